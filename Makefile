@@ -1,0 +1,94 @@
+# Everything one does with Duologue from a checkout. Needs GNU Make and a POSIX shell; `make` alone lists the targets.
+#
+# What is made is its own stamp, so that a second `make serve` runs nothing but the server: the environment carries
+# one file for each set of packages installed in it, and the page is newer than its sources or it is built.
+
+SHELL := /bin/sh
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two installations into one environment would trip over each other.
+.NOTPARALLEL:
+
+BIN := .venv/bin
+RUNTIME := .venv/.runtime
+DEVELOPMENT := .venv/.development
+PAGE := src/duologue/gateway/page/index.html
+# Folders count as sources too: their time changes when a file in them goes away.
+WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/src web/public)
+MINI := src/duologue/models/duologue-mini.gguf
+TRAINER := build/trainer
+BENCHES := $(wildcard bench/bench_*.py)
+
+.PHONY: help install serve test check format web wheel bench chaos eval-mini train-mini clean
+
+help: ## list the targets
+	@echo 'Usage: make TARGET'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(RUNTIME) ## make the environment in .venv with what the server needs
+
+serve: $(RUNTIME) $(PAGE) ## start the server on http://127.0.0.1:8006 (PORT=8010, ARGS="--model FILE.gguf")
+	@exec $(BIN)/duologue serve $(if $(PORT),--port $(PORT)) $(ARGS)
+
+test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and say which could not (ARGS="-k queue")
+	@$(BIN)/python -m pytest $(ARGS)
+	@sh scripts/web.sh test || { [ $$? -eq 69 ] && echo 'The tests of the page were skipped.'; }
+
+check: $(DEVELOPMENT) $(PAGE) ## check format, lint, types, layout and the page's types and size
+	@$(BIN)/ruff format --check --quiet . || { echo 'Some files are not formatted (ruff format --diff shows how): run make format.'; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_layout.py
+	@sh scripts/web.sh check
+	@sh scripts/web.sh size
+
+format: $(DEVELOPMENT) ## format the Python sources and mend what the linter can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+web: $(PAGE) ## build the page from web/
+
+wheel: $(DEVELOPMENT) $(PAGE) ## build dist/*.whl with the page and the model inside
+	@$(BIN)/python -m hatchling build --target wheel --directory dist
+
+bench: $(BENCHES:bench/bench_%.py=bench-%) ## run every benchmark in bench/ (one alone: make bench-NAME)
+
+bench-%: bench/bench_%.py $(DEVELOPMENT)
+	$(BIN)/python $< $(ARGS)
+
+chaos: $(DEVELOPMENT) ## trouble a running server for two to three minutes and look what is left behind (ARGS="--seconds 600")
+	$(BIN)/python bench/chaos.py $(ARGS)
+
+eval-mini: $(DEVELOPMENT) ## test the bundled model: fresh draws, the hand-written set, speed (ARGS="--show failed")
+	@$(BIN)/python -m training.evaluate $(ARGS)
+
+train-mini: $(TRAINER)/.done ## train the bundled model on from its weights, into build/mini (MINUTES=45)
+	$(TRAINER)/bin/python -m training.corpus --data build/mini --tokenizer $(MINI)
+	$(TRAINER)/bin/python -m training.train --data build/mini --from $(MINI) --minutes $(or $(MINUTES),45)
+	$(TRAINER)/bin/python -m training.export --data build/mini --out build/mini/duologue-mini.gguf
+	$(TRAINER)/bin/python -m training.evaluate --model build/mini/duologue-mini.gguf
+
+clean: ## remove the environment, the built page, wheels and caches (trained weights in build/ stay)
+	rm -rf .venv web/node_modules src/duologue/gateway/page dist test-results
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests bench training examples -name __pycache__ -prune -exec rm -rf {} +
+
+$(RUNTIME): pyproject.toml scripts/environment.sh
+	@sh scripts/environment.sh runtime
+
+$(DEVELOPMENT): pyproject.toml scripts/environment.sh
+	@sh scripts/environment.sh development
+
+$(TRAINER)/.done: training/requirements.txt | $(RUNTIME)
+	$(BIN)/python -m venv $(TRAINER)
+	$(TRAINER)/bin/python -m pip install --quiet --requirement training/requirements.txt
+	@touch $@
+
+# Without Node or its registry the server and the Python tests still run; whoever asks for the page itself must get it.
+serve test: NO_PAGE := { [ $$? -eq 69 ] && echo 'Going on without a fresh page.'; }
+web wheel check: NO_PAGE := false
+
+$(PAGE): $(WEB) | $(RUNTIME)
+	@sh scripts/web.sh build || $(NO_PAGE)

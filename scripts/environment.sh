@@ -1,0 +1,82 @@
+#!/bin/sh
+# Makes .venv and installs into it: with uv where there is one, else with the venv module and pip.
+#
+#   scripts/environment.sh runtime       what `make serve` needs
+#   scripts/environment.sh development   the same, and what `make test` and `make check` need
+#
+# The interpreter is the first of $DUOLOGUE_PYTHON, python3, python3.14 ... python3.11 that is new enough.
+# Says in one sentence what is missing. A file .venv/.runtime (.venv/.development) tells make that it is done.
+set -eu
+cd "$(dirname "$0")/.."
+python=.venv/bin/python
+
+stop() {
+    echo "$1" >&2
+    exit 1
+}
+
+is_new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+find_python() {
+    if [ -n "${DUOLOGUE_PYTHON:-}" ]; then
+        is_new_enough "$DUOLOGUE_PYTHON" ||
+            stop "DUOLOGUE_PYTHON is $DUOLOGUE_PYTHON, which is not a Python 3.11 or newer."
+        echo "$DUOLOGUE_PYTHON"
+        return
+    fi
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if command -v "$candidate" >/dev/null && is_new_enough "$candidate"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    stop "Duologue needs Python 3.11 or newer, and there is none on the PATH: install it (on Debian and Ubuntu: sudo apt install python3 python3-venv) and run make again."
+}
+
+make_environment() {
+    if command -v uv >/dev/null; then
+        echo "Making the Python environment in .venv with uv ..."
+        rm -rf .venv
+        uv venv --quiet --python "${DUOLOGUE_PYTHON:->=3.11}" .venv
+        return
+    fi
+    found=$(find_python)
+    "$found" -c 'import ensurepip, venv' 2>/dev/null || {
+        version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        stop "Python $version has no venv module: install it (on Debian and Ubuntu: sudo apt install python$version-venv) and run make again."
+    }
+    echo "Making the Python environment in .venv ..."
+    rm -rf .venv
+    "$found" -m venv .venv
+}
+
+install() {
+    if command -v uv >/dev/null; then
+        uv pip install --quiet --python "$python" "$@"
+    else
+        "$python" -m pip install --quiet --disable-pip-version-check "$@"
+    fi
+}
+
+# A moved or copied environment, or one whose interpreter went away, is made anew.
+{ is_new_enough "$python" && [ "$("$python" -c 'import sys; print(sys.prefix)')" = "$(pwd -P)/.venv" ]; } ||
+    make_environment
+case "$1" in
+runtime)
+    echo "Installing Duologue and the packages it needs (once; a minute or two) ..."
+    install --editable .
+    ;;
+development)
+    echo "Installing Duologue with the tools for tests and checks (once; a minute or two) ..."
+    # Dependency groups came with pip 25.1.
+    command -v uv >/dev/null || install --upgrade 'pip>=25.1'
+    install --editable . --group dev
+    touch .venv/.development
+    ;;
+*)
+    stop "usage: scripts/environment.sh runtime | development"
+    ;;
+esac
+touch .venv/.runtime

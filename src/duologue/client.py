@@ -1,0 +1,183 @@
+"""A small client for a running server, over its public surface: what `duologue say`, examples and benchmarks use.
+
+Owns the connections and the ends of streams. Knows the dialects' names as any client does; it has no door of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from duologue.errors import Problem, Unauthorized, Unavailable
+
+if TYPE_CHECKING:
+    import httpx
+    from websockets.asyncio.client import ClientConnection
+
+Json = dict[str, Any]
+
+MAX_MESSAGE = 64 * 2**20
+"""Bytes of one message from the server."""
+END = ("done", "error")
+
+
+class Client:
+    """One server, one user. Use it as `async with Client(url, key) as client`; `http://` and `/v1` need not be right.
+
+    Every call raises a `Problem` with the server's own code and sentence, or `Unavailable` when none answers.
+    """
+
+    def __init__(self, base_url: str = "http://127.0.0.1:8006", key: str | None = None) -> None:
+        # People paste what other programs call the base URL, or what a browser shows without its scheme.
+        address = base_url if "://" in base_url else f"http://{base_url}"
+        self.base_url = address.rstrip("/").removesuffix("/v1")
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http: httpx.AsyncClient | None = None
+        # A proxy for the outside has no business with this machine's own server.
+        self._proxied = urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+
+    async def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> AsyncGenerator[Json, None]:
+        """One turn over `/ws/chat`: its messages (`queued`, `prefill_done`, `chunk` ...), the last one `done`.
+
+        `options` are the request's further fields (`streaming`, `generation`, `model`, `enable_thinking` ...).
+        Closing the generator early ends the generation. Raises Problem where the server sends `error`.
+        """
+        socket = await self._connect("/ws/chat")
+        try:
+            await socket.send(json.dumps({"messages": list(messages), **options}))
+            while True:
+                message: Json = json.loads(await self._receive(socket))
+                if message.get("type") == "error":
+                    raise _problem(message)
+                yield message
+                if message.get("type") in END:
+                    return
+        finally:
+            await socket.close()
+
+    async def complete(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> Json:
+        """One turn over `/v1/chat/completions`, whole."""
+        return await self._request("POST", "/v1/chat/completions", {"messages": list(messages), **body})
+
+    async def stream(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> AsyncGenerator[Json, None]:
+        """One turn over `/v1/chat/completions`: its chunks. Closing the generator early ends the generation."""
+        import httpx
+
+        sent = {"messages": list(messages), "stream": True, **body}
+        try:
+            async with self._session().stream("POST", "/v1/chat/completions", json=sent) as response:
+                if response.status_code >= 400:
+                    raise _refusal(response.status_code, await response.aread())
+                async for line in response.aiter_lines():
+                    if not line.startswith("data:"):
+                        continue
+                    data = line.removeprefix("data:").strip()
+                    if data == "[DONE]":
+                        return
+                    chunk: Json = json.loads(data)
+                    if "error" in chunk:
+                        raise _problem(chunk["error"])
+                    yield chunk
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+
+    async def status(self) -> Json:
+        """`/status`: workers, slots, queue."""
+        return await self._request("GET", "/status")
+
+    async def capabilities(self) -> Json:
+        """`/api/capabilities`: the models and what they can do."""
+        return await self._request("GET", "/api/capabilities")
+
+    def _session(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._http is None:
+            # Reading has no limit: a request may wait in the queue for longer than any would allow.
+            self._http = httpx.AsyncClient(
+                base_url=self.base_url,
+                headers=self._headers,
+                timeout=httpx.Timeout(10, read=None),
+                trust_env=self._proxied,
+            )
+        return self._http
+
+    async def _request(self, method: str, path: str, body: Json | None = None) -> Json:
+        import httpx
+
+        try:
+            response = await self._session().request(method, path, json=body)
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        if response.status_code >= 400:
+            raise _refusal(response.status_code, response.content)
+        try:
+            answer: Json = response.json()
+        except ValueError:
+            raise Unavailable(f"What answers at {self.base_url} is no Duologue server.") from None
+        return answer
+
+    async def _connect(self, path: str) -> ClientConnection:
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+
+        url = "ws" + self.base_url.removeprefix("http") + path
+        try:
+            return await connect(
+                url,
+                additional_headers=self._headers,
+                max_size=MAX_MESSAGE,
+                proxy=True if self._proxied else None,
+            )
+        except InvalidStatus as refused:
+            raise _refusal(refused.response.status_code, refused.response.body or b"") from None
+        except (InvalidHandshake, InvalidURI, OSError) as error:
+            raise self._unreachable(error) from error
+
+    async def _receive(self, socket: ClientConnection) -> str | bytes:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            return await socket.recv()
+        except ConnectionClosed as closed:
+            reason = closed.rcvd.reason if closed.rcvd else ""
+            sentence = f"The server closed the socket in the middle. {reason}".rstrip()
+            raise Unavailable(sentence, code="connection_lost") from None
+
+    def _unreachable(self, error: Exception) -> Unavailable:
+        return Unavailable(f"No server answers at {self.base_url} ({error}).", code="unreachable")
+
+
+def _refusal(status: int, body: bytes | bytearray) -> Problem:
+    """What an HTTP error says; a body that is not ours still gives a sentence."""
+    try:
+        error = json.loads(body)["error"]
+        return _problem({"status": status, **error})
+    except (ValueError, KeyError, TypeError):
+        return Problem(f"The server answered with status {status}.", code="http_error", status=status)
+
+
+def _problem(error: Json) -> Problem:
+    message = str(
+        error.get("message") or error.get("error") or "The server reports an error without a sentence."
+    )
+    status = int(error.get("status", 500))
+    kind = Unauthorized if status == 401 else Problem
+    return kind(message, code=str(error.get("code") or Problem.code), status=status, param=error.get("param"))

@@ -1,0 +1,219 @@
+"""The tree of settings: names, types, limits, defaults and a description of each.
+
+Knows no file, no environment and no engine beyond its name. Rooms are handed their part as arguments.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+
+EngineName = Literal["llama", "remote", "scripted"]
+
+
+def default_data() -> Path:
+    """The platform's folder for a user's application data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("duologue", appauthor=False)
+
+
+def _http_url(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return value
+
+
+def _home(path: Path) -> Path:
+    return path.expanduser()
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+UserPath = Annotated[Path, AfterValidator(_home)]
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Upstream(Section):
+    url: HttpUrl = Field(
+        default="", description="An OpenAI-compatible server that answers instead of a local model."
+    )
+    key: SecretStr | None = Field(default=None, description="The key that server wants.")
+    model: str = Field(default="", description="Which of its models; empty takes the first it names.")
+
+
+class EngineSettings(Section):
+    """What a worker loads. At the top of the tree these are the defaults of every worker."""
+
+    engine: EngineName | None = Field(
+        default=None,
+        description="The language engine; empty: `remote` with an upstream and no model, else `llama`.",
+    )
+    model: str = Field(
+        default="", description="A GGUF file, or a name in the data folder's models; empty: the bundled one."
+    )
+    upstream: Upstream = Upstream()
+    device: str = Field(default="auto", description="The device a worker owns: `auto`, `cpu`, `cuda:0` ...")
+    slots: Positive | None = Field(
+        default=None, description="Replies generated at the same time; empty: by model size."
+    )
+    context: Positive | None = Field(
+        default=None,
+        description="Tokens one chat may have; empty: what the model was trained for, up to 16,384 and within memory.",
+    )
+    threads: Positive | None = Field(
+        default=None,
+        description="Threads of the engine; empty: one for a small model, else all cores but one.",
+    )
+    gpu_layers: int | None = Field(
+        default=None, ge=-1, description="Layers of the model on the GPU; -1: all; empty: as many as fit."
+    )
+    batch: Positive | None = Field(
+        default=None, description="Prompt tokens read in one step; empty: the engine's default."
+    )
+    options: dict[str, Any] = Field(
+        default={}, description="Further options of the engine, by its own names."
+    )
+
+
+class WorkerSettings(EngineSettings):
+    name: str = Field(
+        default="", description="How it is called in /status and the log; empty: worker_0, worker_1 ..."
+    )
+
+
+class WorkerEntry(WorkerSettings):
+    """A worker as it will be started: nothing left to inherit. `model` empty is the bundled model."""
+
+    engine: EngineName
+
+    def engine_options(self) -> dict[str, object]:
+        """The options its engine loads with, plain values only; what was not set is absent."""
+        sizes: dict[str, object] = {"slots": self.slots, "context": self.context}
+        if self.engine == "remote":
+            key = self.upstream.key.get_secret_value() if self.upstream.key else None
+            sizes |= {"url": self.upstream.url, "key": key, "model": self.upstream.model or None}
+        elif self.engine == "llama":
+            sizes |= {"model": self.model or None, "threads": self.threads}
+            sizes |= {"gpu_layers": self.gpu_layers, "batch": self.batch}
+        return {name: value for name, value in sizes.items() if value is not None} | self.options
+
+
+class Log(Section):
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least that is logged."
+    )
+    format: Literal["text", "json"] = Field(
+        default="text", description="Lines for people, or one JSON object a line."
+    )
+
+
+class Queue(Section):
+    limit: Positive = Field(
+        default=1000, description="Requests that may wait for a slot; the next is refused."
+    )
+
+
+class Limits(Section):
+    body_mb: Positive = Field(default=64, description="Megabytes of one request body or one socket message.")
+    text_mb: Positive = Field(default=1, description="Megabytes of text in one request.")
+    messages: Positive = Field(
+        default=10_000, description="Messages one request may bring, their parts and tool calls counted in."
+    )
+    tools: Positive = Field(default=128, description="Tools one request may bring.")
+    choices: Positive = Field(default=16, description="Choices (`n`) one request may ask for.")
+    sockets_per_user: Positive = Field(default=20, description="WebSockets one user may hold open.")
+
+
+class Chat(Section):
+    first_frame_s: Seconds = Field(
+        default=120, description="A chat socket that has sent nothing by then is closed."
+    )
+    idle_s: Seconds = Field(
+        default=600, description="A chat socket idle that long between requests is closed."
+    )
+
+
+class Eta(Section):
+    chat_s: Seconds = Field(
+        default=15, description="Seconds a chat is expected to take until some were measured."
+    )
+    alpha: float = Field(
+        default=0.3, gt=0, le=1, description="Weight of the newest duration in the moving average."
+    )
+
+
+class Settings(EngineSettings):
+    """Everything an operator can set. Derived values are properties."""
+
+    host: str = Field(
+        default="127.0.0.1", description="The address to listen on; anything but loopback needs a key."
+    )
+    port: int = Field(
+        default=8006, ge=0, le=65535, description="The port of the page and the APIs; 0: any free one."
+    )
+    data: UserPath = Field(
+        default_factory=default_data, description="The folder for everything the server writes."
+    )
+    key: SecretStr | None = Field(
+        default=None, description="The key every request must bring; empty: only on loopback."
+    )
+    key_file: UserPath | None = Field(default=None, description="A file that holds the key.")
+    insecure_http: bool = Field(default=False, description="Allow plain HTTP on an address others can reach.")
+    host_names: tuple[str, ...] = Field(
+        default=(), description="Names this server is reached by, besides localhost and the machine's own."
+    )
+    allow_origins: tuple[str, ...] = Field(
+        default=(), description="Other web origins whose pages may use this server, as https://name:port."
+    )
+    ui: bool = Field(default=True, description="Serve the page.")
+    aliases: dict[str, str] = Field(
+        default={}, description="Further names of models: the name, and the model meant."
+    )
+    workers: tuple[WorkerSettings, ...] = Field(
+        default=(),
+        description="The workers, each with the engine settings above; empty: one for `model` or `upstream`.",
+    )
+    worker_port_base: int = Field(
+        default=22400, ge=1024, le=65000, description="The first port workers listen on (loopback)."
+    )
+    queue: Queue = Queue()
+    limits: Limits = Limits()
+    chat: Chat = Chat()
+    eta: Eta = Eta()
+    log: Log = Log()
+
+    @property
+    def worker_entries(self) -> tuple[WorkerEntry, ...]:
+        """The workers to start. Without `workers`: one for the model, one for the upstream, or the bundled model."""
+        if self.workers:
+            return tuple(self._entry(worker, number) for number, worker in enumerate(self.workers))
+        own = WorkerSettings()
+        if self.model and self.upstream.url and self.engine is None:
+            local = WorkerSettings(engine="llama")
+            remote = WorkerSettings(engine="remote")
+            return (self._entry(local, 0), self._entry(remote, 1))
+        return (self._entry(own, 0),)
+
+    def _entry(self, worker: WorkerSettings, number: int) -> WorkerEntry:
+        fields = {name: getattr(self, name) for name in EngineSettings.model_fields}
+        fields |= {name: getattr(worker, name) for name in worker.model_fields_set}
+        fields["options"] = self.options | worker.options
+        fields["name"] = worker.name or f"worker_{number}"
+        fields["engine"] = worker.engine or self._engine_of(worker)
+        return WorkerEntry(**fields)
+
+    def _engine_of(self, worker: WorkerSettings) -> EngineName:
+        if worker.model:
+            return "llama"
+        if worker.upstream.url:
+            return "remote"
+        if self.engine:
+            return self.engine
+        return "remote" if self.upstream.url and not self.model else "llama"

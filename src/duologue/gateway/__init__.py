@@ -1,0 +1,1 @@
+"""The public process: doors, queue, worker pool, dialects' endpoints, the page."""

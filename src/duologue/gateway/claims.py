@@ -1,0 +1,123 @@
+"""What this server claims for itself: its port and its data folder; and who has them when it cannot.
+
+Knows no request. The claim on the data folder is a file lock, so it ends with the process however that ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from duologue.errors import StartFailed
+
+LOCK = "server.lock"
+
+
+@contextmanager
+def data_folder(folder: Path, url: str) -> Iterator[None]:
+    """Hold `folder` for this process. Raises StartFailed naming the process that holds it, or why it cannot be used."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a+")
+    except OSError as error:
+        raise StartFailed(
+            f"The data folder {folder} cannot be written: {error.strerror}. Set DUOLOGUE_DATA (or --data) to "
+            "a folder of yours."
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartFailed(_held(folder, file.name)) from None
+        except OSError as error:
+            raise StartFailed(
+                f"The data folder {folder} cannot be locked: {error.strerror}. Set DUOLOGUE_DATA (or --data) to a "
+                "folder on a disk of this machine."
+            ) from error
+        file.truncate(0)
+        file.write(json.dumps({"process": os.getpid(), "url": url}))
+        file.flush()
+        yield
+
+
+def _held(folder: Path, lock: str) -> str:
+    try:
+        holder = json.loads(Path(lock).read_text())
+        who = f"process {holder['process']}, at {holder['url']}"
+    except (OSError, ValueError, KeyError):
+        who = "another process"
+    return (
+        f"The data folder {folder} is in use by a Duologue server: {who}. Stop that one, or start this one with "
+        "another --data (DUOLOGUE_DATA)."
+    )
+
+
+def port(host: str, number: int) -> socket.socket:
+    """A socket bound to `host`:`number`. Raises StartFailed naming who holds the port, or what is wrong with the host."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise StartFailed(f"The address {host!r} is not known on this machine: {error.strerror}.") from error
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(address)
+        bound.listen(2048)
+    except OSError as error:
+        bound.close()
+        raise StartFailed(_taken(host, number, error)) from error
+    return bound
+
+
+def _taken(host: str, number: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        found = holder(number)
+        who = f" by process {found[0]} ({found[1]})" if found else ""
+        return (
+            f"Port {number} is in use{who}. Stop it, or choose another port: PORT={number + 1} make serve, or "
+            f"duologue serve --port {number + 1}."
+        )
+    if error.errno == errno.EACCES:
+        return f"Port {number} needs more rights than this user has. Choose one above 1023."
+    return f"{host}:{number} cannot be listened on: {error.strerror}."
+
+
+def holder(number: int) -> tuple[int, str] | None:
+    """The process (id and command) that listens on this TCP port, where Linux lets us see it."""
+    inodes = _listening_inodes(number)
+    if not inodes:
+        return None
+    for process in Path("/proc").glob("[0-9]*"):
+        if inodes.intersection(_open_files(process)):
+            with suppress(OSError):  # it may end while it is looked at
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                return int(process.name), command.decode(errors="replace").strip()[:120]
+    return None
+
+
+def _open_files(process: Path) -> Iterator[str]:
+    """What a process holds open; nothing of a process that is another user's or just ended."""
+    with suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with suppress(OSError):
+                yield os.readlink(descriptor)
+
+
+def _listening_inodes(number: int) -> set[str]:
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            rows = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            fields = row.split()
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == number:
+                found.add(f"socket:[{fields[9]}]")
+    return found

@@ -1,0 +1,293 @@
+"""The gateway's end of the internal protocol: two kept sockets to one worker, many leases on them.
+
+Owns the sockets, the inboxes of running leases and their flow credit. Knows no queue and no process.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+import anyio
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+from duologue.values.events import Done, Event, Failed
+from duologue.values.requests import ChatRequest
+from duologue.wire import internal
+
+log = logging.getLogger(__name__)
+
+WORKER_LOST = Failed(
+    "worker_lost",
+    "The worker that was writing this reply ended unexpectedly. It is being restarted; please try again.",
+    503,
+)
+STOPPING = Failed("server_stopping", "The server is shutting down. Please try again once it is back.", 503)
+OPEN_TIMEOUT = 600.0
+"""Seconds a worker may take from its start to its first word; a dead one is noticed at once by its closed socket."""
+PING_EVERY = 5.0
+"""Seconds between two questions whether the worker still answers."""
+PATIENCE = 20.0
+"""Seconds a worker may leave such a question open once it is ready. It hangs then, and is as good as dead."""
+LOADING_PATIENCE = 600.0
+"""The same while its model loads: libraries hold the interpreter for as long as their constructors take."""
+
+
+class Inbox:
+    """What arrived for a lease and was not yet taken. Bounded by the credit of its streams."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[int, Event]] = []
+        self._arrived = anyio.Event()
+
+    def put(self, choice: int, events: tuple[Event, ...]) -> None:
+        self._items.extend((choice, event) for event in events)
+        self._arrived.set()
+
+    def wake(self) -> None:
+        """Let the taker look again, with or without items."""
+        self._arrived.set()
+
+    async def take(self) -> list[tuple[int, Event]]:
+        """All that arrived, waiting for something; a cancelled wait loses nothing."""
+        await self._arrived.wait()
+        self._arrived = anyio.Event()
+        items, self._items = self._items, []
+        return items
+
+
+class Stream:
+    """One running generation in `slot`. `ended`: nothing more will be delivered; `closed`: the slot is free."""
+
+    def __init__(
+        self, number: int, slot: int, choice: int, inbox: Inbox, on_closed: Callable[[Stream], None]
+    ) -> None:
+        self.number = number
+        self.slot = slot
+        self.choice = choice
+        self.inbox = inbox
+        self.ended = False
+        self.closed = False
+        self._on_closed = on_closed
+        self._untold = 0
+
+    def deliver(self, events: tuple[Event, ...]) -> None:
+        if self.ended:
+            return
+        self.ended = isinstance(events[-1], Done | Failed)
+        self.inbox.put(self.choice, events)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._on_closed(self)
+            self.inbox.wake()
+
+    def taken(self, count: int) -> int:
+        """Note that `count` events were taken; the credit to grant now, or 0."""
+        self._untold += count
+        if self.closed or self.ended or self._untold < internal.WINDOW // 2:
+            return 0
+        credit, self._untold = self._untold, 0
+        return credit
+
+
+class _Outbox:
+    """Messages waiting for one socket's writer. Bounded by the slots: a Begin, a Cancel and Grants for each."""
+
+    def __init__(self) -> None:
+        self._messages: deque[internal.Down] = deque()
+        self._posted = anyio.Event()
+
+    def post(self, message: internal.Down) -> None:
+        self._messages.append(message)
+        self._posted.set()
+
+    async def take(self) -> list[internal.Down]:
+        await self._posted.wait()
+        self._posted = anyio.Event()
+        messages = list(self._messages)
+        self._messages.clear()
+        return messages
+
+
+class Link:
+    """The connection to one worker, for as long as its process lives.
+
+    `on_lost` is called once, in the moment the worker is lost and before its streams are told: whoever lends its
+    slots must hear of it before they come back.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        secret: str,
+        on_report: Callable[[internal.Report], None],
+        on_lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._address = address
+        self._secret = secret
+        self._on_report = on_report
+        self._on_lost = on_lost
+        self._streams: dict[int, Stream] = {}
+        self._next = 1
+        self._live = _Outbox()
+        self._bulk = _Outbox()
+        self._state: internal.WorkerState = "loading"
+        self._refusal: Failed | None = None
+
+    async def run(self) -> None:
+        """Connect and relay until a socket closes or the worker no longer answers. Every stream still running then
+        ends with `worker_lost`, and so does every later one."""
+        try:
+            async with (
+                self._socket("live") as live,
+                self._socket("bulk") as bulk,
+                anyio.create_task_group() as tasks,
+            ):
+                for socket, outbox in ((live, self._live), (bulk, self._bulk)):
+                    tasks.start_soon(self._write, socket, outbox, tasks.cancel_scope)
+                    tasks.start_soon(self._read, socket, tasks.cancel_scope)
+                tasks.start_soon(self._watch, live, tasks.cancel_scope)
+        except (OSError, WebSocketException) as error:
+            log.debug("connection to %s lost: %s", self._address, error)
+        finally:
+            self._lose()
+
+    def begin(
+        self,
+        slot: int,
+        choice: int,
+        request: ChatRequest,
+        inbox: Inbox,
+        request_id: str,
+        on_closed: Callable[[Stream], None],
+    ) -> Stream:
+        """Start a generation; its events go to `inbox`, and `on_closed` is called once its slot is free. On a link
+        that is over it has ended, with the reason, when this returns."""
+        number, self._next = self._next, self._next + 1
+        stream = Stream(number, slot, choice, inbox, on_closed)
+        if self._refusal is not None:
+            stream.deliver((self._refusal,))
+            stream.close()
+            return stream
+        self._streams[number] = stream
+        begin = internal.Begin(number, slot, request, request_id)
+        frame = internal.encode([begin])
+        if len(frame) <= internal.PIECE:
+            self._live.post(begin)
+        else:
+            for fragment in internal.fragments(number, frame):
+                self._bulk.post(fragment)
+        return stream
+
+    def cancel(self, stream: Stream) -> None:
+        """End a stream's work; whatever still arrives for it is dropped."""
+        stream.ended = True
+        if not stream.closed:
+            self._live.post(internal.Cancel(stream.number))
+
+    def taken(self, stream: Stream, count: int) -> None:
+        """The consumer took `count` events: grant the worker as many when enough have gathered."""
+        if credit := stream.taken(count):
+            self._live.post(internal.Grant(stream.number, credit))
+
+    def interrupt(self, failure: Failed) -> None:
+        """End every running stream with this failure and cancel its work, and refuse later ones with it."""
+        self._refusal = failure
+        for stream in list(self._streams.values()):
+            stream.deliver((failure,))
+            self.cancel(stream)
+
+    def _lose(self) -> None:
+        """The worker is gone, with its slots: every running stream ends, and every later one at its start."""
+        if self._refusal is WORKER_LOST:
+            return
+        self._refusal = WORKER_LOST
+        self._on_lost()
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            stream.deliver((WORKER_LOST,))
+            stream.close()
+
+    def _socket(self, name: str) -> connect:
+        return connect(
+            f"ws://{self._address}/{name}",
+            additional_headers={"Authorization": f"Bearer {self._secret}"},
+            compression=None,
+            max_size=internal.MAX_MESSAGE,
+            open_timeout=OPEN_TIMEOUT,
+            ping_interval=None,
+            close_timeout=1,
+            proxy=None,
+        )
+
+    async def _write(self, socket: ClientConnection, outbox: _Outbox, scope: anyio.CancelScope) -> None:
+        try:
+            while True:
+                for part in _split(await outbox.take()):
+                    await socket.send(internal.encode(part))
+        except ConnectionClosed:
+            self._lose()
+            scope.cancel()
+
+    async def _watch(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+        """Notice a worker that neither answers nor dies: stopped, swapped out, or caught in a library."""
+        try:
+            while True:
+                await anyio.sleep(PING_EVERY)
+                patience = LOADING_PATIENCE if self._state == "loading" else PATIENCE
+                with anyio.move_on_after(patience) as waiting:
+                    await (await socket.ping())
+                if waiting.cancelled_caught:
+                    log.error("worker at %s has not answered for %.0f s", self._address, patience)
+                    self._lose()
+                    scope.cancel()
+        except ConnectionClosed:
+            self._lose()
+            scope.cancel()
+
+    async def _read(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+        joiner = internal.Joiner()
+        try:
+            while True:
+                frame = await socket.recv(decode=False)
+                for message in internal.decode_up(frame):
+                    self._handle(message, joiner)
+        except ConnectionClosed:
+            self._lose()
+            scope.cancel()
+        except ValueError as error:  # msgspec's validation errors are ValueErrors too
+            log.error("worker at %s broke the protocol: %s", self._address, error)
+            self._lose()
+            scope.cancel()
+
+    def _handle(self, message: internal.Up, joiner: internal.Joiner) -> None:
+        match message:
+            case internal.Emit(lease, events):
+                if (stream := self._streams.get(lease)) is not None:
+                    stream.deliver(events)
+            case internal.Closed(lease):
+                if (stream := self._streams.pop(lease, None)) is not None:
+                    stream.close()
+            case internal.Report():
+                # Frames that were read already may come after the loss; the pool has counted the worker out by then.
+                if self._refusal is not WORKER_LOST:
+                    self._state = message.state
+                    self._on_report(message)
+            case internal.Fragment():
+                if (frame := joiner.add(message)) is not None:
+                    for inner in internal.decode_up(frame):
+                        self._handle(inner, joiner)
+
+
+def _split(messages: list[internal.Down]) -> Iterator[Sequence[internal.Down]]:
+    """Fragments go one a frame, so that pings and closes pass between them; the rest travels together."""
+    small = [message for message in messages if not isinstance(message, internal.Fragment)]
+    if small:
+        yield small
+    for message in messages:
+        if isinstance(message, internal.Fragment):
+            yield [message]

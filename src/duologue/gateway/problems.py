@@ -1,0 +1,78 @@
+"""Problems on the wire: the body each dialect expects, and the refusal of a request or socket before any endpoint.
+
+Owns the shapes of errors over HTTP. Knows no endpoint: the path alone tells the dialect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from duologue.errors import Problem
+
+OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[str, Any]:
+    """The JSON body that says `problem` to a client of `path`. What is no Problem is a bug of ours and is told by
+    its request id alone: the log has the rest."""
+    known = problem if isinstance(problem, Problem) else _bug(request_id)
+    error: dict[str, Any] = {"message": known.message, "code": known.code}
+    if is_openai(path):
+        kind = "server_error" if known.status >= 500 else "invalid_request_error"
+        error |= {"type": OPENAI_TYPES.get(known.status, kind), "param": known.param}
+    elif known.param is not None:
+        error["param"] = known.param
+    if request_id:
+        error["request_id"] = request_id
+    return {"error": error}
+
+
+def problem_headers(problem: Exception) -> dict[str, str]:
+    """Headers that belong to the answer."""
+    status = problem_status(problem)
+    headers = {"cache-control": "no-store"}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return headers
+
+
+def problem_status(problem: Exception) -> int:
+    return problem.status if isinstance(problem, Problem) else 500
+
+
+def is_openai(path: str) -> bool:
+    """Whether clients of this path read errors as OpenAI's clients do."""
+    return path == "/v1" or path.startswith("/v1/")
+
+
+def request_id_of(scope: Scope) -> str:
+    """The request's id, as the door set it; "" before the door."""
+    return str(scope.get("state", {}).get("request_id", ""))
+
+
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, problem: Exception, headers: Mapping[str, str] | None = None
+) -> None:
+    """Answer an HTTP request, or a WebSocket before it is accepted, with `problem` and nothing else."""
+    body = json.dumps(problem_body(problem, scope["path"], request_id_of(scope)), ensure_ascii=False).encode()
+    fields = problem_headers(problem) | dict(headers or {})
+    fields |= {"content-type": "application/json", "content-length": str(len(body))}
+    raw = [(name.encode(), value.encode("latin-1", "replace")) for name, value in fields.items()]
+    kind = "http"
+    if scope["type"] == "websocket":
+        await receive()  # websocket.connect
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": str(problem)[:120]})
+            return
+        kind = "websocket.http"
+    await send({"type": f"{kind}.response.start", "status": problem_status(problem), "headers": raw})
+    await send({"type": f"{kind}.response.body", "body": b"" if scope.get("method") == "HEAD" else body})
+
+
+def _bug(request_id: str) -> Problem:
+    where = f" The log has the details under the request id {request_id}." if request_id else ""
+    return Problem(f"Something broke inside the server.{where}")

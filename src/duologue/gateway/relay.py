@@ -1,0 +1,134 @@
+"""Running a request on lent slots: from an endpoint's request to the worker's events and back.
+
+Owns `generate`, the one door every dialect goes through. Knows no dialect.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from typing import Protocol
+
+import msgspec
+
+from duologue.errors import Problem
+from duologue.gateway.affinity import chain
+from duologue.gateway.pool import Lease, Pool
+from duologue.values.events import Done, Event, Failed, Queued
+from duologue.values.requests import ChatRequest
+
+log = logging.getLogger(__name__)
+
+Batch = list[tuple[int, Event]]
+
+
+class Generate(Protocol):
+    """Run `count` choices of a request, waiting for slots as long as it takes.
+
+    Entering raises nothing a caller must handle. Iterating gives batches of (choice, event): `Queued` (choice 0,
+    again whenever the place changes), then for each choice `Started`, `Progress`, `Prefilled`, deltas and exactly
+    one `Done` or `Failed`; the iteration ends when every choice has ended. A problem before a slot was lent is one
+    `(0, Failed)` and the end. Leaving the context at any time cancels everything and gives the slots back.
+    """
+
+    def __call__(
+        self,
+        request: ChatRequest,
+        *,
+        kind: str = "chat",
+        count: int = 1,
+        request_id: str = "",
+        user: str = "local",
+    ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]: ...
+
+
+class Relay:
+    """`generate` over a pool. `observe` is told of every ended choice."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+    ) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._observe = observe
+
+    @asynccontextmanager
+    async def __call__(
+        self,
+        request: ChatRequest,
+        *,
+        kind: str = "chat",
+        count: int = 1,
+        request_id: str = "",
+        user: str = "local",
+    ) -> AsyncIterator[AsyncIterator[Batch]]:
+        with self._pool.lease(request.model, kind=kind, chain=chain(request), need=count) as lease:
+            async with aclosing(self._batches(lease, request, kind, count, request_id)) as batches:
+                yield batches
+
+    async def _batches(
+        self, lease: Lease, request: ChatRequest, kind: str, count: int, request_id: str
+    ) -> AsyncGenerator[Batch]:
+        asked = self._clock()
+        try:
+            async with aclosing(lease.places()) as places:
+                async for place in places:
+                    yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
+        except Problem as problem:
+            failed = Failed(problem.code, problem.message, problem.status, problem.param)
+            self._observe(kind, failed)
+            yield [(0, failed)]
+            return
+        waited = (self._clock() - asked) * 1000
+        log.debug("request %s has its slot after %.1f ms", request_id, waited)
+        running = 0
+        choices = deque(range(count))
+        while True:
+            running += _begin(lease, choices, request, request_id)
+            if not running:
+                return
+            batch = await lease.take()
+            for index, (choice, event) in enumerate(batch):
+                if isinstance(event, Done | Failed):
+                    running -= 1
+                    event = _with_wait(event, waited)
+                    batch[index] = (choice, event)
+                    self._observe(kind, event)
+            if batch:
+                yield batch
+
+
+def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> int:
+    """Start the next choices in whatever slots are idle, each with a seed of its own; how many were started. With
+    none left to start, idle slots go to whoever waits."""
+    begun = 0
+    while lease.idle and choices:
+        choice = choices.popleft()
+        lease.begin(choice, _for_choice(request, choice), request_id)
+        begun += 1
+    if not choices:
+        lease.spare()
+    return begun
+
+
+def _for_choice(request: ChatRequest, choice: int) -> ChatRequest:
+    seed = request.sampling.seed
+    if choice == 0 or seed is None:
+        return request
+    sampling = msgspec.structs.replace(request.sampling, seed=seed + choice)
+    return msgspec.structs.replace(request, sampling=sampling)
+
+
+def _with_wait(event: Done | Failed, waited: float) -> Done | Failed:
+    """Add the time in the queue (ms), which the worker cannot know."""
+    if isinstance(event, Failed):
+        return event
+    timings = msgspec.structs.replace(event.timings, queue=waited, first=event.timings.first + waited)
+    return msgspec.structs.replace(event, timings=timings)

@@ -1,0 +1,92 @@
+"""Where models are: the bundled one, and those in the data folder's `models/`.
+
+Owns how a name on the command line or in the settings becomes a file. Reads no file.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+
+from duologue.errors import StartFailed
+from duologue.models.gguf import SPLIT
+
+BUNDLED = "duologue-mini"
+SUFFIX = ".gguf"
+
+
+def bundled_model() -> Path:
+    """The weights that come with Duologue. Raises StartFailed where they are absent (a source checkout)."""
+    path = Path(str(resources.files("duologue.models").joinpath(f"{BUNDLED}{SUFFIX}")))
+    if not path.is_file():
+        raise StartFailed(
+            f"The bundled model {BUNDLED} is not here ({path}): this is a checkout without weights. "
+            "Name a model with --model FILE.gguf, or a server with --upstream URL."
+        )
+    return path
+
+
+def list_models(folder: Path) -> list[Path]:
+    """The models in `folder` and its subfolders, by name; of a split model its first part, no projectors."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        (path for path in folder.rglob(f"*{SUFFIX}") if _is_model(path)), key=lambda path: path.name.lower()
+    )
+
+
+def find_model(name_or_path: str, folder: Path) -> Path:
+    """The file meant by a path, by the bundled model's name, or by a name in `folder` (with or without `.gguf`).
+
+    Raises StartFailed that names the nearest model when there is none, and all of them when several have the name.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.exists():
+        return path
+    if (folder / path).is_file():
+        return folder / path
+    if name_or_path == BUNDLED:
+        return bundled_model()
+    if _looks_like_a_path(name_or_path):
+        raise StartFailed(
+            f"There is no model file at {path}. Check the path, or give the name of a model in {folder}."
+        )
+    models = list_models(folder)
+    wanted = model_name(path).lower()
+    found = [model for model in models if model_name(model).lower() == wanted]
+    if len(found) > 1:
+        raise StartFailed(
+            f"Several models are called {name_or_path!r}: {', '.join(map(str, found))}. Give the path."
+        )
+    if not found:
+        raise StartFailed(_unknown_sentence(name_or_path, models, folder))
+    return found[0]
+
+
+def model_name(path: Path) -> str:
+    """The name a file's model goes by: without suffix, and without the part's number when it is split."""
+    split = SPLIT.match(path.name)
+    return split["stem"] if split is not None else path.name.removesuffix(SUFFIX)
+
+
+def _is_model(path: Path) -> bool:
+    split = SPLIT.match(path.name)
+    return path.is_file() and "mmproj" not in path.name.lower() and (split is None or int(split["part"]) == 1)
+
+
+def _looks_like_a_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith("~")
+
+
+def _unknown_sentence(name: str, models: list[Path], folder: Path) -> str:
+    names = [model_name(model) for model in models]
+    near = get_close_matches(name.removesuffix(SUFFIX), names, n=1)
+    if near:
+        return f"There is no model called {name!r} in {folder}. Did you mean {near[0]!r}?"
+    if names:
+        return f"There is no model called {name!r} in {folder}. There are: {', '.join(names[:10])}."
+    return (
+        f"There is no model called {name!r}: {folder} holds none. Put a .gguf file there, download one "
+        "(`duologue models pull`), or give its path."
+    )

@@ -1,0 +1,69 @@
+"""Which models fit a machine, and which of them to propose.
+
+Decides from numbers alone: sizes and a machine in, a verdict out. Rules of thumb, meant for a choice before anything
+is downloaded; how an engine then divides the memory is its own plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from duologue.models.recommended import MILLION, Recommended
+
+Fit = Literal["card", "good", "slow", "memory", "disk"]
+"""`card`: whole on the graphics card. `good`: in memory, and quick enough. `slow`: it runs, with patience.
+`memory`, `disk`: too large for that."""
+
+SPARE_MEMORY = 600 * MILLION
+"""Bytes beside the weights: buffers, a short context, the server itself."""
+SPARE_DISK = 500 * MILLION
+"""Bytes a download leaves free: a full disk breaks more than the download."""
+PER_CORE = 1_100 * MILLION
+"""Parameters a core can bear: at four bits a token then takes an ordinary desktop some tenths of a second."""
+
+
+class Hardware(Struct, frozen=True):
+    """What a model would find here, in bytes: free memory, free disk where models are kept, and free memory of the
+    graphics cards the engine can use."""
+
+    cores: int
+    memory: int
+    disk: int
+    card_memory: int = 0
+
+
+def memory_needed(size: int) -> int:
+    """Bytes of memory for a model whose file has `size` bytes."""
+    return size + size // 10 + SPARE_MEMORY
+
+
+def fit(size: int, active_share: float, parameters: int, hardware: Hardware) -> Fit:
+    """How a model of `size` bytes would do, of whose `parameters` a token uses `active_share` (0 to 1)."""
+    needed = memory_needed(size)
+    if needed > hardware.memory + hardware.card_memory:
+        return "memory"
+    if size + SPARE_DISK > hardware.disk:
+        return "disk"
+    if needed <= hardware.card_memory:
+        return "card"
+    if needed > hardware.memory or parameters * active_share > PER_CORE * hardware.cores:
+        return "slow"
+    return "good"
+
+
+def fit_of(model: Recommended, hardware: Hardware) -> Fit:
+    """How a recommended model would do."""
+    return fit(model.size, model.active_parameters / model.parameters, model.parameters, hardware)
+
+
+def recommend(models: Iterable[Recommended], hardware: Hardware) -> Recommended | None:
+    """The one to propose: the largest first choice that does well, else the smallest that runs at all, else none."""
+    choices = [(fit_of(model, hardware), model) for model in models if model.first_choice]
+    well = [model for verdict, model in choices if verdict in ("card", "good")]
+    if well:
+        return max(well, key=lambda model: model.parameters)
+    slow = [model for verdict, model in choices if verdict == "slow"]
+    return min(slow, key=lambda model: model.active_parameters, default=None)

@@ -1,0 +1,305 @@
+"""One model turn: a request in, the one stream of events out, ending with exactly one terminal event.
+
+Owns the order of things (check, render, prefill, generate, split, finish) and the only knowledge of the two kinds of
+language engine. Knows no socket, no queue and no dialect.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
+from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.text.channels import ChannelMachine
+from duologue.text.stops import StopMachine
+from duologue.text.templates import starts_in_reasoning
+from duologue.text.toolcalls import tool_format
+from duologue.values.events import (
+    Delta,
+    Done,
+    Event,
+    Failed,
+    Finish,
+    Prefilled,
+    Progress,
+    Started,
+    TextDelta,
+    Timings,
+    TokenLogprob,
+    ToolCallDelta,
+    Usage,
+)
+from duologue.values.requests import ChatRequest, ModelCard, unmet
+
+TOGETHER = 256
+"""New tokens up to which a prompt is read together with the generation prompt, in one batch: reading it apart would
+tell nobody anything and costs the first token a millisecond or more."""
+
+Emit = Callable[[Event], Awaitable[None]]
+Clock = Callable[[], float]
+
+
+async def reply(
+    engine: LanguageEngine, slot: int, request: ChatRequest, emit: Emit, *, now: datetime, clock: Clock
+) -> None:
+    """Run one turn in `slot`, emitting its events. `clock` gives seconds; `now` is told to the template.
+
+    Problems become `Failed`. Cancelling it ends the engine's work first; nothing terminal is emitted then.
+    """
+    try:
+        _check(engine.card, request)
+        if isinstance(engine, PromptEngine):
+            await _PromptTurn(engine, slot, request, emit, clock).run(now)
+        else:
+            await _relay(engine, slot, request, emit)
+    except Problem as problem:
+        await emit(Failed(problem.code, problem.message, problem.status, problem.param))
+
+
+def _check(card: ModelCard, request: ChatRequest) -> None:
+    """Refuse what the model cannot take, naming the part."""
+    if not request.messages:
+        raise BadRequest("messages must hold at least one message.", param="messages")
+    if request.speech is not None:
+        raise Unsupported(
+            "No voice engine is loaded, so the reply cannot be spoken. Ask again without speech.",
+            code="voice_unavailable",
+            param="tts",
+        )
+    if (lack := unmet(card, request)) is not None:
+        raise Unsupported(lack.message, param=lack.param)
+
+
+def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
+    """The names of request fields that change nothing here: unknown ones and those the engine cannot apply."""
+    asked = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
+    return (*sorted(asked), *request.unapplied, *request.unknown)
+
+
+async def _relay(engine: ChatEngine, slot: int, request: ChatRequest, emit: Emit) -> None:
+    """A chat engine makes the events itself; what it ignores is added here."""
+    left_out = ignored(engine.card, request)
+    async with engine.chat(slot, request) as events:
+        async for event in events:
+            if isinstance(event, Prefilled) and left_out:
+                event = msgspec.structs.replace(event, ignored=(*event.ignored, *left_out))
+            await emit(event)
+
+
+class _PromptTurn:
+    """A turn on a prompt engine: the template around it, the text machine behind it."""
+
+    def __init__(
+        self, engine: PromptEngine, slot: int, request: ChatRequest, emit: Emit, clock: Clock
+    ) -> None:
+        self.engine = engine
+        self.slot = slot
+        self.request = request
+        self.emit = emit
+        self.clock = clock
+        self.began = clock()
+        self.prefilled: float | None = None
+        self.first: float | None = None
+        self.cached = 0
+        self.reasoning = 0
+
+    async def run(self, now: datetime) -> None:
+        head, prompt = self._render(now)
+        tokens = await self.engine.tokenize(prompt)
+        card = self.engine.card
+        if len(tokens) >= card.context:
+            raise ContextExceeded(
+                f"The conversation takes {len(tokens)} tokens, but this model has room for {card.context} with "
+                "the reply. Shorten it or start a new chat.",
+                param="messages",
+            )
+        await self.emit(Started(card.name, card.context))
+        if len(tokens) - self.engine.held(self.slot, tokens) > TOGETHER:
+            await self._prefill(await self._kept(head, prompt, tokens), tokens)
+        machine = self._machine(head, prompt)
+        ended, stop = await self._generate(tokens, machine)
+        finished = self.clock()
+        prefilled = finished if self.prefilled is None else self.prefilled
+        await self.emit(
+            Done(
+                "tool_calls" if self._called_enough(machine) else _finish(ended, stop, machine),
+                Usage(len(tokens), ended.generated, self.cached, self.reasoning),
+                Timings(
+                    prefill=(prefilled - self.began) * 1000,
+                    generate=(finished - prefilled) * 1000,
+                    first=((self.first or finished) - self.began) * 1000,
+                ),
+                stop,
+            )
+        )
+
+    def _render(self, now: datetime) -> tuple[str, str]:
+        """The prompt without and with the generation prompt; the same text twice when a reply is continued."""
+        request, template = self.request, self.engine.template
+        tools = () if request.tool_choice == "none" else request.tools
+        variables = request.template_variables
+        if request.continue_final:
+            prompt = template.render_open(
+                request.messages, tools=tools, thinking=request.thinking, variables=variables, now=now
+            )
+            return prompt, prompt
+        head, prompt = (
+            template.render(
+                request.messages,
+                tools=tools,
+                generation_prompt=generation_prompt,
+                thinking=request.thinking,
+                variables=variables,
+                now=now,
+            )
+            for generation_prompt in (False, True)
+        )
+        return head, prompt
+
+    async def _kept(self, head: str, prompt: str, tokens: Sequence[int]) -> Sequence[int]:
+        """The tokens to prefill: those of the rendering without the generation prompt.
+
+        The generation prompt's few tokens are the same every time, and end the whole's. Where they do not, because a
+        tokenizer merged across the seam or the template renders the two differently, it is what both have in common.
+        """
+        if head == prompt:
+            return tokens
+        if prompt.startswith(head):
+            added = await self.engine.tokenize(prompt[len(head) :], start=False)
+            if added and tuple(tokens[-len(added) :]) == added:
+                return tokens[: -len(added)]
+        alone = await self.engine.tokenize(head)
+        common = next(
+            (at for at, (left, right) in enumerate(zip(alone, tokens, strict=False)) if left != right),
+            min(len(alone), len(tokens)),
+        )
+        return tokens[:common]
+
+    async def _prefill(self, kept: Sequence[int], tokens: Sequence[int]) -> None:
+        """Read the prompt into the slot before the generation prompt is appended to it."""
+        if not kept:
+            return
+        last = Progress(0, 0)
+        async with self.engine.prefill(self.slot, kept) as progress:
+            async for last in progress:
+                if last.processed < last.total:
+                    await self.emit(msgspec.structs.replace(last, total=len(tokens)))
+        await self._read(tokens, last.cached)
+
+    async def _read(self, tokens: Sequence[int], cached: int) -> None:
+        """The prompt is in the slot; said once."""
+        if self.prefilled is None:
+            self.prefilled, self.cached = self.clock(), cached
+            await self.emit(Prefilled(len(tokens), cached, ignored(self.engine.card, self.request)))
+
+    def _machine(self, head: str, prompt: str) -> ChannelMachine:
+        card, template, request = self.engine.card, self.engine.template, self.request
+        takes_calls = bool(request.tools) and request.tool_choice != "none" and bool(card.tool_format)
+        tags = template.reasoning
+        return ChannelMachine(
+            tool_format=tool_format(card.tool_format) if takes_calls else None,
+            reasoning=tags,
+            start_in_reasoning=starts_in_reasoning(prompt, tags, None if request.continue_final else head),
+            tools=request.tools,
+            new_call_id=lambda: f"call_{secrets.token_hex(12)}",
+            positions=request.sampling.logprobs is not None,
+        )
+
+    def _markers(self) -> tuple[str, ...]:
+        """What must come out as text although a tokenizer may hold it for control tokens."""
+        tags, name = self.engine.template.reasoning, self.engine.card.tool_format
+        found = () if tags is None else (tags.start, tags.end)
+        return found if not name else (*found, *tool_format(name).starts, *tool_format(name).ends)
+
+    async def _generate(self, tokens: Sequence[int], machine: ChannelMachine) -> tuple[Ended, str | None]:
+        """Generate until the engine or a stop string ends it."""
+        request = self.request
+        generation = Generation(request.sampling, request.format, self._markers())
+        stops = StopMachine(request.stop) if request.stop else None
+        aligned = _Alignment() if request.sampling.logprobs is not None else None
+        generated = 0
+        async with self.engine.generate(self.slot, tokens, generation) as items:
+            async for item in items:
+                if isinstance(item, Progress):
+                    if item.processed >= item.total:
+                        await self._read(tokens, item.cached)
+                    elif self.prefilled is None:
+                        await self.emit(item)
+                    continue
+                if self.prefilled is None:
+                    await self._read(tokens, 0)
+                if isinstance(item, Ended):
+                    stop = await self._say(machine.finish(), machine, stops, aligned)
+                    if stop is None and stops is not None and (rest := stops.finish()):
+                        await self.emit(TextDelta(rest))
+                    return item, stop
+                generated += item.tokens
+                if aligned is not None:
+                    aligned.add(item)
+                deltas = machine.feed(item.text)
+                if machine.thinking:
+                    self.reasoning += item.tokens
+                if deltas:
+                    stop = await self._say(deltas, machine, stops, aligned)
+                    if stop is not None or self._called_enough(machine):
+                        return Ended("stop", generated), stop
+        raise AssertionError("a generation must end with Ended")
+
+    def _called_enough(self, machine: ChannelMachine) -> bool:
+        """Whether the one call that a request without parallel calls may have is complete."""
+        return not self.request.parallel_tool_calls and machine.complete_calls > 0
+
+    async def _say(
+        self,
+        deltas: list[Delta],
+        machine: ChannelMachine,
+        stops: StopMachine | None,
+        aligned: _Alignment | None,
+    ) -> str | None:
+        """Emit deltas; the stop string that one of them completed, after which nothing is said."""
+        if self.first is None and deltas:
+            self.first = self.clock()
+        positions = machine.positions() if aligned is not None else ()
+        for index, delta in enumerate(deltas):
+            if isinstance(delta, ToolCallDelta) and delta.index and not self.request.parallel_tool_calls:
+                return None
+            if not isinstance(delta, TextDelta):
+                await self.emit(delta)
+                continue
+            text, stop = (delta.text, None) if stops is None else stops.feed(delta.text)
+            logprobs = aligned.take(positions[index], len(delta.text)) if aligned is not None else ()
+            if text:
+                await self.emit(TextDelta(text, logprobs))
+            if stop is not None:
+                return stop
+        return None
+
+
+class _Alignment:
+    """Which tokens' logprobs belong to a content delta: those whose text begins inside its raw characters."""
+
+    def __init__(self) -> None:
+        self._position = 0
+        self._waiting: list[tuple[int, TokenLogprob]] = []
+
+    def add(self, piece: Piece) -> None:
+        self._waiting.extend((self._position, entry) for entry in piece.logprobs)
+        self._position += len(piece.text)
+
+    def take(self, start: int, length: int) -> tuple[TokenLogprob, ...]:
+        taken = tuple(entry for at, entry in self._waiting if start <= at < start + length)
+        self._waiting = [(at, entry) for at, entry in self._waiting if at >= start + length]
+        return taken
+
+
+def _finish(ended: Ended, stop: str | None, machine: ChannelMachine) -> Finish:
+    """Honest: calls count only when complete and the model itself ended; a cut is a cut."""
+    if stop is None and ended.finish == "stop" and machine.complete_calls and not machine.truncated:
+        return "tool_calls"
+    if machine.truncated and stop is None:
+        return "length"
+    return ended.finish

@@ -1,0 +1,153 @@
+"""What the operator sees of a running process: its log and its figures.
+
+Owns the form of log lines, the id of the request being served, and the Prometheus instruments. Knows no endpoint;
+whoever measures says what. prometheus_client is imported with the first figure, not with this module.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TextIO
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""The request being served; set at the door, in every log line of its tasks."""
+
+Format = Literal["text", "json"]
+
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127, 0x85, 0x2028, 0x2029)} | {
+    9: "\\t",
+    10: "\\n",
+    13: "\\r",
+}
+
+
+class TextFormatter(logging.Formatter):
+    """`12:04:05 INFO    gateway.pool  worker_0 is ready  [3f2a…]`; a trace follows, indented."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        name = record.name.removeprefix("duologue.")
+        # What users send may stand in a message: a line break in it must not forge a second record.
+        line = f"{clock} {record.levelname:<7} {name}  {record.getMessage().translate(_CONTROL)}"
+        if request := request_id.get():
+            line += f"  [{request}]"
+        if record.exc_info:
+            line += "\n    " + self.formatException(record.exc_info).replace("\n", "\n    ")
+        return line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time (UTC, ISO 8601), level, logger, message, request_id, trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {
+            "time": f"{seconds}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if request := request_id.get():
+            line["request_id"] = request
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def set_up_logging(level: str = "info", format: Format = "text", stream: TextIO | None = None) -> None:
+    """Send every record of the process to `stream` (stderr) in one form. May be called again."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    # The doors write one line a request, with its id; these libraries' own lines say it again without. Their debugging
+    # writes headers and frames: keys, cookies, the workers' secret, what people say. So it stays off at every level.
+    for name in ("uvicorn.access", "uvicorn.error", "httpx", "httpcore", "websockets"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    # uvicorn takes a socket refused with an HTTP answer, as its extension allows, for one that was forgotten.
+    return "without completing handshake" not in record.getMessage()
+
+
+class Metrics:
+    """The figures of one process, in a registry of their own."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        self.registry = registry or CollectorRegistry()
+        quick = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+        own = self.registry
+
+        def histogram(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
+            return Histogram(f"duologue_{name}", text, labels, buckets=quick, registry=own)
+
+        def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
+            return Counter(f"duologue_{name}", text, labels, registry=own)
+
+        self._requests = counter("requests", "Requests, by endpoint and outcome", ("endpoint", "outcome"))
+        self._duration = histogram("request_seconds", "From request to the end of the answer", ("endpoint",))
+        self._first_token = histogram("first_token_seconds", "From request to first token")
+        self._queue_wait = histogram("queue_wait_seconds", "Waiting for a slot")
+        self._stage = histogram("stage_seconds", "Stages of a turn", ("stage",))
+        self._tokens = counter("tokens", "Tokens: input, cached (of input), output", ("kind",))
+        self._restarts = counter("worker_restarts", "Workers started anew", ("worker",))
+        self._leases = Gauge("duologue_active_leases", "Slots and seats lent now", registry=own)
+        self._waiting = Gauge("duologue_queue_length", "Requests waiting for a slot", registry=own)
+
+    def request_ended(self, endpoint: str, outcome: str, seconds: float) -> None:
+        """`endpoint` is a route's template, never a path a client made up; `outcome` a status or an error code."""
+        self._requests.labels(endpoint, outcome).inc()
+        self._duration.labels(endpoint).observe(seconds)
+
+    def first_token(self, seconds: float) -> None:
+        self._first_token.observe(seconds)
+
+    def queue_waited(self, seconds: float) -> None:
+        self._queue_wait.observe(seconds)
+
+    def tokens_counted(self, *, input: int = 0, cached: int = 0, output: int = 0) -> None:
+        for kind, count in (("input", input), ("cached", cached), ("output", output)):
+            if count:
+                self._tokens.labels(kind).inc(count)
+
+    def leases_active(self, count: int) -> None:
+        self._leases.set(count)
+
+    def queue_length(self, count: int) -> None:
+        self._waiting.set(count)
+
+    def worker_restarted(self, worker: str) -> None:
+        self._restarts.labels(worker).inc()
+
+    def stage_took(self, stage: str, seconds: float) -> None:
+        """`stage` is one of a turn's: "prefill", "generate"."""
+        self._stage.labels(stage).observe(seconds)
+
+    def render(self) -> tuple[bytes, str]:
+        """The body of `/metrics` and its content type."""
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
+
+
+@cache
+def metrics() -> Metrics:
+    """The figures of this process."""
+    return Metrics()

@@ -1,0 +1,177 @@
+"""Hermes and Qwen: JSON between `<tool_call>` and `</tool_call>`.
+
+    <tool_call>
+    {"name": "f", "arguments": {"a": "x"}}
+    </tool_call>
+
+Owns the wrapper; the object inside is `json_calls.py`. Tolerated: no line ends at all, several objects or an array of
+them in one wrapper, a missing end marker once the JSON is whole. What is no call is given back: an opening marker
+with no JSON behind it (prose about markers) only itself, broken JSON with everything up to its end marker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from duologue.text.markers import Markers
+from duologue.text.toolcalls import CallScanner, CallSink
+from duologue.text.toolcalls.json_calls import CallObject
+from duologue.values.messages import Tool
+
+START = "<tool_call>"
+END = "</tool_call>"
+MARKERS = Markers((START, END))
+
+BEFORE = re.compile(r"[\s\[]*")
+BETWEEN = re.compile(r"[\s,;\]}]*")
+NOISE = re.compile(r"\S+")
+
+
+class Hermes:
+    """The format. Qwen's family may call from within its reasoning, which ends there."""
+
+    starts: tuple[str, ...] = (START,)
+    ends: tuple[str, ...] = (END,)
+    in_reasoning = True
+
+    def scanner(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> CallScanner:
+        return HermesScanner(start, sink, tools)
+
+
+FORMAT = Hermes()
+
+
+class HermesScanner:
+    """One region, from behind `<tool_call>` to behind `</tool_call>`."""
+
+    def __init__(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> None:
+        self.unclosed = False
+        self._sink, self._tools = sink, tools
+        self._state: Literal["before", "object", "after", "rejected", "over"] = "before"
+        self._object = CallObject(sink, MARKERS, tools)
+        self._raw = [start]
+        """Text that goes back if it turns out to be no call, and where in the region it began."""
+        self._raw_at = 0
+        self._base = len(start)
+        """Where in the region the text in hand begins."""
+        self._pending = ""
+        self._gap: list[str] = []
+        """Whitespace behind a call: structure, unless text follows. Brackets and commas there are always noise."""
+
+    def feed(self, text: str) -> str | None:
+        if self._pending:
+            text, self._pending = self._pending + text, ""
+        at, end = 0, len(text)
+        while at < end and self._state != "over":
+            stop = self._step(text, at)
+            if stop is None:
+                break
+            at = stop
+        if self._state == "over":
+            return "".join(self._gap) + text[at:]
+        self._base += end - len(self._pending)
+        return None
+
+    def finish(self) -> bool:
+        if self._state == "object":
+            cut = self._object.finish(self._pending)
+            if not self._object.committed:
+                self._raw.append(self._pending)
+                self._give_back()
+            return cut
+        if self._state == "before":
+            self._raw.append(self._pending)
+            self._give_back()
+        elif self._state == "rejected" and self._pending:
+            self._sink.reject(self._pending, self._base)
+        return False
+
+    def _step(self, text: str, at: int) -> int | None:
+        """Where to go on; None to wait for more text, which is then kept."""
+        if self._state == "object":
+            return self._read_object(text, at)
+        if self._state == "before":
+            return self._read_before(text, at)
+        if self._state == "after":
+            return self._read_after(text, at)
+        return self._read_rejected(text, at)
+
+    def _read_before(self, text: str, at: int) -> int | None:
+        match = BEFORE.match(text, at)
+        stop = match.end() if match else at
+        self._raw.append(text[at:stop])
+        if stop == len(text):
+            return stop
+        if text[stop] == "{":
+            self._state = "object"
+            return stop
+        if MARKERS.begins(text, stop):
+            self._pending = text[stop:]
+            return None
+        if MARKERS.at(text, stop) == END:
+            self._raw.append(END)
+            stop += len(END)
+        else:
+            self.unclosed = True
+        self._give_back()
+        self._state = "over"
+        return stop
+
+    def _read_object(self, text: str, at: int) -> int | None:
+        call = self._object
+        stop = call.feed(text, at)
+        if not call.committed:
+            self._raw.append(text[at:stop])
+        if call.state == "open":
+            self._pending = text[stop:]
+            return None
+        if call.state == "broken" and not call.committed:
+            self._give_back()
+            self._state = "rejected"
+        else:
+            self._raw = []
+            self._state = "after"
+        return stop
+
+    def _read_after(self, text: str, at: int) -> int | None:
+        """Behind a call: another one, the end marker, or text that is none of this."""
+        match = BETWEEN.match(text, at)
+        stop = match.end() if match else at
+        self._gap.append(NOISE.sub("", text[at:stop]))
+        if stop == len(text):
+            return stop
+        if MARKERS.begins(text, stop):
+            self._pending = text[stop:]
+            return None
+        marker = MARKERS.at(text, stop)
+        if text[stop] == "{":
+            self._gap = []
+            self._raw_at = self._base + stop
+            self._object = CallObject(self._sink, MARKERS, self._tools)
+            self._state = "object"
+            return stop
+        self._state = "over"
+        if marker is not None:
+            self._gap = []
+        return stop + len(END) if marker == END else stop
+
+    def _read_rejected(self, text: str, at: int) -> int | None:
+        """The rest of broken JSON, up to its end marker or the next call."""
+        match = MARKERS.pattern.search(text, at)
+        if match is None:
+            stop = max(at, MARKERS.hold(text))
+            if stop > at:
+                self._sink.reject(text[at:stop], self._base + at)
+            self._pending = text[stop:]
+            return None
+        stop = match.end() if match[0] == END else match.start()
+        if stop > at:
+            self._sink.reject(text[at:stop], self._base + at)
+        self._state = "over"
+        return stop
+
+    def _give_back(self) -> None:
+        self._sink.reject("".join(self._raw), self._raw_at)
+        self._raw = []

@@ -1,0 +1,1 @@
+"""What everything is made of: messages, events, requests. Pure data; imports nothing of ours but errors."""

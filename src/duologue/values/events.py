@@ -1,0 +1,148 @@
+"""The one stream of events: what a running generation says, from waiting to its end.
+
+A closed union with exactly one terminal event, `Done` or `Failed`. Every public dialect is an encoder over it and
+nothing else. Knows no dialect and no socket.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Finish = Literal["stop", "length", "tool_calls", "cancelled"]
+
+
+class TokenLogprob(Struct, frozen=True):
+    """One token of the reply and its alternatives. `data` are the token's bytes (a token may be half a character)."""
+
+    token: str
+    logprob: float
+    data: bytes
+    top: tuple[TokenLogprob, ...] = ()
+
+
+class Usage(Struct, frozen=True):
+    """Token counts. `cached` of `input` came from the kept cache; `reasoning` of `output` was thought, not said.
+    `estimated`: the engine could not count and these are estimates."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+    estimated: bool = False
+
+
+class Timings(Struct, frozen=True):
+    """Milliseconds: `queue` waiting for a slot, `prefill` reading the prompt, `generate` writing, `first` from
+    request to first delta."""
+
+    queue: float = 0.0
+    prefill: float = 0.0
+    generate: float = 0.0
+    first: float = 0.0
+
+
+class Queued(Struct, frozen=True, tag="queued"):
+    """Waiting for a slot; added by the gateway. `position` counts from 1, `wait` is the estimate in seconds."""
+
+    ticket: str
+    position: int
+    wait: float
+    length: int
+
+
+class Started(Struct, frozen=True, tag="started"):
+    """A slot was lent and the engine begins. `context` is the number of tokens this chat really has."""
+
+    model: str
+    context: int = 0
+
+
+class Progress(Struct, frozen=True, tag="progress"):
+    """Prompt tokens read so far, of `total`; `cached` of them were kept from an earlier turn."""
+
+    processed: int
+    total: int
+    cached: int = 0
+
+
+class Prefilled(Struct, frozen=True, tag="prefilled"):
+    """The prompt is in the cache. `input` tokens count the prompt and the generation prompt; None where the engine
+    learns it only at the end. `ignored`: request fields this engine cannot apply."""
+
+    input: int | None
+    cached: int = 0
+    ignored: tuple[str, ...] = ()
+
+
+class TextDelta(Struct, frozen=True, tag="text"):
+    text: str
+    logprobs: tuple[TokenLogprob, ...] = ()
+
+
+class ReasoningDelta(Struct, frozen=True, tag="reasoning"):
+    text: str
+
+
+class ToolCallDelta(Struct, frozen=True, tag="tool_call"):
+    """A piece of call `index` (from 0). `id` and `name` come once, with the first piece; `arguments` pieces join to
+    the call's JSON text."""
+
+    index: int
+    arguments: str = ""
+    id: str | None = None
+    name: str | None = None
+
+
+class Word(Struct, frozen=True):
+    """A spoken word: samples at 24 kHz from the reply's first sample; `at`..`to` is its range in the written text."""
+
+    text: str
+    start: int
+    end: int
+    at: int
+    to: int
+
+
+class AudioDelta(Struct, frozen=True, tag="audio"):
+    """Sound of the reply: little-endian float32 mono at 24 kHz."""
+
+    pcm: bytes
+    words: tuple[Word, ...] = ()
+
+
+class Done(Struct, frozen=True, tag="done"):
+    """The end. `stop` is the stop string that ended the reply, when one did."""
+
+    finish: Finish
+    usage: Usage = Usage()
+    timings: Timings = Timings()
+    stop: str | None = None
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    """The end, in error. `code` is stable, `message` a sentence for a person, `status` the HTTP status it maps to,
+    `param` the field of the request at fault when there is one."""
+
+    code: str
+    message: str
+    status: int = 500
+    param: str | None = None
+
+
+Event = (
+    Queued
+    | Started
+    | Progress
+    | Prefilled
+    | TextDelta
+    | ReasoningDelta
+    | ToolCallDelta
+    | AudioDelta
+    | Done
+    | Failed
+)
+
+Delta = TextDelta | ReasoningDelta | ToolCallDelta
+Terminal = (Done, Failed)

@@ -1,0 +1,97 @@
+"""Messages: who said what, in which parts.
+
+Owns the content of a conversation as pure values: equal content is equal. Knows no database id, no parent, no
+base64 and no field name of any dialect; bytes here are the decoded bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class TextPart(Struct, frozen=True, tag="text"):
+    text: str
+
+
+class ImagePart(Struct, frozen=True, tag="image"):
+    """An encoded image file (PNG, JPEG, GIF or WebP)."""
+
+    data: bytes
+    mime: str = "image/jpeg"
+
+
+class AudioPart(Struct, frozen=True, tag="audio"):
+    """Mono sound. `data` is little-endian float32 PCM at `rate` Hz."""
+
+    data: bytes
+    rate: int = 16_000
+
+
+class VideoPart(Struct, frozen=True, tag="video"):
+    """An encoded video file. `stack_frames` extra frames a second are joined to a collage (omni models)."""
+
+    data: bytes
+    mime: str = "video/mp4"
+    stack_frames: int = 1
+
+
+Part = TextPart | ImagePart | AudioPart | VideoPart
+
+
+class ToolCall(Struct, frozen=True):
+    """One call the model made. `arguments` is the JSON text as the model wrote it, never re-printed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Struct, frozen=True):
+    """One message. `reasoning` and `tool_calls` belong to the assistant, `tool_call_id` to a tool's answer."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined; other parts leave no trace."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def modalities(self) -> frozenset[str]:
+        """Which kinds of parts occur: of {"text", "image", "audio", "video"}."""
+        return frozenset(MODALITY[type(part)] for part in self.parts)
+
+
+MODALITY: dict[type, str] = {TextPart: "text", ImagePart: "image", AudioPart: "audio", VideoPart: "video"}
+
+
+class Tool(Struct, frozen=True):
+    """A function the model may call. `parameters` is a JSON Schema object, as given by the caller."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, object] = {}
+
+
+def user(text: str) -> Message:
+    """A user's message of plain text."""
+    return Message("user", (TextPart(text),))
+
+
+def assistant(text: str) -> Message:
+    """An assistant's message of plain text."""
+    return Message("assistant", (TextPart(text),))
+
+
+def system(text: str) -> Message:
+    """A system message of plain text."""
+    return Message("system", (TextPart(text),))

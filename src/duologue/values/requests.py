@@ -1,0 +1,156 @@
+"""Requests: what is asked of an engine, whatever dialect it came in, and what a model says it can do.
+
+Owns the sampling parameters, the chat request, the model's card, and the comparison of the two. A field left None was not asked for, and the engine's or the
+model's own default holds; so "asked for and not applied" can be told from "never asked".
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from duologue.values.messages import MODALITY, Message, Tool
+
+
+class Sampling(Struct, frozen=True, omit_defaults=True):
+    """How the next token is chosen. Names follow the OpenAI API and llama.cpp; None means "not asked"."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    typical_p: float | None = None
+    top_n_sigma: float | None = None
+    repetition_penalty: float | None = None
+    repetition_window: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    length_penalty: float | None = None
+    dynamic_temperature_range: float | None = None
+    dynamic_temperature_exponent: float | None = None
+    xtc_probability: float | None = None
+    xtc_threshold: float | None = None
+    dry_multiplier: float | None = None
+    dry_base: float | None = None
+    dry_allowed_length: int | None = None
+    dry_penalty_last_n: int | None = None
+    dry_sequence_breakers: tuple[str, ...] | None = None
+    mirostat: int | None = None
+    mirostat_tau: float | None = None
+    mirostat_eta: float | None = None
+    samplers: tuple[str, ...] | None = None
+    min_keep: int | None = None
+    seed: int | None = None
+    ignore_eos: bool | None = None
+    logit_bias: dict[str, float] | None = None
+    """Token id (decimal digits) or text, to the bias added to its logit."""
+    logprobs: int | None = None
+    """Report each token's logprob with this many alternatives (0: the token alone)."""
+
+    def asked(self) -> tuple[str, ...]:
+        """The names of the parameters that were asked for, in the order of this class."""
+        return tuple(name for name in self.__struct_fields__ if getattr(self, name) is not None)
+
+
+class OutputFormat(Struct, frozen=True):
+    """A constraint on the reply's content: any JSON object, JSON of a schema, or a grammar (GBNF)."""
+
+    kind: Literal["json_object", "json_schema", "grammar"]
+    schema: dict[str, object] | None = None
+    grammar: str | None = None
+
+
+class Speech(Struct, frozen=True):
+    """The reply is to be spoken. `reference` is the voice to imitate: float32 mono at 16 kHz."""
+
+    voice: str | None = None
+    reference: bytes | None = None
+
+
+class ChatRequest(Struct, frozen=True):
+    """One model turn. `model` empty means the default chat model.
+
+    `extra` carries template variables of the request; `continue_final` goes on writing the last assistant message;
+    `unknown` are the request's fields nobody knows, reported as ignored where the dialect can say so.
+    """
+
+    messages: tuple[Message, ...]
+    model: str = ""
+    sampling: Sampling = Sampling()
+    stop: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    """"auto", "none", "required", or "function:NAME"."""
+    parallel_tool_calls: bool = True
+    thinking: bool | None = None
+    """Whether the model should think aloud first; None leaves it to the model's template."""
+    template_variables: dict[str, object] = {}
+    continue_final: bool = False
+    format: OutputFormat | None = None
+    speech: Speech | None = None
+    unknown: tuple[str, ...] = ()
+    unapplied: tuple[str, ...] = ()
+    """Known fields of the dialect that no part of this version can apply; reported as ignored."""
+
+
+class ModelCard(Struct, frozen=True):
+    """What a loaded model is and what its engine can do, as a worker reports it."""
+
+    name: str
+    engine: str
+    context: int
+    """Tokens one chat really has (after division by slots)."""
+    trained_context: int = 0
+    slots: int = 1
+    parameters: int = 0
+    size: int = 0
+    """Bytes of the weights."""
+    description: str = ""
+    bundled: bool = False
+    modalities: tuple[str, ...] = ("text",)
+    verbs: tuple[str, ...] = ()
+    """Of "prefill", "count", "continue", "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
+    "format"."""
+    sampling: tuple[str, ...] = ()
+    """Names of `Sampling` fields the engine applies."""
+    tool_format: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Unmet(Struct, frozen=True):
+    """What a request asks for and a model cannot do: the field, and a sentence."""
+
+    param: str
+    message: str
+
+
+def unmet(card: ModelCard, request: ChatRequest) -> Unmet | None:
+    """The first thing of `request` that the model of `card` cannot do, or None."""
+    for number, message in enumerate(request.messages):
+        for index, part in enumerate(message.parts):
+            kind = MODALITY[type(part)]
+            if kind not in card.modalities:
+                where = f"messages[{number}].content[{index}]"
+                takes = ", ".join(card.modalities)
+                return Unmet(where, f"{where} is {kind}; the model {card.name} takes {takes}.")
+    for param, verb, asked in (
+        ("tools", "tools", bool(request.tools) and request.tool_choice != "none"),
+        ("tool_choice", "tool_choice", request.tool_choice not in ("auto", "none")),
+        ("response_format", "format", request.format is not None),
+        ("logprobs", "logprobs", request.sampling.logprobs is not None),
+        ("continue_final_message", "continue", request.continue_final),
+    ):
+        if asked and verb not in card.verbs:
+            return Unmet(param, _CANNOT[verb].format(param=param, model=card.name))
+    return None
+
+
+_CANNOT = {
+    "tools": "{param}: the model {model} cannot call tools.",
+    "tool_choice": "{param}: the model {model} cannot be made to call a tool; send auto or none.",
+    "format": "{param}: the model {model} cannot be held to a format.",
+    "logprobs": "{param}: the model {model} reports no log probabilities.",
+    "continue": "{param}: the model {model} cannot continue a message it is given.",
+}

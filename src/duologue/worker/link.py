@@ -1,0 +1,203 @@
+"""The worker's end of the internal protocol: leases begun, cancelled and paced, their events packed into frames.
+
+Owns the running leases, one task each, and the outbox. Knows no model and no public dialect: what a lease does is
+handed in as `serve(begin, emit)`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import anyio
+import anyio.abc
+
+from duologue.values.events import Event, Failed
+from duologue.wire import internal
+
+log = logging.getLogger(__name__)
+
+Emit = Callable[[Event], Awaitable[None]]
+Serve = Callable[[internal.Begin, Emit], Awaitable[None]]
+
+EARLY_CANCELS = 1024
+"""A cancel on the live socket may overtake its large request on the bulk socket; so many are remembered."""
+
+
+class Socket(Protocol):
+    """What a link needs of a WebSocket; raises EOFError once it is closed."""
+
+    async def receive(self) -> bytes: ...
+
+    async def send(self, frame: bytes) -> None: ...
+
+
+class _Lease:
+    """A running generation: its scope and how many events it may still send."""
+
+    def __init__(self, credit: int) -> None:
+        self.scope = anyio.CancelScope()
+        self.credit = credit
+        self.granted = anyio.Event()
+
+    def grant(self, count: int) -> None:
+        self.credit += count
+        self.granted.set()
+
+    async def spend(self) -> None:
+        """Take one event's credit, waiting for the gateway to grant more when there is none."""
+        while self.credit <= 0:
+            self.granted = anyio.Event()
+            await self.granted.wait()
+        self.credit -= 1
+
+
+class Outbox:
+    """What waits for the live socket's writer, by lease. Bounded by the leases' credit."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, list[Event]] = {}
+        self._rest: list[internal.Up] = []
+        self._posted = anyio.Event()
+
+    def emit(self, lease: int, event: Event) -> None:
+        events = self._events.get(lease)
+        if events is None:
+            self._events[lease] = [event]
+            self._posted.set()
+        else:
+            events.append(event)
+
+    def post(self, message: internal.Up) -> None:
+        """A message that comes after every event emitted so far."""
+        self._rest.append(message)
+        self._posted.set()
+
+    def drop(self, lease: int) -> None:
+        """Forget the events of a lease that was cancelled."""
+        self._events.pop(lease, None)
+
+    async def take(self) -> list[internal.Up]:
+        await self._posted.wait()
+        self._posted = anyio.Event()
+        events, self._events = self._events, {}
+        rest, self._rest = self._rest, []
+        messages: list[internal.Up] = [internal.Emit(lease, tuple(some)) for lease, some in events.items()]
+        return messages + rest
+
+
+class WorkerLink:
+    """The leases of one gateway connection. When the live socket closes, all of them end."""
+
+    def __init__(self, serve: Serve, report: Callable[[], internal.Report]) -> None:
+        self._serve = serve
+        self._report = report
+        self._outbox = Outbox()
+        self._leases: dict[int, _Lease] = {}
+        self._early: OrderedDict[int, None] = OrderedDict()
+        self._tasks: anyio.abc.TaskGroup | None = None
+
+    @property
+    def running(self) -> int:
+        """How many generations run."""
+        return len(self._leases)
+
+    def changed(self) -> None:
+        """Tell the gateway how the worker is now."""
+        self._outbox.post(self._report())
+
+    async def run_live(self, socket: Socket) -> None:
+        """Serve the live socket until it closes or breaks the protocol; then every lease ends before this returns.
+        There is one gateway: while its live socket is open, another is turned away."""
+        if self._tasks is not None:
+            log.error("a second live socket was turned away")
+            return
+        self._outbox = Outbox()
+        self.changed()
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                tasks.start_soon(self._write, socket, tasks.cancel_scope)
+                await self._read(socket)
+                tasks.cancel_scope.cancel()
+        finally:
+            self._tasks = None
+            self._leases.clear()
+
+    async def run_bulk(self, socket: Socket) -> None:
+        """Serve the bulk socket until it closes."""
+        await self._read(socket)
+
+    async def _read(self, socket: Socket) -> None:
+        joiner = internal.Joiner()
+        try:
+            while True:
+                for message in internal.decode_down(await socket.receive()):
+                    self._handle(message, joiner)
+        except EOFError:
+            return
+        except ValueError as error:  # msgspec's validation errors are ValueErrors too
+            log.error("the gateway broke the protocol: %s", error)
+
+    async def _write(self, socket: Socket, scope: anyio.CancelScope) -> None:
+        try:
+            while True:
+                await socket.send(internal.encode(await self._outbox.take()))
+        except EOFError:
+            scope.cancel()
+
+    def _handle(self, message: internal.Down, joiner: internal.Joiner) -> None:
+        match message:
+            case internal.Begin(lease):
+                if lease in self._early:
+                    del self._early[lease]
+                    self._outbox.post(internal.Closed(lease))
+                elif self._tasks is not None:
+                    self._leases[lease] = _Lease(message.window)
+                    self._tasks.start_soon(self._run, message)
+            case internal.Cancel(lease):
+                if (running := self._leases.get(lease)) is not None:
+                    running.scope.cancel()
+                else:
+                    self._early[lease] = None
+                    while len(self._early) > EARLY_CANCELS:
+                        self._early.popitem(last=False)
+            case internal.Grant(lease, count):
+                if (running := self._leases.get(lease)) is not None:
+                    running.grant(count)
+            case internal.Fragment():
+                if (frame := joiner.add(message)) is not None:
+                    for inner in internal.decode_down(frame):
+                        self._handle(inner, joiner)
+
+    async def _run(self, begin: internal.Begin) -> None:
+        lease = self._leases[begin.lease]
+        outbox = self._outbox
+
+        async def emit(event: Event) -> None:
+            if lease.credit > 0:
+                lease.credit -= 1
+            else:
+                await lease.spend()
+            outbox.emit(begin.lease, event)
+
+        try:
+            with lease.scope:
+                await self._serve(begin, emit)
+            if lease.scope.cancelled_caught:
+                outbox.drop(begin.lease)
+        except Exception:
+            log.exception("request %s failed", begin.request_id)
+            outbox.emit(
+                begin.lease,
+                Failed(
+                    "internal_error",
+                    "Something broke while this reply was written; the server's log has it under request "
+                    f"{begin.request_id or 'unknown'}.",
+                ),
+            )
+        finally:
+            self._leases.pop(begin.lease, None)
+            outbox.post(internal.Closed(begin.lease))

@@ -1,0 +1,48 @@
+"""What a worker is doing, as a table: which state may follow which, and the report that tells the gateway.
+
+    loading ──> ready ──> stopping
+       └──────> failed ─────┘
+
+Pure. Knows no engine.
+"""
+
+from __future__ import annotations
+
+from duologue.values.requests import ModelCard
+from duologue.wire.internal import Report, WorkerState
+
+FOLLOWS: dict[WorkerState, frozenset[WorkerState]] = {
+    "loading": frozenset({"ready", "failed", "stopping"}),
+    "ready": frozenset({"stopping"}),
+    "failed": frozenset({"stopping"}),
+    "stopping": frozenset(),
+}
+
+
+class Standing:
+    """The worker's state, its model's card once there is one, and why it failed if it did."""
+
+    def __init__(self, worker: str) -> None:
+        self.worker = worker
+        self.state: WorkerState = "loading"
+        self.card: ModelCard | None = None
+        self.detail = "The model is loading."
+        self.code = ""
+
+    def ready(self, card: ModelCard) -> None:
+        self._become("ready")
+        self.card, self.detail = card, ""
+
+    def failed(self, code: str, detail: str) -> None:
+        self._become("failed")
+        self.code, self.detail = code, detail
+
+    def stopping(self) -> None:
+        self._become("stopping")
+
+    def report(self) -> Report:
+        return Report(self.worker, self.state, card=self.card, detail=self.detail, code=self.code)
+
+    def _become(self, state: WorkerState) -> None:
+        assert state in FOLLOWS[self.state], f"{self.state} cannot become {state}"
+        self.state = state

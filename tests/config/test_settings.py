@@ -1,0 +1,83 @@
+"""The tree: which workers follow from it, what cannot be changed, which engines it knows."""
+
+from typing import get_args
+
+import pytest
+from pydantic import ValidationError
+
+from duologue.config import Settings, load
+from duologue.config.settings import EngineName
+
+
+def entries(**flags: object) -> list[tuple[str, str, dict[str, object]]]:
+    settings = load(None, {}, flags)
+    return [(entry.name, entry.engine, entry.engine_options()) for entry in settings.worker_entries]
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+def test_nothing_set_starts_one_llama_worker_with_the_bundled_model():
+    assert entries() == [("worker_0", "llama", {})]
+
+
+def test_a_model_starts_a_llama_worker_with_its_sizes():
+    flags = {"model": "a.gguf", "slots": 2, "context": 4096, "threads": 3, "gpu_layers": -1}
+    assert entries(**flags) == [("worker_0", "llama", flags)]
+
+
+def test_an_upstream_starts_a_remote_worker_and_its_key_is_handed_on():
+    flags = {"upstream.url": "http://x/v1", "upstream.key": "k", "upstream.model": "m"}
+    assert entries(**flags) == [("worker_0", "remote", {"url": "http://x/v1", "key": "k", "model": "m"})]
+
+
+def test_a_model_and_an_upstream_start_two_workers_the_model_first():
+    names = [(name, engine) for name, engine, _ in entries(model="a.gguf", **{"upstream.url": "http://x"})]
+    assert names == [("worker_0", "llama"), ("worker_1", "remote")]
+
+
+def test_the_engine_named_wins_over_what_would_follow():
+    assert entries(engine="scripted", model="a.gguf", slots=8) == [("worker_0", "scripted", {"slots": 8})]
+
+
+def test_workers_inherit_what_they_do_not_set():
+    workers = [
+        {"name": "small", "slots": 8},
+        {"model": "big.gguf", "options": {"poll": 0}},
+        {"upstream": {"url": "http://x"}},
+    ]
+    found = entries(workers=workers, model="a.gguf", slots=2, options={"poll": 50, "flash": True})
+    assert found == [
+        ("small", "llama", {"model": "a.gguf", "slots": 8, "poll": 50, "flash": True}),
+        ("worker_1", "llama", {"model": "big.gguf", "slots": 2, "poll": 0, "flash": True}),
+        ("worker_2", "remote", {"url": "http://x", "slots": 2, "poll": 50, "flash": True}),
+    ]
+
+
+def test_a_setting_cannot_be_changed_after_the_start():
+    settings = load(None, {}, {})
+    with pytest.raises(ValidationError):
+        settings.port = 1
+    with pytest.raises(ValidationError):
+        settings.log.level = "debug"
+
+
+def test_keys_do_not_show_when_settings_are_printed():
+    settings = load(None, {"DUOLOGUE_KEY": "swordfish"}, {"upstream.url": "http://x", "upstream.key": "tuna"})
+    assert "swordfish" not in repr(settings)
+    assert "tuna" not in repr(settings)
+
+
+def test_the_engines_one_can_name_are_the_engines_there_are():
+    from duologue.engines import LANGUAGE_ENGINES
+
+    assert set(get_args(EngineName)) == set(LANGUAGE_ENGINES)
+
+
+def test_every_setting_has_a_description():
+    from duologue.config.words import all_settings
+
+    assert all(setting.field.description for setting in all_settings(Settings))

@@ -1,0 +1,49 @@
+"""One server as the upstream of another: the whole way twice, over real sockets."""
+
+import json
+
+import httpx
+import openai
+import pytest
+from websockets.sync.client import connect
+
+pytestmark = pytest.mark.system
+
+
+def test_a_server_whose_model_is_another_server_answers_as_that_one(serve, server):
+    front = serve("--upstream", server.url).ready()
+    with openai.OpenAI(base_url=f"{front.url}/v1", api_key="unused") as client:
+        stream = client.chat.completions.create(
+            model="",
+            messages=[{"role": "user", "content": "/say <think>well</think>Hello from afar"}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = list(stream)
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert "".join(delta.content or "" for delta in deltas) == "Hello from afar"
+    assert "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas) == "well"
+    assert chunks[-1].usage.completion_tokens > 0
+    assert httpx.get(f"{front.url}/v1/models").json()["data"][0]["id"] == "scripted"
+
+
+def test_a_vanished_client_is_felt_by_the_upstream(serve, server):
+    front = serve("--upstream", server.url).ready()
+    body = {"stream": True, "messages": [{"role": "user", "content": "/say Hello\n/hang"}]}
+    before = server.status()["slots_busy"]
+    with httpx.stream("POST", f"{front.url}/v1/chat/completions", json=body, timeout=30) as response:
+        lines = response.iter_lines()
+        while "Hello" not in next(lines):
+            pass
+        assert server.status()["slots_busy"] == before + 1
+    server.until(lambda: server.status()["slots_busy"] == before)
+    front.until(lambda: front.status()["slots_busy"] == 0)
+
+
+def test_an_upstream_that_is_not_there_is_a_sentence_and_not_a_failed_start(serve):
+    front = serve("--upstream", "http://127.0.0.1:9").ready()
+    with connect(f"ws://127.0.0.1:{front.port}/ws/chat") as socket:
+        socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
+        heard = json.loads(socket.recv(timeout=10))
+    assert (heard["type"], heard["code"]) == ("error", "upstream_unreachable")
+    assert "127.0.0.1:9" in heard["message"]

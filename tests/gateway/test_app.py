@@ -1,0 +1,201 @@
+"""The composition: every door stands before every room, and every error leaves as a sentence."""
+
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from duologue.config import load
+from duologue.errors import EngineFailed
+from duologue.gateway.app import Herald, build, guarded
+from duologue.gateway.pool import Pool
+from duologue.gateway.queue import Queue
+from duologue.values.requests import ModelCard
+from duologue.wire.internal import Loadout
+
+pytestmark = pytest.mark.anyio
+
+KEY = "a-key-of-some-length"
+
+
+def made(tmp_path, **flags):
+    settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
+    return build(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None)
+
+
+def client(app) -> httpx.AsyncClient:
+    outside = guarded(app, load(None, {}, {}))
+    transport = httpx.ASGITransport(outside, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006")
+
+
+@pytest.fixture
+async def browser(tmp_path):
+    async with client(made(tmp_path)) as asking:
+        yield asking
+
+
+async def test_the_gateway_is_healthy_before_any_worker_is_ready(browser):
+    assert (await browser.get("/health")).json()["status"] == "healthy"
+    answer = await browser.get("/ready")
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "model_loading"
+
+
+async def test_a_probe_may_ask_for_the_headers_alone(browser):
+    assert (await browser.head("/health")).status_code == 200
+    assert (await browser.head("/ready")).status_code == 503
+
+
+async def test_the_page_can_ask_what_there_is(browser):
+    body = (await browser.get("/api/capabilities")).json()
+    assert body["state"] == "loading"
+    assert body["default_model"] == "m"
+    assert body["auth"] == {"required": False, "user": "local", "role": "admin"}
+
+
+async def test_a_foreign_host_and_a_foreign_page_are_turned_away_everywhere(browser):
+    for path in ("/", "/health", "/status", "/v1/models", "/api/capabilities", "/openapi.json"):
+        rebound = await browser.get(path, headers={"Host": "evil.example"})
+        foreign = await browser.get(path, headers={"Origin": "http://evil.example"})
+        assert (rebound.status_code, foreign.status_code) == (403, 403), path
+        assert rebound.json()["error"]["code"] == "host_refused"
+
+
+async def test_with_a_key_everything_but_health_and_the_page_is_closed(tmp_path):
+    async with client(made(tmp_path, key=KEY)) as asking:
+        for path in ("/status", "/workers", "/metrics", "/v1/models", "/api/capabilities", "/openapi.json"):
+            assert (await asking.get(path)).status_code == 401, path
+            assert (await asking.get(path, headers={"Authorization": f"Bearer {KEY}"})).status_code == 200, (
+                path
+            )
+        for path in ("/health", "/ready"):
+            assert (await asking.get(path)).status_code != 401
+
+
+async def test_a_body_over_the_limit_is_refused_with_the_settings_name(tmp_path):
+    async with client(made(tmp_path, **{"limits.body_mb": 1})) as asking:
+        answer = await asking.post("/v1/chat/completions", content=bytes(2**20 + 1))
+    assert answer.status_code == 413
+    assert "limits.body_mb" in answer.json()["error"]["message"]
+
+
+async def test_an_invalid_request_is_400_in_openais_shape(browser):
+    answer = await browser.post("/v1/chat/completions", json={"messages": "none"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+async def test_an_unknown_model_is_404_with_the_known_names(browser):
+    body = {"model": "gpt-9", "messages": [{"role": "user", "content": "hi"}]}
+    answer = await browser.post("/v1/chat/completions", json=body)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "model_not_found"
+    assert "m" in answer.json()["error"]["message"]
+
+
+async def test_an_unknown_address_is_a_sentence(browser):
+    answer = await browser.get("/v1/nothing")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+async def test_a_wrong_method_is_a_sentence(browser):
+    answer = await browser.get("/v1/chat/completions")
+    assert answer.status_code == 405
+    assert answer.json()["error"]["code"] == "method_not_allowed"
+    assert answer.headers["allow"] == "POST"
+    assert "POST" in answer.json()["error"]["message"]
+
+
+async def test_a_bug_leaves_as_a_sentence_with_the_request_id_and_no_trace(tmp_path, caplog):
+    app = made(tmp_path)
+
+    @app.get("/boom")
+    async def boom() -> None:
+        raise RuntimeError("secret detail")
+
+    async with client(app) as asking:
+        answer = await asking.get("/boom", headers={"X-Request-Id": "my-id"})
+    assert answer.status_code == 500
+    assert answer.json()["error"]["code"] == "internal_error"
+    assert "my-id" in answer.text
+    assert answer.headers["x-request-id"] == "my-id"
+    assert "secret" not in answer.text
+    assert "secret detail" in caplog.text
+
+
+async def test_a_problem_keeps_its_code_status_and_sentence(tmp_path):
+    app = made(tmp_path)
+
+    @app.get("/problem")
+    async def problem() -> None:
+        raise EngineFailed("The engine is cold.", code="cold", status=502)
+
+    async with client(app) as asking:
+        answer = await asking.get("/problem")
+    assert answer.status_code == 502
+    assert answer.json()["error"]["message"] == "The engine is cold."
+
+
+async def test_every_answer_carries_the_request_id(browser):
+    answer = await browser.get("/status", headers={"X-Request-Id": "abc.1"})
+    assert answer.headers["x-request-id"] == "abc.1"
+
+
+async def test_the_metrics_are_prometheus_text(browser):
+    await browser.get("/status")
+    answer = await browser.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "duologue_requests_total" in answer.text
+
+
+def test_importing_the_gateway_loads_no_engine_and_nothing_heavy():
+    heavy = (
+        "xllamacpp torch numpy mcp alembic sqlalchemy av PIL duologue.engines duologue.sessions duologue.text"
+    )
+    code = (
+        "import sys, duologue.gateway.app\n"
+        f"print([name for name in {heavy.split()!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def herald(tmp_path, announce):
+    """Whoever tells the terminal, and what it looks at: a state and a sentence."""
+    settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})
+    telling = Herald(settings, announce)
+    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+
+    def become(state: str, detail: str = "") -> None:
+        view = pool.workers["w"]
+        view.state, view.detail, view.card = state, detail, ModelCard("m", "scripted", 100)
+        telling.look(pool)
+
+    return become
+
+
+async def test_the_terminal_is_told_once_that_the_server_is_ready_also_after_a_restart(tmp_path):
+    lines: list[str] = []
+    become = herald(tmp_path, lines.append)
+    for state in ("loading", "offline", "loading", "ready", "offline", "loading", "ready"):
+        become(state)
+    assert len(lines) == 1
+    assert "Duologue is ready at http://127.0.0.1:" in lines[0]
+
+
+async def test_the_terminal_is_told_each_reason_why_a_model_cannot_be_used_once(tmp_path):
+    lines: list[str] = []
+    become = herald(tmp_path, lines.append)
+    for sentence in ("Too little memory.", "Too little memory.", "No such file."):
+        become("failed", sentence)
+    assert [line.partition(": ")[2] for line in lines] == ["Too little memory.", "No such file."]
+
+
+async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):
+    def gone(line: str) -> None:
+        raise BrokenPipeError
+
+    herald(tmp_path, gone)("ready")

@@ -1,0 +1,130 @@
+"""`generate`, over a pool whose leases are played by the test."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from duologue.errors import QueueFull
+from duologue.gateway.queue import Moved
+from duologue.gateway.relay import Relay
+from duologue.values.events import Done, Failed, Queued, TextDelta, Timings
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest, Sampling
+
+pytestmark = pytest.mark.anyio
+
+REQUEST = ChatRequest((user("hello"),), model="m", sampling=Sampling(seed=5))
+
+
+class PlayedLease:
+    """Two slots by default; each begun choice says one word and is done."""
+
+    ticket = "q_1"
+
+    def __init__(self, places=(), problem=None, slots=2):
+        self._places, self._problem = places, problem
+        self.idle = slots
+        self.begun = []
+        self.spared = False
+        self._batches = []
+
+    async def places(self):
+        for place in self._places:
+            yield place
+        if self._problem is not None:
+            raise self._problem
+
+    def begin(self, choice, request, request_id):
+        self.idle -= 1
+        self.begun.append((choice, request.sampling.seed, request_id))
+        self._batches.append(
+            [(choice, TextDelta(str(choice))), (choice, Done("stop", timings=Timings(first=1)))]
+        )
+
+    def spare(self):
+        self.spared = True
+
+    async def take(self):
+        self.idle += 1
+        return self._batches.pop(0)
+
+
+class PlayedPool:
+    def __init__(self, lease):
+        self.played = lease
+        self.asked = {}
+        self.returned = 0
+
+    @contextmanager
+    def lease(self, model, **asked):
+        self.asked = {"model": model, **asked}
+        try:
+            yield self.played
+        finally:
+            self.returned += 1
+
+
+async def everything(pool, **more):
+    seen = []
+    relay = Relay(pool, clock=iter([0.0, 2.0]).__next__, observe=lambda kind, event: seen.append(event))
+    events = []
+    async with relay(REQUEST, request_id="r", **more) as batches:
+        async for batch in batches:
+            events.extend(batch)
+    return events, seen
+
+
+async def test_a_choice_is_begun_and_its_events_come_through():
+    pool = PlayedPool(PlayedLease())
+    events, seen = await everything(pool)
+    assert [type(event) for _, event in events] == [TextDelta, Done]
+    assert pool.asked["model"] == "m"
+    assert pool.asked["need"] == 1
+    assert pool.returned == 1
+    assert len(seen) == 1
+
+
+async def test_the_wait_is_added_to_the_timings_in_milliseconds():
+    events, _ = await everything(PlayedPool(PlayedLease()))
+    assert events[-1][1].timings == Timings(queue=2000.0, first=2001.0)
+
+
+async def test_places_become_queued_events():
+    places = [Moved("q_1", 2, 9.0, 3), Moved("q_1", 1, 4.0, 2)]
+    events, _ = await everything(PlayedPool(PlayedLease(places)))
+    assert [event for _, event in events[:2]] == [Queued("q_1", 2, 9.0, 3), Queued("q_1", 1, 4.0, 2)]
+
+
+async def test_a_refusal_is_one_failed_event_and_the_end():
+    pool = PlayedPool(PlayedLease(problem=QueueFull("The queue is full.")))
+    events, seen = await everything(pool)
+    assert events == [(0, Failed("queue_full", "The queue is full.", 503))]
+    assert seen == [events[0][1]]
+    assert pool.returned == 1
+
+
+async def test_more_choices_than_slots_run_in_waves_each_with_its_own_seed():
+    lease = PlayedLease(slots=2)
+    pool = PlayedPool(lease)
+    events, _ = await everything(pool, count=5)
+    assert [choice for choice, _, _ in lease.begun] == [0, 1, 2, 3, 4]
+    assert [seed for _, seed, _ in lease.begun] == [5, 6, 7, 8, 9]
+    assert sum(isinstance(event, Done) for _, event in events) == 5
+    assert pool.asked["need"] == 5
+
+
+async def test_slots_are_spared_only_once_no_choice_is_left_to_begin():
+    lease = PlayedLease(slots=1)
+    async with Relay(PlayedPool(lease))(REQUEST, count=2) as batches:
+        await anext(batches)
+        assert not lease.spared
+        await anext(batches)
+        assert lease.spared
+
+
+async def test_leaving_in_the_middle_returns_the_lease():
+    pool = PlayedPool(PlayedLease())
+    async with Relay(pool)(REQUEST) as batches:
+        await anext(batches)
+        assert pool.returned == 0
+    assert pool.returned == 1

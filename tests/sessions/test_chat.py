@@ -1,0 +1,319 @@
+"""One model turn, on the scripted engine: what events come, in what order, and what is refused."""
+
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine
+from duologue.sessions.chat import reply
+from duologue.text.templates import ChatTemplate
+from duologue.values.events import (
+    Done,
+    Failed,
+    Prefilled,
+    Progress,
+    ReasoningDelta,
+    Started,
+    TextDelta,
+    ToolCallDelta,
+)
+from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
+from duologue.values.requests import ChatRequest, OutputFormat, Sampling, Speech
+
+pytestmark = pytest.mark.anyio
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+CLOCK = Tool("clock", "tells the time", {"type": "object", "properties": {"zone": {"type": "string"}}})
+
+
+class Ticking:
+    """A clock that moves a second at every look."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        self.time += 1.0
+        return self.time
+
+
+async def ask(*messages, engine=None, **more):
+    heard = []
+
+    async def emit(event):
+        heard.append(event)
+
+    engine = engine or ScriptedEngine("m")
+    await reply(engine, 0, ChatRequest(messages, **more), emit, now=NOW, clock=Ticking())
+    return heard
+
+
+def text(events) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def thought(events) -> str:
+    return "".join(event.text for event in events if isinstance(event, ReasoningDelta))
+
+
+async def test_a_turn_starts_prefills_writes_and_is_done():
+    heard = await ask(user("/say one two"))
+    assert [type(event) for event in heard] == [Started, Prefilled, TextDelta, TextDelta, Done]
+    assert heard[0] == Started("m", 1_000_000)
+    assert text(heard) == "one two"
+
+
+async def test_input_tokens_count_the_generation_prompt_and_are_the_same_at_both_ends():
+    messages = (system("s"), user("/say x"))
+    heard = await ask(*messages)
+    prefilled = next(event for event in heard if isinstance(event, Prefilled))
+    template = ScriptedEngine().template
+    whole = template.render(messages, generation_prompt=True, thinking=None, now=NOW)
+    assert prefilled.input == heard[-1].usage.input == len(whole.encode())
+
+
+async def test_reasoning_is_told_apart_and_counted():
+    heard = await ask(user("/say <think>let me see </think>Four."))
+    assert thought(heard) == "let me see "
+    assert text(heard) == "Four."
+    assert 0 < heard[-1].usage.reasoning < heard[-1].usage.output
+
+
+async def test_a_tool_call_ends_the_turn_with_tool_calls():
+    call = '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
+    heard = await ask(user(f"/say {call}"), tools=(CLOCK,))
+    calls = [event for event in heard if isinstance(event, ToolCallDelta)]
+    assert calls[0].name == "clock"
+    assert calls[0].id.startswith("call_")
+    assert "".join(delta.arguments for delta in calls) == '{"zone": "UTC"}'
+    assert heard[-1].finish == "tool_calls"
+    assert text(heard) == ""
+
+
+async def test_without_parallel_calls_the_turn_ends_with_the_first():
+    call = '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
+    for script in (f"/say {call}{call} more", f"/repeat 1 {call}{call}", f"/repeat 1 {call}<tool_call>{{"):
+        heard = await ask(user(script), tools=(CLOCK,), parallel_tool_calls=False)
+        calls = [event for event in heard if isinstance(event, ToolCallDelta)]
+        assert {delta.index for delta in calls} == {0}
+        assert "".join(delta.arguments for delta in calls) == '{"zone": "UTC"}'
+        assert heard[-1].finish == "tool_calls"
+
+
+async def test_without_tools_or_with_tool_choice_none_a_call_is_text():
+    call = '<tool_call>{"name": "clock", "arguments": {}}</tool_call>'
+    assert text(await ask(user(f"/say {call}"))) == call
+    assert text(await ask(user(f"/say {call}"), tools=(CLOCK,), tool_choice="none")) == call
+
+
+async def test_a_call_that_was_cut_ends_with_length_and_is_never_closed_for_the_model():
+    heard = await ask(
+        user('/say <tool_call>{"name": "clock", "arguments": {"zone": "U\n/length'), tools=(CLOCK,)
+    )
+    joined = "".join(event.arguments for event in heard if isinstance(event, ToolCallDelta))
+    assert not joined.endswith("}")
+    assert heard[-1].finish == "length"
+
+
+async def test_a_stop_string_ends_the_turn_and_is_never_shown():
+    heard = await ask(user("/say one two STOP three"), stop=("STOP",))
+    assert text(heard) == "one two "
+    assert heard[-1].finish == "stop"
+    assert heard[-1].stop == "STOP"
+
+
+async def test_a_stop_string_across_pieces_is_never_partly_shown():
+    heard = await ask(user("/say a E N D b"), stop=("E N D",))
+    assert text(heard) == "a "
+    assert heard[-1].stop == "E N D"
+
+
+async def test_a_stop_string_inside_a_thought_does_not_end_the_turn():
+    heard = await ask(user("/say <think>STOP </think>go on"), stop=("STOP",))
+    assert text(heard) == "go on"
+
+
+async def test_what_looked_like_a_stop_and_was_none_is_said_at_the_end():
+    assert text(await ask(user("/say almost ST"), stop=("STOP",))) == "almost ST"
+
+
+async def test_the_token_limit_is_told():
+    heard = await ask(user("/repeat 10 a"), sampling=Sampling(max_tokens=3))
+    assert heard[-1].finish == "length"
+    assert heard[-1].usage.output == 3
+
+
+async def test_fields_the_engine_cannot_apply_are_listed():
+    heard = await ask(
+        user("hi"),
+        sampling=Sampling(length_penalty=1.1, max_tokens=5),
+        unknown=("colour",),
+        unapplied=("image",),
+    )
+    prefilled = next(event for event in heard if isinstance(event, Prefilled))
+    assert prefilled.ignored == ("length_penalty", "image", "colour")
+
+
+async def test_reading_the_prompt_reports_progress():
+    heard = await ask(user("/read 3 0\n/say x"))
+    steps = [event for event in heard if isinstance(event, Progress)]
+    assert len(steps) == 3
+    assert all(step.processed < step.total for step in steps)
+
+
+async def test_logprobs_belong_to_the_visible_text():
+    heard = await ask(user("/say <think>hm </think>a b"), sampling=Sampling(logprobs=0))
+    entries = [entry for event in heard if isinstance(event, TextDelta) for entry in event.logprobs]
+    assert "".join(entry.token for entry in entries).endswith("b")
+    assert not any("hm" in entry.token for entry in entries)
+
+
+async def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers():
+    [failed] = await ask(user("x" * 500), engine=ScriptedEngine(context=100))
+    assert failed.code == "context_length_exceeded"
+    assert failed.status == 400
+    assert "100" in failed.message
+
+
+async def test_a_part_the_model_cannot_take_is_named():
+    [failed] = await ask(user("hi"), Message("user", (TextPart("look"), ImagePart(b"x"))))
+    assert failed.code == "unsupported"
+    assert failed.param == "messages[1].content[1]"
+    assert "image" in failed.message
+
+
+async def test_no_messages_is_a_sentence():
+    [failed] = await ask()
+    assert failed.param == "messages"
+
+
+async def test_speech_without_a_voice_is_refused():
+    [failed] = await ask(user("hi"), speech=Speech())
+    assert failed.code == "voice_unavailable"
+
+
+async def test_a_format_the_engine_cannot_keep_is_refused():
+    [failed] = await ask(user("hi"), format=OutputFormat("json_object"))
+    assert failed.param == "response_format"
+
+
+async def test_an_engine_failure_keeps_what_was_said_and_ends_with_its_sentence():
+    heard = await ask(user("/say half\n/fail out of paper"))
+    assert text(heard) == "half"
+    assert heard[-1] == Failed("scripted_failure", "out of paper", 500)
+
+
+async def test_a_cancelled_turn_says_nothing_more():
+    heard = []
+
+    async def emit(event):
+        heard.append(event)
+
+    with anyio.move_on_after(0.05) as scope:
+        request = ChatRequest((user("/say a\n/hang"),))
+        await reply(ScriptedEngine(), 0, request, emit, now=NOW, clock=Ticking())
+    assert scope.cancelled_caught
+    assert isinstance(heard[-1], TextDelta)
+
+
+async def test_a_continued_message_is_left_open():
+    heard = await ask(user("/say more"), assistant("Once upon"), continue_final=True)
+    prefilled = next(event for event in heard if isinstance(event, Prefilled))
+    template = ScriptedEngine().template
+    left_open = template.render_open((user("/say more"), assistant("Once upon")), thinking=None, now=NOW)
+    assert left_open.endswith("Once upon")
+    assert prefilled.input == len(left_open.encode())
+
+
+async def test_the_history_of_calls_reaches_the_model():
+    heard = await ask(
+        user("what time?"),
+        Message("assistant", tool_calls=(ToolCall("c1", "clock", '{"zone": "UTC"}'),)),
+        Message("tool", (TextPart("noon"),), tool_call_id="c1"),
+        user("/say noon it is"),
+        tools=(CLOCK,),
+    )
+    assert text(heard) == "noon it is"
+
+
+async def test_a_chat_engine_is_relayed_with_what_it_ignores():
+    heard = await ask(user("/say hi"), engine=ScriptedChatEngine("m"), sampling=Sampling(top_k=3))
+    assert Prefilled(None, 0, ("top_k",)) in heard
+    assert text(heard) == "hi"
+
+
+class Counted(ScriptedEngine):
+    """The scripted engine, noting what it tokenizes and prefills."""
+
+    def __init__(self, template: str | None = None) -> None:
+        super().__init__("m")
+        self.read: list[str] = []
+        self.prefilled: list[int] = []
+        if template is not None:
+            self.template = ChatTemplate(template)
+
+    async def tokenize(self, text, *, start=True):
+        self.read.append(text)
+        return await super().tokenize(text, start=start)
+
+    def prefill(self, slot, tokens):
+        self.prefilled.append(len(tokens))
+        return super().prefill(slot, tokens)
+
+
+LONG = "Tell me more about it. " * 20
+
+
+async def test_a_short_prompt_is_tokenized_and_read_in_one_piece():
+    engine = Counted()
+    heard = await ask(user("/say x"), engine=engine)
+    whole = engine.template.render((user("/say x"),), generation_prompt=True, thinking=None, now=NOW)
+    assert engine.read == [whole]
+    assert engine.prefilled == []
+    assert [type(event) for event in heard[:3]] == [Started, Prefilled, TextDelta]
+
+
+async def test_a_long_prompt_is_read_before_the_generation_prompt_is_appended():
+    engine = Counted()
+    messages = (user(LONG), assistant("No."), user("/say x"))
+    heard = await ask(*messages, engine=engine)
+    head, whole = (
+        engine.template.render(messages, generation_prompt=appended, thinking=None, now=NOW)
+        for appended in (False, True)
+    )
+    assert engine.read == [whole, whole.removeprefix(head)]
+    assert engine.prefilled == [len(head)]
+    assert heard[-1].usage.input == len(whole)
+
+
+async def test_a_template_that_renders_the_two_differently_prefills_what_they_share():
+    template = (
+        "{% for message in messages %}<|im_start|>user\n{{ message.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}Answer:{% else %}The end.{% endif %}"
+    )
+    engine = Counted(template)
+    messages = (user(LONG), user("/say x"))
+    heard = await ask(*messages, engine=engine)
+    whole = engine.template.render(messages, generation_prompt=True, thinking=None, now=NOW)
+    assert engine.prefilled == [len(whole.removesuffix("Answer:"))]
+    assert heard[-1].usage.input == len(whole)
+    assert text(heard) == "x"
+
+
+async def test_what_the_slot_kept_from_the_last_turn_is_told():
+    engine = Counted()
+    first = await ask(user("/say x"), engine=engine)
+    again = await ask(user("/say x"), assistant("x"), user("/say y"), engine=engine)
+    assert first[-1].usage.cached == 0
+    kept = next(event for event in again if isinstance(event, Prefilled)).cached
+    assert kept == again[-1].usage.cached > 0
+
+
+async def test_a_long_chat_with_little_new_is_read_in_one_piece():
+    engine = Counted()
+    await ask(user(LONG), engine=engine)
+    before = list(engine.prefilled)
+    heard = await ask(user(LONG), assistant("No."), user("/say x"), engine=engine)
+    assert engine.prefilled == before
+    assert text(heard) == "x"

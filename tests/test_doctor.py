@@ -1,0 +1,158 @@
+"""The doctor: each line is ok, a warning or a problem, and says what to do."""
+
+import socket
+import subprocess
+
+import httpx
+import pytest
+from ports import free_port
+
+from duologue import doctor
+from duologue.config import Settings, load
+from duologue.doctor import Finding, examine, report
+from duologue.errors import StartFailed
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+
+
+def settings(**flags: object) -> Settings:
+    return load(None, {}, flags)
+
+
+def only(findings) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+def test_a_sound_machine_has_nothing_to_mend(tmp_path):
+    findings = examine(lambda: settings(engine="scripted", port=free_port(), data=tmp_path / "data"))
+    assert [finding for finding in findings if finding.state == "problem"] == []
+    assert {"python", "packages", "settings", "address", "data", "gpu", "worker_0", "page"} <= {
+        finding.subject for finding in findings
+    }
+    assert report(findings).endswith("Ready: start it with `duologue serve`.")
+    assert not (tmp_path / "data").exists(), "looking leaves nothing behind"
+
+
+def test_wrong_settings_are_told_and_end_the_round():
+    def fail() -> Settings:
+        raise StartFailed("There is no setting prot.")
+
+    findings = examine(fail)
+    assert findings[-1] == Finding("problem", "settings", "There is no setting prot.")
+    assert report(findings).endswith("1 to mend.")
+
+
+def test_a_port_in_use_is_told_with_who_has_it(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_running", lambda settings: False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        finding = only(doctor.check_address(settings(port=port)))
+    assert finding.state == "problem"
+    assert f"Port {port} is in use" in finding.text
+
+
+def test_our_own_server_on_the_port_is_no_problem(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_running", lambda settings: True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        finding = only(doctor.check_address(settings(port=listener.getsockname()[1])))
+    assert (finding.state, "runs at" in finding.text) == ("ok", True)
+    assert report([finding]).endswith("A server runs already: talk to it with `duologue say hello`.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "running"),
+    [({"status": "healthy"}, True), ({"status": "up"}, False), (["healthy"], False), (None, False)],
+)
+def test_a_server_is_ours_when_its_health_says_so(monkeypatch, answer, running):
+    def health(url, **options):
+        if answer is None:
+            raise httpx.ReadTimeout("silence")
+        return httpx.Response(200, json=answer)
+
+    monkeypatch.setattr(httpx, "get", health)
+    assert doctor._is_running(settings()) is running
+
+
+def test_an_address_others_reach_needs_a_key_and_a_short_one_is_warned_of():
+    assert "needs a key" in only(doctor.check_address(settings(host="0.0.0.0"))).text
+    open_to_all = settings(host="0.0.0.0", port=free_port(), key="short", insecure_http=True)
+    assert [finding.state for finding in doctor.check_address(open_to_all)] == ["warning", "ok"]
+
+
+def test_a_data_folder_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    assert only(doctor.check_data(settings(data=tmp_path / "file" / "data"))).state == "problem"
+
+
+def test_a_data_folder_is_tried_and_left_as_it_was(tmp_path):
+    assert only(doctor.check_data(settings(data=tmp_path / "a" / "b"))).state == "ok"
+    assert list(tmp_path.iterdir()) == []
+    # A folder of the system that even root cannot write to.
+    finding = only(doctor.check_data(settings(data="/proc/duologue")))
+    assert finding.state == "problem"
+    assert "--data" in finding.text
+
+
+def test_a_full_disk_is_warned_of(tmp_path, monkeypatch):
+    usage = type("Usage", (), {"free": 100 * 2**20})
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage)
+    finding = only(doctor.check_data(settings(data=tmp_path)))
+    assert (finding.state, "100 MB" in finding.text) == ("warning", True)
+
+
+def test_a_missing_model_is_told(tmp_path):
+    finding = only(doctor.check_workers(settings(model=str(tmp_path / "gone.gguf"))))
+    assert finding.state == "problem"
+    assert "gone.gguf" in finding.text
+
+
+def test_a_file_that_is_no_model_is_told(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"this is no model")
+    finding = only(doctor.check_workers(settings(model=str(tmp_path / "model.gguf"))))
+    assert finding.state == "problem"
+
+
+def test_an_upstream_that_is_down_is_a_warning():
+    finding = only(doctor.check_workers(settings(**{"upstream.url": f"http://127.0.0.1:{free_port()}"})))
+    assert (finding.state, "does not answer now" in finding.text) == ("warning", True)
+
+
+def test_a_package_that_does_not_load_is_told(monkeypatch):
+    monkeypatch.setattr(doctor, "PACKAGES", ("msgspec", "no_such_package_at_all"))
+    finding = only(doctor.check_packages())
+    assert finding == Finding(
+        "problem", "packages", "no_such_package_at_all cannot be imported: pip install duologue"
+    )
+
+
+@pytest.mark.parametrize(("engine_sees_it", "state"), [(True, "ok"), (False, "warning")])
+def test_a_card_the_engine_cannot_use_is_warned_of(monkeypatch, engine_sees_it, state):
+    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    answer = subprocess.CompletedProcess([], 0, stdout="NVIDIA L4, 23034 MiB\n")
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **options: answer)
+    monkeypatch.setattr(doctor, "_engine_sees_gpu", lambda: engine_sees_it)
+    finding = only(doctor.check_gpu(settings()))
+    assert (finding.state, finding.text.startswith("NVIDIA L4, 23034 MiB")) == (state, True)
+
+
+def test_a_broken_driver_is_no_card(monkeypatch):
+    def fail(*arguments, **options):
+        raise subprocess.CalledProcessError(9, "nvidia-smi")
+
+    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(doctor.subprocess, "run", fail)
+    assert only(doctor.check_gpu(settings())).text.startswith("none seen")
+
+
+def test_a_page_switched_off_or_not_built_is_told(tmp_path, monkeypatch):
+    from duologue.gateway import pages
+
+    assert only(doctor.check_page(settings(ui=False))).text == "switched off"
+    monkeypatch.setattr(pages, "FOLDER", tmp_path / "page")
+    finding = only(doctor.check_page(settings()))
+    assert (finding.state, "make web" in finding.text) == ("warning", True)

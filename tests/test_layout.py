@@ -1,0 +1,387 @@
+"""The architecture, held by a test: who may import whom, what stays pure, where heavy things live, how long things get.
+
+Reads the sources with `ast` alone. The table below is the one of docs/design.md; a room that is not in it fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "duologue"
+TESTS = ROOT / "tests"
+
+GROUND = {"values", "errors"}
+SHELL = GROUND | {"config", "telemetry"}
+PROGRAM = "anything: it puts the programs together"
+
+# room -> the rooms it may import besides itself
+MAY_IMPORT: dict[str, set[str] | str] = {
+    "values": set(),
+    "errors": set(),
+    "wire": GROUND,
+    "text": GROUND,
+    "config": GROUND,
+    "telemetry": GROUND,
+    "models": GROUND,
+    "engines": SHELL | {"text", "models"},
+    "sessions": SHELL | {"text", "engines"},
+    "worker": SHELL | {"text", "engines", "sessions", "wire", "models"},
+    "gateway": SHELL | {"wire", "models"},
+    "client": GROUND | {"wire"},
+    "talking": GROUND | {"client"},
+    "doctor": PROGRAM,
+    "hardware": GROUND | {"engines", "models"},
+    "progress": GROUND | {"models"},
+    "library": GROUND | {"config", "hardware", "models", "progress"},
+    "setup": GROUND | {"config", "doctor", "hardware", "library", "models"},
+    "cli_models": PROGRAM,
+    "cli": PROGRAM,
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+# Rooms and files that decide without acting: no I/O, no task, no clock, no chance.
+PURE = (
+    "values/",
+    "wire/",
+    "text/",
+    "gateway/queue.py",
+    "gateway/eta.py",
+    "gateway/affinity.py",
+    "worker/state.py",
+    "models/fit.py",
+    "models/listing.py",
+    "models/recommended.py",
+    "models/reference.py",
+    "models/resume.py",
+)
+IMPURE_MODULES = {
+    *("anyio", "asyncio", "trio", "selectors", "socket", "ssl", "httpx", "websockets", "subprocess"),
+    *("threading", "concurrent", "multiprocessing", "time", "random", "secrets"),
+}
+
+# Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
+HEAVY: dict[str, tuple[str, ...]] = {
+    "xllamacpp": ("engines/llama.py",),
+    "torch": (),
+    "transformers": (),
+    "numpy": (),
+    "scipy": (),
+    "onnxruntime": (),
+    "av": (),
+    "PIL": (),
+    "sqlalchemy": (),
+    "alembic": (),
+    "mcp": (),
+    "openai": (),
+}
+CONFINED: dict[str, tuple[str, ...]] = {
+    "threading": ("engines/lane.py",),
+    "concurrent": ("engines/lane.py",),
+    "multiprocessing": (),
+    "base64": ("wire/", "gateway/auth.py", "engines/remote_request.py"),
+}
+BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
+LOOSE_TASKS = {"create_task", "ensure_future", "run_coroutine_threadsafe"}
+THREAD_DOORS = {"to_thread", "run_in_executor", "from_thread", "Thread", "ThreadPoolExecutor"}
+
+FILE_LINES = 500
+FUNCTION_LINES = 80
+
+# Tests that mirror no single source file, and why.
+FREE_TESTS = {
+    "test_layout.py": "the architecture",
+    "test_docs.py": "the documentation",
+    "test_make.py": "the Makefile and its scripts",
+    "test_packaging.py": "the wheel",
+    "e2e/": "the whole system over its public surface",
+    "examples/": "each example",
+    "training/": "the sources of the bundled model, which are no part of the package",
+}
+# Source files with logic and no test file of their own, and why.
+UNMIRRORED: dict[str, str] = {}
+
+
+class Import(NamedTuple):
+    """One import: the module's full name, where it stands, and whether it happens when the file is imported."""
+
+    module: str
+    line: int
+    at_import: bool
+
+
+@cache
+def sources() -> tuple[Path, ...]:
+    return tuple(sorted(SOURCE.rglob("*.py")))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
+def imports_of(path: Path) -> tuple[Import, ...]:
+    return tuple(_imports(tree_of(path), at_import=True))
+
+
+def _imports(node: ast.AST, *, at_import: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                yield Import(alias.name, child.lineno, at_import)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"{child.module}: relative import in line {child.lineno}"
+            # `from duologue import telemetry` and `from duologue.gateway import auth` import modules, not names.
+            for alias in child.names:
+                inner = f"{child.module}.{alias.name}"
+                yield Import(inner if is_ours(inner) else str(child.module), child.lineno, at_import)
+        else:
+            later = isinstance(
+                child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+            ) or is_type_checking(child)
+            yield from _imports(child, at_import=at_import and not later)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def is_ours(module: str) -> bool:
+    return module.startswith("duologue.") and file_of(module) is not None
+
+
+def file_of(module: str) -> Path | None:
+    """The source file of one of our modules; None for names that are no module."""
+    place = SOURCE.joinpath(*module.split(".")[1:])
+    candidates = (
+        place.with_suffix(".py") if place != SOURCE else SOURCE / "__init__.py",
+        place / "__init__.py",
+    )
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def is_in(path: Path, places: tuple[str, ...]) -> bool:
+    name = name_of(path)
+    return any(name == place or (place.endswith("/") and name.startswith(place)) for place in places)
+
+
+def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def agree(offenders: list[str]) -> None:
+    assert not offenders, "\n" + "\n".join(offenders)
+
+
+def test_every_room_is_in_the_import_table() -> None:
+    rooms = {room_of(path) for path in sources()}
+    assert rooms <= set(MAY_IMPORT), f"not in the table: {sorted(rooms - set(MAY_IMPORT))}"
+    assert set(MAY_IMPORT) <= rooms, f"in the table and not there: {sorted(set(MAY_IMPORT) - rooms)}"
+
+
+def test_rooms_import_only_what_the_table_allows() -> None:
+    offenders = []
+    for path in sources():
+        allowed = MAY_IMPORT[room_of(path)]
+        if allowed is PROGRAM:
+            continue
+        for module, line, _ in imports_of(path):
+            file = file_of(module) if top(module) == "duologue" else None
+            room = room_of(file) if file is not None else ""
+            if room and room not in {*allowed, room_of(path), "__init__"}:
+                offenders.append(f"{name_of(path)}:{line} imports {module}")
+    agree(offenders)
+
+
+def test_the_command_line_imports_the_programs_only_inside_its_commands() -> None:
+    light = {"errors", "cli_models", "__init__"}
+    agree(
+        [
+            f"{name}:{line} imports {module} for every command"
+            for name in ("cli.py", "cli_models.py")
+            for module, line, at_import in imports_of(SOURCE / name)
+            if at_import and (file := file_of(module)) is not None and room_of(file) not in light
+        ]
+    )
+
+
+def test_imports_have_no_cycles() -> None:
+    edges = {
+        path: {
+            file
+            for module, _, at_import in imports_of(path)
+            if at_import and top(module) == "duologue" and (file := file_of(module)) not in (None, path)
+        }
+        for path in sources()
+    }
+    left = dict(edges)
+    while ready := [path for path, needs in left.items() if not needs & left.keys()]:
+        for path in ready:
+            del left[path]
+    agree([f"{name_of(path)} is in a cycle, or imports one" for path in left])
+
+
+def test_pure_rooms_know_no_task_no_socket_and_no_clock() -> None:
+    offenders = []
+    for path in sources():
+        if not is_in(path, PURE):
+            continue
+        for module, line, _ in imports_of(path):
+            if top(module) in IMPURE_MODULES:
+                offenders.append(f"{name_of(path)}:{line} imports {module}")
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".now", ".utcnow", ".today")):
+                offenders.append(f"{name_of(path)}:{node.lineno} asks for the time")
+            if isinstance(node, ast.AsyncFunctionDef | ast.Await):
+                offenders.append(f"{name_of(path)}:{node.lineno} is async")
+    agree(offenders)
+
+
+def test_heavy_libraries_stay_in_their_file() -> None:
+    offenders = []
+    for path in sources():
+        for module, line, _ in imports_of(path):
+            places = HEAVY.get(top(module), CONFINED.get(top(module)))
+            if places is not None and not is_in(path, places):
+                offenders.append(f"{name_of(path)}:{line} imports {module}")
+    agree(offenders)
+
+
+def test_threads_are_made_in_one_file_and_tasks_have_parents() -> None:
+    offenders = []
+    for path in sources():
+        for node in ast.walk(tree_of(path)):
+            name = (
+                node.attr
+                if isinstance(node, ast.Attribute)
+                else node.id
+                if isinstance(node, ast.Name)
+                else ""
+            )
+            if name in LOOSE_TASKS:
+                offenders.append(f"{name_of(path)}:{node.lineno} makes a task without a parent")
+            if name in THREAD_DOORS and name_of(path) != "engines/lane.py":
+                offenders.append(f"{name_of(path)}:{node.lineno} uses a thread")
+    agree(offenders)
+
+
+def test_nothing_is_called_after_nothing() -> None:
+    offenders = []
+    for path in sources():
+        words = {
+            word for part in path.relative_to(SOURCE).parts for word in part.removesuffix(".py").split("_")
+        }
+        offenders += [f"{name_of(path)} is called {word}" for word in sorted(words & BANNED_NAMES)]
+    agree(offenders)
+
+
+def test_every_source_with_logic_has_its_test() -> None:
+    missing = []
+    for path in sources():
+        if has_logic(path) and name_of(path) not in UNMIRRORED and not test_of(path).is_file():
+            missing.append(f"{name_of(path)} has no {test_of(path).relative_to(ROOT)}")
+    agree(missing)
+
+
+def test_every_test_has_its_source() -> None:
+    expected = {test_of(path) for path in sources()}
+    agree(
+        [
+            f"{path.relative_to(ROOT)} mirrors no source"
+            for path in sorted(TESTS.rglob("test_*.py"))
+            if path not in expected and not is_free(path.relative_to(TESTS).as_posix())
+        ]
+    )
+
+
+def has_logic(path: Path) -> bool:
+    """Whether a file does something: it has a function whose body is more than a docstring or `...`."""
+    if path.name == "__main__.py":
+        return False
+    return any(
+        not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for function in functions_of(path)
+        for statement in function.body
+    )
+
+
+def test_of(path: Path) -> Path:
+    """`gateway/queue.py` -> `tests/gateway/test_queue.py`; a package's own file goes by the package's name."""
+    relative = path.relative_to(SOURCE)
+    stem = path.parent.name if path.name == "__init__.py" else path.stem
+    return TESTS / relative.parent / f"test_{stem}.py"
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]  # a name like a test's, which it is not
+
+
+def is_free(name: str) -> bool:
+    return any(name == place or (place.endswith("/") and name.startswith(place)) for place in FREE_TESTS)
+
+
+def test_files_and_functions_stay_readable() -> None:
+    offenders = []
+    for path in sources():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > FILE_LINES:
+            offenders.append(f"{name_of(path)} has {lines} lines, of {FILE_LINES}")
+        for function in functions_of(path):
+            length = (function.end_lineno or 0) - function.lineno + 1
+            if length > FUNCTION_LINES:
+                offenders.append(f"{name_of(path)}:{function.lineno} {function.name} has {length} lines")
+    agree(offenders)
+
+
+def test_every_module_says_what_it_owns() -> None:
+    agree(
+        [
+            f"{name_of(path)} has no docstring"
+            for path in sources()
+            if ast.get_docstring(tree_of(path)) is None
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def loaded_by_the_gateway() -> set[str]:
+    """The modules in a fresh process that imported the gateway and nothing else."""
+    code = "import sys, json, duologue.gateway.app; print(json.dumps(list(sys.modules)))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    return set(json.loads(result.stdout))
+
+
+def test_the_gateway_loads_no_engine(loaded_by_the_gateway: set[str]) -> None:
+    rooms = {name.split(".")[1] for name in loaded_by_the_gateway if name.startswith("duologue.")}
+    assert not rooms & {"engines", "sessions", "worker", "text"}
+
+
+def test_the_gateway_loads_no_heavy_library(loaded_by_the_gateway: set[str]) -> None:
+    assert not {top(name) for name in loaded_by_the_gateway} & HEAVY.keys()

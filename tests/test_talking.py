@@ -1,0 +1,118 @@
+"""`duologue say`: what goes to the output, what beside it."""
+
+import io
+
+import pytest
+
+from duologue import talking
+from duologue.errors import Problem, Unauthorized, Unavailable, WorkerLost
+from duologue.talking import Question, Voice, say
+
+
+def shown(*messages: dict) -> tuple[str, str]:
+    output, asides = io.StringIO(), io.StringIO()
+    voice = Voice(output, asides)
+    for message in messages:
+        voice.show(message)
+    return output.getvalue(), asides.getvalue()
+
+
+def test_only_the_reply_goes_to_the_output():
+    output, asides = shown(
+        {"type": "queued", "position": 2},
+        {"type": "queue_done"},
+        {"type": "prefill_done", "input_tokens": 3},
+        {"type": "chunk", "reasoning_delta": "They greet "},
+        {"type": "chunk", "reasoning_delta": "me."},
+        {"type": "chunk", "text_delta": "Hel"},
+        {"type": "chunk", "text_delta": "lo."},
+        {"type": "done", "text": "Hello.", "finish_reason": "stop"},
+    )
+    assert output == "Hello.\n"
+    assert asides == "waiting, place 2 in the queue\nThey greet me.\n\n"
+
+
+def test_a_tool_call_and_a_cut_reply_are_told_beside():
+    call = {"index": 0, "function": {"name": "add", "arguments": '{"a":'}}
+    rest = {"index": 0, "function": {"arguments": "1}"}}
+    output, asides = shown(
+        {"type": "chunk", "tool_calls": [call]},
+        {"type": "chunk", "tool_calls": [rest]},
+        {"type": "done", "finish_reason": "length"},
+    )
+    assert output == "\n"
+    assert asides == '\nadd {"a":1}(cut: the reply reached its longest)\n'
+
+
+def test_asides_are_dim_on_a_terminal_only():
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    asides = Terminal()
+    Voice(io.StringIO(), asides).show({"type": "queued", "position": 1})
+    assert asides.getvalue().startswith("\x1b[2m")
+
+
+def test_a_question_asks_for_what_was_given_and_nothing_else():
+    assert Question("hi").messages() == [{"role": "user", "content": "hi"}]
+    assert Question("hi").options() == {"streaming": True}
+    full = Question("hi", model="m", system="Be brief.", thinking=False)
+    assert full.messages()[0] == {"role": "system", "content": "Be brief."}
+    assert full.options() == {"streaming": True, "model": "m", "enable_thinking": False}
+
+
+def said_by(monkeypatch, problem: Problem | None) -> str:
+    """What `say` shows when the server answers, or ends in `problem`."""
+
+    class Answering:
+        def __init__(self, url, key) -> None:
+            assert (url, key) == ("http://x", "k")
+
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *error) -> None: ...
+
+        async def chat(self, messages, **options):
+            yield {"type": "chunk", "text_delta": "Hello."}
+            if problem:
+                raise problem
+            yield {"type": "done"}
+
+    monkeypatch.setattr(talking, "Client", Answering)
+    output = io.StringIO()
+    say(Question("hi"), "http://x", "k", output, io.StringIO())
+    return output.getvalue()
+
+
+def test_the_reply_is_shown(monkeypatch):
+    assert said_by(monkeypatch, None) == "Hello.\n"
+
+
+def test_a_reply_that_breaks_off_ends_its_line(monkeypatch):
+    output, asides = io.StringIO(), io.StringIO()
+    voice = Voice(output, asides)
+    voice.break_off()
+    assert (output.getvalue(), asides.getvalue()) == ("", "")
+    voice.show({"type": "chunk", "reasoning_delta": "hm"})
+    voice.break_off()
+    assert (output.getvalue(), asides.getvalue()) == ("", "hm\n")
+    voice.show({"type": "chunk", "text_delta": "Once upon"})
+    voice.break_off()
+    assert output.getvalue() == "Once upon\n"
+
+
+def test_no_server_is_told_with_the_way_to_start_one(monkeypatch):
+    with pytest.raises(Problem, match=r"at http://x\. Start one with `duologue serve`"):
+        said_by(monkeypatch, Unavailable("no", code="unreachable"))
+
+
+def test_a_wrong_key_is_told_with_the_way_to_set_one(monkeypatch):
+    with pytest.raises(Unauthorized, match="http://x needs another key: set DUOLOGUE_KEY"):
+        said_by(monkeypatch, Unauthorized("The key is wrong."))
+
+
+def test_other_problems_are_the_servers_own(monkeypatch):
+    with pytest.raises(WorkerLost, match="died"):
+        said_by(monkeypatch, WorkerLost("The worker died."))

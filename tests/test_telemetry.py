@@ -1,0 +1,132 @@
+"""The log's lines and the figures."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from duologue import telemetry
+
+
+@pytest.fixture
+def lines():
+    """Set logging up as asked and give back what it wrote; the root logger is restored."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+
+    def write(format: str, *args: object, level: str = "info", **options: object) -> str:
+        stream = io.StringIO()
+        telemetry.set_up_logging(level, format, stream)
+        logging.getLogger("duologue.gateway.pool").info(*args, **options)
+        return stream.getvalue()
+
+    yield write
+    root.handlers[:], _ = before
+    root.setLevel(before[1])
+
+
+def test_a_text_line_names_level_room_and_request(lines):
+    token = telemetry.request_id.set("abc-1")
+    line = lines("text", "%s is ready", "worker_0")
+    telemetry.request_id.reset(token)
+    assert line[8:] == " INFO    gateway.pool  worker_0 is ready  [abc-1]\n"
+
+
+def test_debugging_writes_nothing_of_libraries_that_show_headers_and_frames(lines):
+    try:
+        lines("text", "x", level="debug")
+        for name in ("websockets.client", "uvicorn.error", "httpx", "httpcore.http11"):
+            assert not logging.getLogger(name).isEnabledFor(logging.DEBUG), name
+            assert logging.getLogger(name).isEnabledFor(logging.WARNING), name
+    finally:
+        telemetry.set_up_logging("info")
+
+
+def test_a_line_break_in_a_message_forges_no_second_line(lines):
+    line = lines("text", "model %r", "x")
+    assert line.count("\n") == 1
+    assert lines("text", "model %s", "x\n12:00:00 INFO  forged\x1b[2J").count("\n") == 1
+    assert "\x1b" not in lines("text", "\x1b[2J")
+
+
+def test_a_trace_stands_indented_below_its_line(lines):
+    try:
+        raise ValueError("broken")
+    except ValueError as error:
+        written = lines("text", "failed", exc_info=error)
+    first, *rest = written.splitlines()
+    assert first.endswith("failed")
+    assert all(line.startswith("    ") for line in rest)
+    assert rest[-1] == "    ValueError: broken"
+
+
+def test_a_json_line_is_one_object_with_the_trace_inside(lines):
+    token = telemetry.request_id.set("abc-1")
+    try:
+        raise ValueError("broken")
+    except ValueError as error:
+        written = lines("json", "failed\nbadly", exc_info=error)
+    telemetry.request_id.reset(token)
+    record = json.loads(written)
+    assert written.count("\n") == 1
+    assert (record["level"], record["logger"], record["message"]) == (
+        "info",
+        "duologue.gateway.pool",
+        "failed\nbadly",
+    )
+    assert record["request_id"] == "abc-1"
+    assert record["trace"].endswith("ValueError: broken")
+
+
+def test_what_is_below_the_level_is_not_written(lines):
+    assert lines("text", "hello", level="warning") == ""
+
+
+def test_a_refused_socket_is_not_reported_as_forgotten(lines):
+    stream = io.StringIO()
+    lines("text", "hello")
+    telemetry.set_up_logging("info", "text", stream)
+    uvicorn = logging.getLogger("uvicorn.error")
+    uvicorn.error("ASGI callable returned without completing handshake.")
+    uvicorn.error("something else")
+    assert "handshake" not in stream.getvalue()
+    assert "something else" in stream.getvalue()
+
+
+def test_setting_up_twice_writes_once(lines):
+    lines("text", "first")
+    assert lines("text", "second").count("second") == 1
+
+
+def test_the_figures_are_told_in_prometheus_text():
+    metrics = telemetry.Metrics()
+    metrics.request_ended("POST /v1/chat/completions", "200", 0.2)
+    metrics.request_ended("POST /v1/chat/completions", "200", 0.3)
+    metrics.first_token(0.05)
+    metrics.queue_waited(1.5)
+    metrics.tokens_counted(input=10, output=3)
+    metrics.leases_active(2)
+    metrics.queue_length(7)
+    metrics.worker_restarted("worker_0")
+    metrics.stage_took("prefill", 0.25)
+    body, kind = metrics.render()
+    text = body.decode()
+    assert kind.startswith("text/plain")
+    for line in (
+        'duologue_requests_total{endpoint="POST /v1/chat/completions",outcome="200"} 2.0',
+        "duologue_first_token_seconds_count 1.0",
+        "duologue_queue_wait_seconds_sum 1.5",
+        'duologue_tokens_total{kind="input"} 10.0',
+        'duologue_tokens_total{kind="output"} 3.0',
+        'duologue_stage_seconds_sum{stage="prefill"} 0.25',
+        "duologue_active_leases 2.0",
+        "duologue_queue_length 7.0",
+        'duologue_worker_restarts_total{worker="worker_0"} 1.0',
+    ):
+        assert line in text
+    assert 'kind="cached"' not in text
+
+
+def test_the_process_has_one_set_of_figures():
+    assert telemetry.metrics() is telemetry.metrics()

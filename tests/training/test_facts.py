@@ -1,0 +1,190 @@
+"""What the model tells about Duologue is so: every command, flag, setting, address, file and code that it names exists."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import typer.main
+from training.facts import FACTS, SNIPPETS
+from training.inquiries import INQUIRIES
+from training.phrases import say
+from training.skills import guide, manners, scope
+
+from duologue.cli import app
+from duologue.config.words import all_settings
+from duologue.models.recommended import RECOMMENDED
+from training import glossary
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SLOTS = re.compile(r"\$([a-z]+)")
+GIVEN = {"port", "file", "url", "folder", "domain", "model", "small", "feature"}
+"""Slots that the asker fills."""
+
+
+@cache
+def documentation() -> str:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
+@cache
+def commands() -> dict[str, set[str]]:
+    """Every command of the program with its flags."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: Any, path: str) -> None:
+        found[path] = {
+            flag for parameter in command.params for flag in parameter.opts + parameter.secondary_opts
+        }
+        found[path] |= {"--help", "-h"}
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, f"{path} {name}")
+
+    walk(typer.main.get_command(app), "duologue")
+    return found
+
+
+@cache
+def told() -> list[str]:
+    """Answers of all kinds, the asker's own words taken out by fixed ones."""
+    slots = {
+        **SNIPPETS,
+        "port": "9000",
+        "file": "FILE.gguf",
+        "url": "http://127.0.0.1:11434",
+        "folder": "FOLDER",
+        "domain": "chat.example.org",
+        "model": "NAME",
+        "small": "voice",
+        "feature": "Voice",
+    }
+    random = Random(1)
+    answers = [
+        say(random, pattern, **slots)
+        for fact in FACTS.values()
+        for pattern in [*fact.answers, fact.brief]
+        for _ in range(12)
+    ]
+    answers += [
+        turn.assistant
+        for draw in (scope.draw, manners.draw)
+        for _ in range(3000)
+        for turn in draw(random).turns
+    ]
+    tables = [glossary.ADDRESSES, glossary.CODES, glossary.FLAGS, glossary.FIGURES, glossary.COMMANDS]
+    return answers + [f"`{name}` {text}" for table in tables for name, text in table.items()]
+
+
+def test_every_topic_has_answers_questions_and_a_page() -> None:
+    assert set(FACTS) == set(INQUIRIES)
+    for name, fact in FACTS.items():
+        assert fact.answers, name
+        assert (ROOT / fact.page).is_file(), name
+        inquiry = INQUIRIES[name]
+        assert [*inquiry.goals, *inquiry.things, *inquiry.troubles, *inquiry.asks], name
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_an_answer_uses_only_what_every_question_gave(name: str) -> None:
+    fact, inquiry = FACTS[name], INQUIRIES[name]
+    used = {slot for text in [*fact.answers, fact.brief] for slot in SLOTS.findall(text)} - set(SNIPPETS)
+    assert used <= GIVEN
+    copied = used - {"small", "feature"}
+    for question in [*inquiry.goals, *inquiry.things, *inquiry.troubles, *inquiry.asks]:
+        assert copied <= set(SLOTS.findall(question)), question
+
+
+def test_every_command_and_its_flags_exist() -> None:
+    for answer in told():
+        for line in re.findall(r"duologue (?:[a-z]+ ?)+[^`\n]*", answer):
+            words = re.split(r"[ ,.;:)]+", line)
+            if len(words) < 2 or f"duologue {words[1]}" not in commands():
+                assert f"`duologue {words[1]}" not in answer, answer
+                continue
+            inner = " ".join(words[:3])
+            command = inner if inner in commands() else " ".join(words[:2])
+            if command == "duologue models" and "`duologue models" in answer and len(words) > 2:
+                assert not words[2].islower(), answer
+            flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line.split("`")[0]))
+            assert flags <= commands()[command], answer
+
+
+def test_every_flag_exists_somewhere() -> None:
+    known = {flag for flags in commands().values() for flag in flags} | {"--force-reinstall", "--no-deps"}
+    for answer in told():
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", answer)) <= known, answer
+
+
+def test_every_make_target_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for answer in told():
+        assert set(re.findall(r"(?:`|\n|=\d+ )make ([a-z]+)", answer)) <= targets, answer
+
+
+def test_every_variable_and_setting_exists() -> None:
+    variables = {setting.variable for setting in all_settings()}
+    variables |= {
+        "DUOLOGUE_CONFIG",
+        "DUOLOGUE_SERVER",
+        "DUOLOGUE_UPSTREAM",
+        "DUOLOGUE_ALIASES__NAME",
+        "DUOLOGUE_",
+    }
+    for answer in told():
+        assert set(re.findall(r"DUOLOGUE_[A-Z_]*", answer)) <= variables, answer
+
+
+def test_the_settings_agree_with_the_tree() -> None:
+    tree = {setting.name: setting for setting in all_settings()}
+    assert {knob.name for knob in glossary.KNOBS} == set(tree)
+    flags = commands()["duologue serve"]
+    for knob in glossary.KNOBS:
+        assert knob.variable == tree[knob.name].variable
+        assert not knob.flag or knob.flag in flags
+        default = tree[knob.name].field.get_default()
+        if isinstance(default, (int, float)) or (isinstance(default, str) and default):
+            assert knob.default.strip("`") == str(default).lower(), knob.name
+
+
+def test_every_address_and_code_and_figure_is_documented() -> None:
+    for name in [*glossary.ADDRESSES, *glossary.CODES, *glossary.FIGURES, *glossary.FRAMES]:
+        assert f"`{name}`" in documentation(), name
+    addresses = {*glossary.ADDRESSES, "/v1", "/docs"}
+    for answer in told():
+        for address in re.findall(r"`(/[a-z0-9/._]+)`", answer):
+            assert address in addresses, answer
+    for command in glossary.COMMANDS:
+        assert command.startswith("make ") or command in commands(), command
+    known = {flag for flags in commands().values() for flag in flags}
+    assert set(glossary.FLAGS) <= known
+
+
+def test_every_file_named_is_there() -> None:
+    for answer in told():
+        for name in re.findall(r"\b(?:docs/)?[A-Za-z]+\.md\b|\bexamples/[a-z_]+\.py\b|\bLICENSE\b", answer):
+            assert (ROOT / name).exists(), answer
+
+
+def test_every_model_that_can_be_asked_for_by_name_is_offered() -> None:
+    assert set(guide.MODEL_NAMES) <= {model.name for model in RECOMMENDED}
+
+
+def test_buttons_and_keys_are_those_of_the_page() -> None:
+    page = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "web" / "src" / "ui").glob("*.svelte")
+    )
+    for label in (
+        "Think first",
+        "New chat",
+        "Edit message",
+        "Another reply",
+        "Theme",
+        "Ctrl+Shift+O",
+        "Stop",
+    ):
+        assert label in page, label

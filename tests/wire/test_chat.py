@@ -1,0 +1,411 @@
+"""The chat socket's dialect: frames to requests, events to messages."""
+
+import base64
+import json
+from array import array
+from typing import Any
+
+import msgspec
+import pytest
+
+from duologue.config.settings import Limits
+from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
+from duologue.values.events import (
+    Done,
+    Event,
+    Failed,
+    Prefilled,
+    Progress,
+    Queued,
+    ReasoningDelta,
+    Started,
+    TextDelta,
+    Timings,
+    ToolCallDelta,
+    Usage,
+)
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
+from duologue.values.requests import ChatRequest
+from duologue.wire.chat import ChatEncoder, ChatFrame, decode, error_message, open_frame, voice_unavailable
+
+HELLO = [{"role": "user", "content": "Hello"}]
+PNG = b"\x89PNG\r\n\x1a\n."
+
+
+def frame(**fields: Any) -> ChatFrame:
+    envelope = open_frame(json.dumps({"messages": HELLO} | fields))
+    assert envelope.kind == "chat"
+    return decode(envelope.body, Limits())
+
+
+def request(**fields: Any) -> ChatRequest:
+    return frame(**fields).request
+
+
+def said(content: object, role: str = "user") -> Message:
+    return request(messages=[{"role": role, "content": content}]).messages[0]
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+# Frames
+
+
+def test_a_frame_with_messages_is_a_chat_request_with_the_callers_id() -> None:
+    envelope = open_frame('{"messages": [], "id": "r-1"}')
+    assert (envelope.kind, envelope.id, envelope.body) == ("chat", "r-1", {"messages": []})
+    assert open_frame(b'{"messages": [], "id": 7}').id == 7
+
+
+def test_cancel_and_the_voice_messages_are_told_by_their_type() -> None:
+    assert open_frame('{"type": "cancel", "id": 7}').kind == "cancel"
+    assert open_frame('{"type": "start"}').kind == "voice"
+    assert open_frame('{"type": "interrupt"}').kind == "voice"
+    assert open_frame('{"type": "start", "messages": []}').kind == "chat"
+
+
+@pytest.mark.parametrize("id", [True, 1.5, {}, [], "x" * 257, 10**300])
+def test_an_id_is_a_short_text_or_a_whole_number(id: object) -> None:
+    with pytest.raises(BadRequest, match="id must be"):
+        open_frame(json.dumps({"id": id}))
+
+
+def test_a_frame_that_is_no_json_object_is_refused() -> None:
+    for text in ("nope", "[]", ""):
+        with pytest.raises(BadRequest):
+            open_frame(text)
+
+
+def test_a_type_nobody_knows_is_named() -> None:
+    with pytest.raises(BadRequest, match="no message of type 'shout' here"):
+        decode({"type": "shout"}, Limits())
+    with pytest.raises(BadRequest, match="messages is missing"):
+        decode({"type": "chat"}, Limits())
+    with pytest.raises(BadRequest, match="messages is missing"):
+        decode({"type": None}, Limits())
+
+
+# Requests
+
+
+def test_the_shortest_request_streams_and_does_not_think() -> None:
+    asked = frame()
+    assert (asked.streaming, asked.progress, asked.names) == (True, False, {})
+    assert asked.request == ChatRequest((Message("user", (TextPart("Hello"),)),), thinking=False)
+
+
+def test_the_whole_request_of_the_dialects_documents_is_taken() -> None:
+    asked = frame(
+        messages=[
+            {"role": "system", "content": [{"type": "text", "text": "Be kind."}]},
+            {"role": "user", "content": "Hello"},
+        ],
+        streaming=False,
+        generation={"max_new_tokens": 256, "length_penalty": 1.1},
+        tts={"enabled": False, "ref_audio_data": "AAAA", "mode": "omni"},
+        image={"max_slice_nums": None},
+        omni_mode=False,
+        use_tts_template=False,
+        enable_thinking=True,
+    )
+    assert asked.streaming is False
+    assert asked.request.thinking is True
+    assert asked.request.sampling.asked() == ("max_tokens", "length_penalty")
+    assert asked.names == {
+        "max_tokens": "generation.max_new_tokens",
+        "length_penalty": "generation.length_penalty",
+    }
+    assert (asked.request.unknown, asked.request.unapplied) == ((), ())
+
+
+def test_known_fields_without_effect_and_unknown_ones_are_collected_by_their_dotted_names() -> None:
+    asked = request(
+        image={"max_slice_nums": 2, "dpi": 3},
+        omni_mode=True,
+        use_tts_template=True,
+        generation={"num_beams": 4},
+        tts={"enabled": False, "speed": 2},
+        colour="red",
+        nothing=None,
+    )
+    assert set(asked.unapplied) == {"image.max_slice_nums", "omni_mode", "use_tts_template"}
+    assert set(asked.unknown) == {"image.dpi", "generation.num_beams", "tts.speed", "colour"}
+
+
+def test_not_sampling_is_temperature_zero() -> None:
+    asked = frame(generation={"do_sample": False, "temperature": 0.9})
+    assert asked.request.sampling.temperature == 0
+    assert asked.names["temperature"] == "generation.do_sample"
+    assert request(generation={"do_sample": True, "temperature": 0.5}).sampling.temperature == 0.5
+
+
+def test_both_names_of_the_token_limit_and_of_thinking_are_known() -> None:
+    assert request(generation={"max_tokens": 5}).sampling.max_tokens == 5
+    assert frame(generation={"max_tokens": 5}).names == {"max_tokens": "generation.max_tokens"}
+    assert request(thinking=True).thinking is True
+
+
+def test_stops_model_tools_and_progress_are_taken() -> None:
+    tool = {"type": "function", "function": {"name": "f", "description": "d"}}
+    asked = frame(
+        model="m", generation={"stop": "END"}, tools=[tool], tool_choice="none",
+        parallel_tool_calls=False, progress=True,
+    )  # fmt: skip
+    assert asked.progress
+    assert (asked.request.model, asked.request.stop) == ("m", ("END",))
+    assert (asked.request.tools, asked.request.tool_choice) == ((Tool("f", "d"),), "none")
+    assert asked.request.parallel_tool_calls is False
+
+
+def test_every_kind_of_part_is_decoded() -> None:
+    sound = array("f", [0.5, -0.5]).tobytes()
+    message = said(
+        [
+            {"type": "text", "text": "Look"},
+            {"type": "image", "data": b64(PNG)},
+            {"type": "audio", "data": b64(sound), "sample_rate": 16000},
+            {"type": "video", "data": b64(b"film"), "stack_frames": 2},
+        ]
+    )
+    assert message.parts == (
+        TextPart("Look"),
+        ImagePart(PNG, "image/png"),
+        AudioPart(sound),
+        VideoPart(b"film", stack_frames=2),
+    )
+
+
+def test_the_assistants_calls_and_a_tools_answer_are_history() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = request(
+        messages=[
+            *HELLO,
+            {"role": "assistant", "tool_calls": [call], "reasoning": "hm"},
+            {"role": "tool", "tool_call_id": "c", "content": "5"},
+        ]
+    )
+    assert asked.messages[1] == Message("assistant", (), "hm", (ToolCall("c", "f", "{}"),))
+    assert asked.messages[2] == Message("tool", (TextPart("5"),), tool_call_id="c")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"messages": None}, "messages is missing."),
+        ({"messages": []}, "messages must not be empty."),
+        ({"messages": "hi"}, "messages must be a list."),
+        ({"messages": [{"role": "wizard", "content": "x"}]}, r"messages\[0\].role must be one of"),
+        ({"messages": [{"role": "user"}]}, r"messages\[0\].content is missing."),
+        ({"messages": [{"role": "user", "content": 5}]}, r"messages\[0\].content must be text or a list"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "smell"}]}]},
+            r"content\[0\].type must be one of text, image, audio, video.",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image", "data": "%"}]}]},
+            r"content\[0\].data is not base64",
+        ),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "audio", "data": "AAAA", "sample_rate": 8000}]}
+                ]
+            },
+            r"content\[0\].sample_rate must be 16000",
+        ),
+        (
+            {"generation": {"max_new_tokens": 0}},
+            "generation.max_new_tokens must be a whole number from 1 to 1,000,000.",
+        ),
+        ({"generation": {"temperature": "hot"}}, "generation.temperature must be a number from 0 to 100."),
+        ({"generation": {"stop": 5}}, "generation.stop must be text or a list of texts."),
+        ({"generation": []}, "generation must be an object."),
+        ({"streaming": "yes"}, "streaming must be true or false."),
+        ({"enable_thinking": 1}, "enable_thinking must be true or false."),
+        ({"tool_choice": "required"}, "tool_choice is required but the request brings no tools."),
+        ({"tool_choice": "perhaps"}, 'tool_choice must be "auto"'),
+    ],
+)
+def test_a_wrong_field_is_named(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=sentence) as caught:
+        frame(**fields)
+    assert caught.value.param
+
+
+def test_asking_for_a_voice_is_answered_plainly() -> None:
+    with pytest.raises(Unsupported) as caught:
+        frame(tts={"enabled": True})
+    assert (caught.value.code, caught.value.param) == ("voice_unavailable", "tts.enabled")
+
+
+def test_the_limits_hold() -> None:
+    tool = {"type": "function", "function": {"name": "f"}}
+    with pytest.raises(TooLarge, match=r"limits\.text_mb"):
+        said("x" * (2**20 + 1))
+    with pytest.raises(BadRequest, match=r"limits\.tools"):
+        frame(tools=[tool] * 129)
+
+
+# Messages
+
+
+class Client:
+    """What a client of the encoder has received."""
+
+    def __init__(self, id: str | int | None = None, **fields: Any) -> None:
+        self.encoder = ChatEncoder(frame(**fields), "mini", id)
+
+    def hears(self, *events: Event) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self.encoder.encode(events)]
+
+
+def test_a_streamed_reply_is_prefill_done_chunks_and_done() -> None:
+    client = Client()
+    assert client.hears(Started("mini", 2048)) == []
+    assert client.hears(Prefilled(12, 4)) == [
+        {"type": "prefill_done", "input_tokens": 12, "cached_tokens": 4, "ignored": []}
+    ]
+    assert client.hears(TextDelta("Hel")) == [{"type": "chunk", "text_delta": "Hel"}]
+    assert client.hears(TextDelta('lo "you"\n')) == [{"type": "chunk", "text_delta": 'lo "you"\n'}]
+    (done,) = client.hears(Done("stop", Usage(12, 3, 4, 1), Timings(1, 2, 3, 4)))
+    assert done == {
+        "type": "done",
+        "text": 'Hello "you"\n',
+        "generated_tokens": 3,
+        "input_tokens": 12,
+        "finish_reason": "stop",
+        "reasoning": None,
+        "tool_calls": [],
+        "model": "mini",
+        "usage": {
+            "input_tokens": 12, "generated_tokens": 3, "cached_tokens": 4, "reasoning_tokens": 1,
+            "estimated": False,
+        },
+        "timings": {"queue_ms": 1, "prefill_ms": 2, "generate_ms": 3, "first_ms": 4},
+    }  # fmt: skip
+    assert client.encoder.ended
+
+
+def test_without_streaming_there_are_no_chunks_and_done_has_everything() -> None:
+    client = Client(streaming=False)
+    call = ToolCallDelta(0, "{}", "c", "f")
+    kinds = [m["type"] for m in client.hears(Prefilled(3), ReasoningDelta("hm"), TextDelta("Hi"), call)]
+    assert kinds == ["prefill_done"]
+    (done,) = client.hears(Done("tool_calls"))
+    assert (done["text"], done["reasoning"], done["audio_data"]) == ("Hi", "hm", None)
+    assert done["tool_calls"] == [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    ]
+
+
+def test_neighbouring_pieces_of_one_batch_are_one_chunk_and_their_order_is_kept() -> None:
+    heard = Client().hears(
+        ReasoningDelta("I "), ReasoningDelta("think"), TextDelta("a"), TextDelta("b"), TextDelta(""),
+        ToolCallDelta(0, "", "c", "f"), ToolCallDelta(0, "{}"), TextDelta("c"), Done("stop"),
+    )  # fmt: skip
+    assert heard[:-1] == [
+        {"type": "chunk", "reasoning_delta": "I think"},
+        {"type": "chunk", "text_delta": "ab"},
+        {
+            "type": "chunk",
+            "tool_calls": [
+                {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
+            ],
+        },
+        {"type": "chunk", "tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]},
+        {"type": "chunk", "text_delta": "c"},
+    ]
+    assert heard[-1]["text"] == "abc"
+
+
+def test_only_who_had_to_wait_hears_of_the_queue() -> None:
+    client = Client()
+    place = {"estimated_wait_s": 4.5, "eta_seconds": 4.5, "ticket_id": "t1", "queue_length": 2}
+    assert client.hears(Queued("t1", 2, 4.5, 2)) == [{"type": "queued", "position": 2} | place]
+    assert client.hears(Queued("t1", 1, 4.5, 2)) == [{"type": "queue_update", "position": 1} | place]
+    assert client.hears(Started("mini")) == [{"type": "queue_done"}]
+    assert Client().hears(Started("mini")) == []
+
+
+def test_progress_is_told_to_those_who_asked() -> None:
+    assert Client().hears(Progress(5, 10, 2)) == []
+    assert Client(progress=True).hears(Progress(5, 10, 2)) == [
+        {"type": "progress", "processed": 5, "total": 10, "cached": 2}
+    ]
+
+
+def test_ignored_fields_come_back_under_the_callers_names() -> None:
+    client = Client(generation={"length_penalty": 1.1, "repeat_penalty": 2}, image={"max_slice_nums": 1})
+    ignored = ("length_penalty", "repetition_penalty", "image.max_slice_nums")
+    (heard,) = client.hears(Prefilled(None, 0, ignored))
+    assert heard["input_tokens"] is None
+    assert heard["ignored"] == [
+        "generation.length_penalty",
+        "generation.repeat_penalty",
+        "image.max_slice_nums",
+    ]
+
+
+@pytest.mark.parametrize("id", ["r-1", 7, 'quo"te', 0])
+def test_the_id_is_on_every_message(id: str | int) -> None:
+    client = Client(id)
+    heard = client.hears(
+        Queued("t", 1, 1, 1), Started("m"), Prefilled(1), ReasoningDelta("h"), TextDelta("x"), Done("stop")
+    )
+    assert len(heard) == 6
+    assert [message["id"] for message in heard] == [id] * 6
+    assert json.loads(Client(id).encoder.error(Problem("x")))["id"] == id
+
+
+def test_a_cancelled_request_ends_with_what_was_sent() -> None:
+    client = Client(5)
+    client.hears(Prefilled(9, 1), TextDelta("Once upon"))
+    done = json.loads(client.encoder.cancelled())
+    assert (done["type"], done["finish_reason"], done["text"], done["id"]) == (
+        "done",
+        "cancelled",
+        "Once upon",
+        5,
+    )
+    assert (done["input_tokens"], done["generated_tokens"], done["usage"]["estimated"]) == (9, 1, True)
+    assert client.encoder.ended
+
+
+def test_a_failure_ends_the_request_after_what_was_said_before_it() -> None:
+    client = Client()
+    heard = client.hears(
+        TextDelta("Hi"), Failed("worker_lost", "The worker ended.", 503, None), TextDelta("late")
+    )
+    assert heard == [
+        {"type": "chunk", "text_delta": "Hi"},
+        {
+            "type": "error",
+            "error": "The worker ended.",
+            "message": "The worker ended.",
+            "code": "worker_lost",
+            "param": None,
+        },
+    ]
+    assert client.encoder.ended
+    assert client.hears(TextDelta("later")) == []
+
+
+def test_events_that_break_off_are_an_error_and_an_ended_reply_has_nothing_left() -> None:
+    client = Client()
+    client.hears(TextDelta("Hi"))
+    (text,) = client.encoder.close()
+    assert json.loads(text)["code"] == "reply_incomplete"
+    assert client.encoder.close() == []
+
+
+def test_an_error_says_its_sentence_under_both_keys() -> None:
+    assert msgspec.json.decode(error_message(voice_unavailable("tts.enabled"), "r")) == {
+        "type": "error",
+        "error": "This server has no voice engine; send text, without tts.enabled.",
+        "message": "This server has no voice engine; send text, without tts.enabled.",
+        "code": "voice_unavailable",
+        "param": "tts.enabled",
+        "id": "r",
+    }

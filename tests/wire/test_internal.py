@@ -1,0 +1,67 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duologue.values.events import AudioDelta, Done, Failed, Prefilled, TextDelta, ToolCallDelta, Usage
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
+from duologue.values.requests import ChatRequest, ModelCard, Sampling
+from duologue.wire import internal
+
+REQUEST = ChatRequest(
+    messages=(
+        Message("user", (TextPart("héllo"), ImagePart(b"\x00\xff"), AudioPart(b"1234"), VideoPart(b"v"))),
+        Message("assistant", reasoning="hm", tool_calls=(ToolCall("c1", "clock", '{"a": 1}'),)),
+        Message("tool", (TextPart("noon"),), tool_call_id="c1"),
+    ),
+    sampling=Sampling(temperature=0.5, seed=7, logit_bias={"3": -1.0}),
+    tools=(Tool("clock", "tells the time", {"type": "object", "properties": {}}),),
+    thinking=False,
+)
+DOWN = [internal.Begin(1, 0, REQUEST, "r1"), internal.Cancel(1), internal.Grant(1, 9)]
+UP = [
+    internal.Emit(1, (TextDelta("a"), ToolCallDelta(0, "{", "c", "f"), AudioDelta(b"pcm"), Prefilled(None))),
+    internal.Emit(1, (Done("stop", Usage(3, 4)),)),
+    internal.Emit(2, (Failed("x", "y", 503),)),
+    internal.Closed(1),
+    internal.Report("w", "ready", card=ModelCard("m", "llama", 4096)),
+]
+
+
+def test_every_message_down_survives_the_wire():
+    assert internal.decode_down(internal.encode(DOWN)) == DOWN
+
+
+def test_every_message_up_survives_the_wire():
+    assert internal.decode_up(internal.encode(UP)) == UP
+
+
+def test_a_message_of_the_wrong_direction_is_refused():
+    with pytest.raises(msgspec.ValidationError):
+        internal.decode_down(internal.encode(UP))
+
+
+@given(st.binary(max_size=5 * internal.PIECE // 2), st.binary(max_size=200))
+def test_fragments_of_two_messages_join_again_when_interleaved(one, two):
+    joiner = internal.Joiner()
+    lines = [list(internal.fragments(number, data)) for number, data in ((1, one or b"x"), (2, two or b"y"))]
+    joined = []
+    while any(lines):
+        for line in lines:
+            if line and (frame := joiner.add(line.pop(0))) is not None:
+                joined.append(frame)
+    assert sorted(joined) == sorted([one or b"x", two or b"y"])
+
+
+def test_no_fragment_is_larger_than_a_piece():
+    pieces = list(internal.fragments(1, bytes(3 * internal.PIECE + 1)))
+    assert [len(piece.data) for piece in pieces] == [internal.PIECE] * 3 + [1]
+    assert [piece.last for piece in pieces] == [False, False, False, True]
+
+
+def test_a_message_without_end_is_refused_and_forgotten():
+    joiner = internal.Joiner(limit=10)
+    joiner.add(internal.Fragment(1, b"12345"))
+    with pytest.raises(ValueError, match="more than 10 bytes"):
+        joiner.add(internal.Fragment(1, b"678901"))
+    assert joiner.add(internal.Fragment(1, b"ok", last=True)) == b"ok"

@@ -1,0 +1,270 @@
+"""OpenAI's request body becomes the request every engine knows."""
+
+import base64
+from typing import Any
+
+import msgspec
+import pytest
+
+from duologue.config.settings import Limits
+from duologue.errors import BadRequest, TooLarge, Unsupported
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
+from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
+from duologue.wire.body import validate
+from duologue.wire.openai import ChatCompletionRequest, model_entry, model_list
+
+HELLO = [{"role": "user", "content": "Hello"}]
+PNG = b"\x89PNG\r\n\x1a\n."
+WAV = b"RIFF\x2a\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data\2\0\0\0\0\x40"
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
+
+
+def body(**fields: Any) -> ChatCompletionRequest:
+    return validate(ChatCompletionRequest, {"messages": HELLO} | fields)
+
+
+def request(**fields: Any) -> ChatRequest:
+    return body(**fields).request(Limits())
+
+
+def data_url(mime: str, data: bytes) -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+def test_the_shortest_request() -> None:
+    asked = body()
+    assert (asked.stream, asked.n, asked.stream_options.include_usage) == (False, 1, False)
+    assert request() == ChatRequest((Message("user", (TextPart("Hello"),)),))
+
+
+def test_null_means_not_given() -> None:
+    assert request(
+        temperature=None, stop=None, tools=None, tool_choice=None, n=None, stream=None, stream_options=None,
+        response_format=None, seed=None, logit_bias=None, max_tokens=None, chat_template_kwargs=None, model=None,
+    ) == request()  # fmt: skip
+
+
+def test_parameters_reach_the_request() -> None:
+    asked = request(
+        model="mini", temperature=2.5, top_p=0.5, frequency_penalty=-2, presence_penalty=-0.5, seed=7, stop="END",
+        max_tokens=5, logit_bias={"15": -100}, repeat_penalty=1.5, top_k=4, min_p=0.25,
+    )  # fmt: skip
+    assert (asked.model, asked.stop) == ("mini", ("END",))
+    assert {name: getattr(asked.sampling, name) for name in asked.sampling.asked()} == {
+        "max_tokens": 5, "temperature": 2.5, "top_k": 4, "top_p": 0.5, "min_p": 0.25, "repetition_penalty": 1.5,
+        "presence_penalty": -0.5, "frequency_penalty": -2, "seed": 7, "logit_bias": {"15": -100},
+    }  # fmt: skip
+
+
+def test_the_newer_name_of_the_token_limit_wins_and_minus_one_is_no_limit() -> None:
+    assert request(max_tokens=5, max_completion_tokens=9).sampling.max_tokens == 9
+    assert request(max_tokens=-1).sampling.max_tokens is None
+    for wrong in (0, -2, 1_000_001):
+        with pytest.raises(BadRequest, match=r"max_tokens must be a whole number from 1 to 1,000,000, or -1"):
+            body(max_tokens=wrong)
+
+
+def test_logprobs_count_their_alternatives() -> None:
+    assert request().sampling.logprobs is None
+    assert request(logprobs=False).sampling.logprobs is None
+    assert request(logprobs=True).sampling.logprobs == 0
+    assert request(logprobs=True, top_logprobs=20).sampling.logprobs == 20
+    with pytest.raises(BadRequest, match="top_logprobs needs logprobs"):
+        request(top_logprobs=2)
+
+
+def test_every_kind_of_content_part_is_decoded() -> None:
+    asked = request(
+        messages=[
+            {"role": "developer", "content": "Be kind."},
+            {
+                "role": "user",
+                "name": "ada",
+                "content": [
+                    {"type": "text", "text": "Look"},
+                    {"type": "image_url", "image_url": {"url": data_url("image/png", PNG), "detail": "low"}},
+                    {"type": "image_url", "image_url": data_url("image/jpeg", PNG)},
+                    {"type": "input_audio", "input_audio": {"data": data_of(WAV), "format": "wav"}},
+                    {"type": "video_url", "video_url": {"url": data_url("video/webm", b"film")}},
+                ],
+            },
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        ]
+    )
+    assert asked.messages == (
+        Message("system", (TextPart("Be kind."),)),
+        Message(
+            "user",
+            (
+                TextPart("Look"),
+                ImagePart(PNG, "image/png"),
+                ImagePart(PNG, "image/png"),
+                AudioPart(b"\0\0\0\x3f", 16_000),
+                VideoPart(b"film", "video/webm"),
+            ),
+            name="ada",
+        ),
+        Message("assistant", (TextPart("No."),)),
+    )
+
+
+def data_of(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def test_a_conversation_with_calls_and_reasoning_is_carried() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a":  1}'}}
+    asked = request(
+        messages=[
+            *HELLO,
+            {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "hm"},
+            {"role": "tool", "tool_call_id": "call_1", "content": "5"},
+        ]
+    )
+    assert asked.messages[1:] == (
+        Message("assistant", (), "hm", (ToolCall("call_1", "f", '{"a":  1}'),)),
+        Message("tool", (TextPart("5"),), tool_call_id="call_1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (None, "auto"),
+        ("none", "none"),
+        ("required", "required"),
+        ({"type": "function", "function": {"name": "f"}}, "function:f"),
+        ({"type": "function", "name": "f"}, "function:f"),
+    ],
+)
+def test_tools_and_every_form_of_their_choice(given: object, meant: str) -> None:
+    asked = request(tools=[TOOL], tool_choice=given, parallel_tool_calls=False)
+    assert (asked.tools, asked.tool_choice) == ((Tool("f", "d", {"type": "object"}),), meant)
+    assert asked.parallel_tool_calls is False
+
+
+def test_each_spelling_of_thinking() -> None:
+    assert request().thinking is None
+    assert request(reasoning_effort="none").thinking is False
+    assert request(enable_thinking=False, reasoning_effort="high").thinking is False
+    kwargs = request(chat_template_kwargs={"enable_thinking": False, "style": "terse"})
+    assert (kwargs.thinking, kwargs.template_variables) == (False, {"style": "terse"})
+    assert request(chat_template_kwargs={"thinking": True}).thinking is True
+    effort = request(reasoning_effort="high")
+    assert (effort.thinking, effort.template_variables) == (True, {"reasoning_effort": "high"})
+
+
+def test_response_formats() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    assert request(response_format={"type": "text"}).format is None
+    assert request(response_format={"type": "json_object"}).format == OutputFormat("json_object")
+    wrapped = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}
+    assert request(response_format=wrapped).format == OutputFormat("json_schema", schema)
+    bare = {"type": "json_object", "schema": schema}
+    assert request(response_format=bare).format == OutputFormat("json_schema", schema)
+    assert request(grammar='root ::= "a"').format == OutputFormat("grammar", grammar='root ::= "a"')
+    with pytest.raises(BadRequest, match=r"response_format\.json_schema\.schema is missing"):
+        request(response_format={"type": "json_schema"})
+    with pytest.raises(BadRequest, match="exclude each other"):
+        request(response_format={"type": "json_object"}, grammar="x")
+
+
+def test_continuing_needs_an_assistants_message_and_no_generation_prompt() -> None:
+    begun = [*HELLO, {"role": "assistant", "content": "Once"}]
+    assert request(messages=begun, continue_final_message=True).continue_final
+    assert request(messages=begun, continue_final_message=True, add_generation_prompt=False).continue_final
+    with pytest.raises(BadRequest, match="the assistant's"):
+        request(continue_final_message=True)
+    with pytest.raises(BadRequest, match="exclude each other"):
+        request(messages=begun, continue_final_message=True, add_generation_prompt=True)
+    with pytest.raises(Unsupported, match="only together with"):
+        request(add_generation_prompt=False)
+
+
+def test_unknown_fields_are_tolerated_and_known_to_the_request() -> None:
+    assert request(user="ada", store=True, metadata={}).unknown == ("user", "store", "metadata")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"modalities": ["text", "audio"]}, "voice_unavailable"),
+        ({"functions": [{"name": "f"}]}, "unsupported"),
+        ({"function_call": "auto"}, "unsupported"),
+        ({"web_search_options": {"x": 1}}, "unsupported"),
+    ],
+)
+def test_what_this_version_cannot_do_is_refused_by_name(fields: dict[str, Any], code: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        request(**fields)
+    assert (caught.value.code, caught.value.param) == (code, next(iter(fields)))
+    assert request(modalities=["text"]) == request()
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"messages": None}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": None}]}, "messages[0].content"),
+        ({"temperature": -0.1}, "temperature"),
+        ({"temperature": "1"}, "temperature"),
+        ({"n": 0}, "n"),
+        ({"n": 17}, "n"),
+        ({"top_logprobs": 21, "logprobs": True}, "top_logprobs"),
+        ({"stop": ["x"] * 17}, "stop"),
+        ({"stream": 1}, "stream"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function"),
+        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"response_format": {"type": "yaml"}}, "response_format.type"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+            "messages[0].content[0].image_url.url",
+        ),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}}]}
+                ]
+            },
+            "messages[0].content[0].input_audio.format",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_named(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        request(**fields)
+    assert caught.value.param == param
+
+
+def test_too_much_text_is_refused() -> None:
+    with pytest.raises(TooLarge, match=r"limits\.text_mb"):
+        request(messages=[{"role": "user", "content": "x" * (2**20 + 1)}])
+
+
+CARD = ModelCard("mini", "llama", 2048, trained_context=4096, modalities=("text",), verbs=("tools",))
+
+
+def test_a_model_is_listed_with_what_clients_want_to_know() -> None:
+    entry = model_entry(CARD, 1700000000)
+    assert (entry["id"], entry["object"], entry["created"], entry["owned_by"]) == (
+        "mini",
+        "model",
+        1700000000,
+        "duologue",
+    )
+    assert (entry["context_length"], entry["trained_context_length"], entry["capabilities"]) == (
+        2048,
+        4096,
+        ["tools"],
+    )
+
+
+def test_aliases_follow_the_models_and_name_their_root() -> None:
+    listed = msgspec.json.decode(model_list([CARD], {"gpt-4o": CARD}, 5))
+    assert listed["object"] == "list"
+    assert [(entry["id"], entry["root"]) for entry in listed["data"]] == [
+        ("mini", "mini"),
+        ("gpt-4o", "mini"),
+    ]

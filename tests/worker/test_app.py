@@ -1,0 +1,72 @@
+"""The worker's doors: only the gateway's secret opens them."""
+
+import subprocess
+import sys
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from duologue.values.events import Done, TextDelta
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.wire import internal
+from duologue.worker.app import Worker, build
+
+SECRET = {"Authorization": "Bearer the-secret"}
+
+
+@pytest.fixture
+def door(monkeypatch):
+    async def stay() -> None:
+        """The gateway of a test does not go away."""
+
+    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    worker = Worker(internal.Loadout("w", "scripted", "m"))
+    with TestClient(build(worker, "the-secret")) as client:
+        yield client
+
+
+def receive(socket, enough) -> list[internal.Up]:
+    heard: list[internal.Up] = []
+    while not enough(heard):
+        heard.extend(internal.decode_up(socket.receive_bytes()))
+    return heard
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "the-secret"}])
+def test_without_the_secret_every_door_is_closed(door, headers):
+    for path in ("/health", "/metrics"):
+        assert door.get(path, headers=headers).status_code == 403
+    for path in ("/live", "/bulk"):
+        with pytest.raises(WebSocketDisconnect), door.websocket_connect(path, headers=headers):
+            pass
+
+
+def test_the_health_tells_the_state_and_what_runs(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+    body = door.get("/health", headers=SECRET).json()
+    assert (body["worker_status"], body["model_loaded"], body["running"]) == ("ready", True, 0)
+
+
+def test_the_metrics_are_prometheus_text(door):
+    assert "duologue_worker_requests_total 0" in door.get("/metrics", headers=SECRET).text
+
+
+def test_a_request_over_the_socket_is_answered(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+        socket.send_bytes(internal.encode([internal.Begin(1, 0, ChatRequest((user("/say hi"),)))]))
+        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+    events = [event for message in heard if isinstance(message, internal.Emit) for event in message.events]
+    assert TextDelta("hi") in events
+    assert isinstance(events[-1], Done)
+
+
+def test_a_worker_that_starts_after_its_gateway_has_died_ends_before_anything_else():
+    # Standard input at its end is what such a worker finds; it needs nothing of what a gateway would have handed over.
+    done = subprocess.run(
+        [sys.executable, "-m", "duologue.worker"], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,240 @@
+"""The worker's end of the internal protocol, over sockets that are two lists."""
+
+from collections.abc import Callable
+
+import anyio
+import pytest
+
+from duologue.values.events import Done, Event, Failed, TextDelta
+from duologue.values.messages import ImagePart, Message, user
+from duologue.values.requests import ChatRequest
+from duologue.wire import internal
+from duologue.worker.link import EARLY_CANCELS, WorkerLink
+
+pytestmark = pytest.mark.anyio
+
+
+class Wire:
+    """The gateway's hands: say messages, hear messages, hang up."""
+
+    def __init__(self) -> None:
+        self._down, self._feed = anyio.create_memory_object_stream[bytes](100)[::-1]
+        self.heard: list[internal.Up] = []
+        self._news = anyio.Event()
+
+    async def receive(self) -> bytes:
+        try:
+            return await self._down.receive()
+        except anyio.EndOfStream:
+            raise EOFError from None
+
+    async def send(self, frame: bytes) -> None:
+        self.heard.extend(internal.decode_up(frame))
+        self._news.set()
+
+    async def say(self, *messages: internal.Down) -> None:
+        await self._feed.send(internal.encode(messages))
+
+    async def say_raw(self, frame: bytes) -> None:
+        await self._feed.send(frame)
+
+    async def hear(self, enough: Callable[[list[internal.Up]], bool]) -> list[internal.Up]:
+        with anyio.fail_after(5):
+            while not enough(self.heard):
+                self._news = anyio.Event()
+                await self._news.wait()
+        return self.heard
+
+    def hang_up(self) -> None:
+        self._feed.close()
+
+    def events(self, lease: int) -> list[Event]:
+        return [
+            event
+            for message in self.heard
+            if isinstance(message, internal.Emit) and message.lease == lease
+            for event in message.events
+        ]
+
+    def closed(self, lease: int) -> bool:
+        return internal.Closed(lease) in self.heard
+
+
+def report() -> internal.Report:
+    return internal.Report("w", "ready")
+
+
+REQUEST = ChatRequest((user("hello"),))
+
+
+async def talk(begin, emit):
+    for word in ("a", "b"):
+        await emit(TextDelta(word))
+    await emit(Done("stop"))
+
+
+async def hang(begin, emit):
+    await emit(TextDelta("a"))
+    await anyio.sleep_forever()
+
+
+async def test_a_connection_opens_with_a_report():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        await wire.hear(lambda heard: bool(heard))
+        wire.hang_up()
+    assert wire.heard == [report()]
+
+
+async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST))
+        await wire.hear(lambda heard: wire.closed(1))
+        wire.hang_up()
+    assert wire.events(1) == [TextDelta("a"), TextDelta("b"), Done("stop")]
+    assert wire.heard[-1] == internal.Closed(1)
+
+
+async def test_a_cancelled_lease_closes_without_a_terminal_event():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        link = WorkerLink(hang, report)
+        tasks.start_soon(link.run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST))
+        await wire.hear(lambda heard: bool(wire.events(1)))
+        await wire.say(internal.Cancel(1))
+        await wire.hear(lambda heard: wire.closed(1))
+        assert link.running == 0
+        wire.hang_up()
+    assert wire.events(1) == [TextDelta("a")]
+
+
+async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
+    wire = Wire()
+    said = []
+
+    async def count(begin, emit):
+        for number in range(5):
+            await emit(TextDelta(str(number)))
+            said.append(number)
+        await emit(Done("stop"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(count, report).run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST, window=2))
+        await wire.hear(lambda heard: len(wire.events(1)) == 2)
+        await anyio.wait_all_tasks_blocked()
+        assert said == [0, 1]
+        await wire.say(internal.Grant(1, 10))
+        await wire.hear(lambda heard: wire.closed(1))
+        wire.hang_up()
+    assert len(wire.events(1)) == 6
+
+
+async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(hang, report).run_live, wire)
+        await wire.say(internal.Cancel(1))
+        await wire.say(internal.Begin(1, 0, REQUEST))
+        await wire.hear(lambda heard: wire.closed(1))
+        wire.hang_up()
+    assert wire.events(1) == []
+
+
+async def test_only_so_many_early_cancels_are_remembered():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        await wire.say(*(internal.Cancel(number) for number in range(EARLY_CANCELS + 1)))
+        await wire.say(internal.Begin(0, 0, REQUEST))
+        await wire.hear(lambda heard: wire.closed(0))
+        wire.hang_up()
+    assert wire.events(0)[-1] == Done("stop")
+
+
+async def test_a_large_request_comes_in_pieces_on_the_other_socket():
+    live, bulk = Wire(), Wire()
+    seen = []
+
+    async def look(begin, emit):
+        seen.append(begin.request)
+        await emit(Done("stop"))
+
+    large = ChatRequest((Message("user", (ImagePart(bytes(3 * internal.PIECE)),)),))
+    async with anyio.create_task_group() as tasks:
+        link = WorkerLink(look, report)
+        tasks.start_soon(link.run_live, live)
+        tasks.start_soon(link.run_bulk, bulk)
+        await anyio.wait_all_tasks_blocked()
+        for fragment in internal.fragments(1, internal.encode([internal.Begin(7, 0, large)])):
+            await bulk.say(fragment)
+        await live.hear(lambda heard: live.closed(7))
+        live.hang_up()
+        bulk.hang_up()
+    assert seen == [large]
+
+
+async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
+    wire = Wire()
+
+    async def broken(begin, emit):
+        raise RuntimeError("secret detail")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(broken, report).run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST, "req-9"))
+        await wire.hear(lambda heard: wire.closed(1))
+        wire.hang_up()
+    [failed] = wire.events(1)
+    assert isinstance(failed, Failed)
+    assert "req-9" in failed.message
+    assert "secret" not in failed.message
+    assert "secret detail" in caplog.text
+
+
+async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        link = WorkerLink(hang, report)
+        tasks.start_soon(link.run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST))
+        await wire.hear(lambda heard: bool(wire.events(1)))
+        await wire.say_raw(b"not msgpack")
+    assert link.running == 0
+    assert "broke the protocol" in caplog.text
+
+
+async def test_a_second_live_socket_is_turned_away():
+    first, second = Wire(), Wire()
+    async with anyio.create_task_group() as tasks:
+        link = WorkerLink(talk, report)
+        tasks.start_soon(link.run_live, first)
+        await first.hear(lambda heard: bool(heard))
+        await link.run_live(second)
+        assert second.heard == []
+        await first.say(internal.Begin(1, 0, REQUEST))
+        await first.hear(lambda heard: first.closed(1))
+        first.hang_up()
+
+
+async def test_when_the_gateway_hangs_up_every_lease_ends():
+    wire = Wire()
+    ended = []
+
+    async def watch(begin, emit):
+        try:
+            await emit(TextDelta("a"))
+            await anyio.sleep_forever()
+        finally:
+            ended.append(begin.lease)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(watch, report).run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST), internal.Begin(2, 1, REQUEST))
+        await wire.hear(lambda heard: bool(wire.events(1) and wire.events(2)))
+        wire.hang_up()
+    assert sorted(ended) == [1, 2]

@@ -1,0 +1,14 @@
+"""How people ask about each topic of facts.py: what they want to do, what they name, what they complain of.
+
+Puts the wordings of all topics together. Knows no answer.
+"""
+
+from training.inquiries.doors import DOORS
+from training.inquiries.engines import ENGINES
+from training.inquiries.inquiry import Inquiry
+from training.inquiries.page import PAGE
+from training.inquiries.running import RUNNING
+
+INQUIRIES: dict[str, Inquiry] = {**RUNNING, **ENGINES, **DOORS, **PAGE}
+
+__all__ = ["INQUIRIES", "Inquiry"]

@@ -1,0 +1,65 @@
+"""Which positions attention may look at: earlier ones of the same dialogue, said in three ways.
+
+`extents` lists where dialogues begin and end, for one causal attention after the other: the fastest on a processor.
+`blocks` is a map of 128 by 128 squares for FlexAttention, which passes over the empty ones: the fastest on a GPU.
+`dense` is a matrix of truths, which works everywhere. Knows nothing about weights. Dialogue numbers must not fall
+along a row.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+BLOCK = 128
+
+Extents = tuple[int, ...]
+"""The lengths of the dialogues of one row, in order."""
+Mask = Tensor | BlockMask | Extents
+
+
+def dense(documents: Tensor) -> Tensor:
+    """The mask as a matrix for each row."""
+    length = documents.shape[1]
+    causal = torch.ones(length, length, dtype=torch.bool, device=documents.device).tril()
+    return (documents[:, None, :, None] == documents[:, None, None, :]) & causal
+
+
+def extents(documents: Tensor) -> Extents:
+    """The mask as lengths, for one row."""
+    (row,) = documents
+    return tuple(torch.unique_consecutive(row, return_counts=True)[1].tolist())
+
+
+def blocks(documents: Tensor) -> BlockMask:
+    """The mask as squares, for one row whose length divides by the side of a square."""
+    (row,) = documents
+    first, last = row.view(-1, BLOCK)[:, 0], row.view(-1, BLOCK)[:, -1]
+    index = torch.arange(len(first), device=row.device)
+    causal, before = index[:, None] >= index, index[:, None] > index
+    some = causal & (first[:, None] <= last) & (last[:, None] >= first)
+    every = before & (first[:, None] == last) & (last[:, None] == first)
+
+    def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (row[query] == row[key])
+
+    return BlockMask.from_kv_blocks(
+        *_ordered(some & ~every), *_ordered(every), BLOCK_SIZE=BLOCK, mask_mod=sees
+    )
+
+
+def _ordered(squares: Tensor) -> tuple[Tensor, Tensor]:
+    """How many squares of each line are set, and their places, set ones first."""
+    places = squares.to(torch.int32).argsort(dim=-1, descending=True, stable=True)
+    return squares.sum(dim=-1, dtype=torch.int32)[None, None], places.to(torch.int32)[None, None].contiguous()
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Tensor:
+    """Scaled dot-product attention under any kind of mask."""
+    if isinstance(mask, BlockMask):
+        mixed: Tensor = flex_attention(query, key, value, block_mask=mask)
+        return mixed
+    if isinstance(mask, tuple):
+        parts = zip(*(states.split(mask, dim=2) for states in (query, key, value)), strict=True)
+        return torch.cat([F.scaled_dot_product_attention(*part, is_causal=True) for part in parts], dim=2)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)

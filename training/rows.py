@@ -1,0 +1,150 @@
+"""The packed rows on disk: how a row of ids, its learned words, positions and dialogue borders become two lines of
+16-bit numbers, and back.
+
+Owns the layout of the files in `rows/`. Knows neither text nor network. A row holds whole dialogues one after the
+other; what is left at its end is a dialogue of its own in which nothing is learned.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy
+import numpy.typing as npt
+
+LENGTHS = (512, 2048, 4096)
+"""A dialogue lies in a row of the first length it fits in; what is longer is left out."""
+OPENS = 0x4000
+"""Set on the first id of a dialogue."""
+LEARNED = 0x8000
+"""Set on ids the model must learn to write."""
+ID_MASK = OPENS - 1
+"""A vocabulary may have so many pieces less one."""
+
+Packed = npt.NDArray[numpy.uint16]
+
+
+@dataclass
+class Encoded:
+    """One dialogue as ids; `learned` marks what the model writes, `positions` may jump between messages."""
+
+    ids: list[int]
+    learned: list[bool]
+    positions: list[int]
+
+
+@dataclass
+class Row:
+    """A row while it fills."""
+
+    length: int
+    tokens: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+
+    @property
+    def room(self) -> int:
+        """How many ids still fit."""
+        return self.length - len(self.tokens)
+
+    def add(self, dialogue: Encoded) -> None:
+        """Appends a dialogue; the caller has looked at the room."""
+        tokens = [
+            identity | (LEARNED if learned else 0)
+            for identity, learned in zip(dialogue.ids, dialogue.learned, strict=True)
+        ]
+        tokens[0] |= OPENS
+        self.tokens += tokens
+        self.positions += dialogue.positions
+
+    def packed(self) -> Packed:
+        """The row as it lies on disk: ids with their marks, then positions."""
+        left = self.room
+        tokens, positions = self.tokens, self.positions
+        if left:
+            tokens = [*tokens, OPENS, *[0] * (left - 1)]
+            positions = [*positions, *range(left)]
+        return numpy.array([tokens, positions], numpy.uint16)
+
+
+class Packer:
+    """Fills rows with whole dialogues: each into the open row with the least room for it."""
+
+    def __init__(self, open_rows: int = 32) -> None:
+        self._limit = open_rows
+        self._open: list[Row] = []
+        self.done: dict[int, list[Packed]] = {length: [] for length in LENGTHS}
+        self.too_long = 0
+
+    def add(self, dialogue: Encoded) -> None:
+        """Finds a row for this dialogue; a dialogue longer than the longest row is counted and left out."""
+        need = len(dialogue.ids)
+        if need > LENGTHS[-1]:
+            self.too_long += 1
+            return
+        fitting = [row for row in self._open if row.room >= need]
+        if fitting:
+            row = min(fitting, key=lambda row: row.room)
+        else:
+            row = Row(next(length for length in LENGTHS if length >= need))
+            self._open.append(row)
+        row.add(dialogue)
+        if row.room < 8 or len(self._open) > self._limit:
+            fullest = min(self._open, key=lambda row: row.room / row.length)
+            self._open.remove(fullest)
+            self.done[fullest.length].append(fullest.packed())
+
+    def finish(self) -> dict[int, Packed]:
+        """All rows, by length; a length without rows is left out."""
+        for row in self._open:
+            self.done[row.length].append(row.packed())
+        self._open.clear()
+        return {length: numpy.stack(rows) for length, rows in self.done.items() if rows}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as the network wants them; all arrays have the same shape."""
+
+    ids: npt.NDArray[numpy.int64]
+    positions: npt.NDArray[numpy.int32]
+    documents: npt.NDArray[numpy.int32]
+    targets: npt.NDArray[numpy.int64]
+    """The id to be written after each; -100 where none is learned."""
+
+
+def unpacked(rows: Packed) -> Batch:
+    """Rows from disk as arrays for the network. Dialogues are numbered from 1 within each row."""
+    tokens = rows[:, 0]
+    ids = (tokens & ID_MASK).astype(numpy.int64)
+    documents = ((tokens & OPENS) != 0).cumsum(axis=1, dtype=numpy.int32)
+    targets = numpy.full(ids.shape, -100, numpy.int64)
+    same = documents[:, 1:] == documents[:, :-1]
+    wanted = same & ((tokens[:, 1:] & LEARNED) != 0)
+    targets[:, :-1][wanted] = ids[:, 1:][wanted]
+    return Batch(ids, rows[:, 1].astype(numpy.int32), documents, targets)
+
+
+def shard_path(folder: Path, index: int, length: int) -> Path:
+    """Where the rows of one length of one shard lie."""
+    return folder / f"{index:05d}-{length}.npy"
+
+
+def save_shard(folder: Path, index: int, rows: dict[int, Packed]) -> None:
+    """Writes a shard; `NNNNN.done` comes last, so that a reader never sees half of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for length, array in rows.items():
+        numpy.save(shard_path(folder, index, length), array)
+    partial = folder / f"{index:05d}.partial"
+    partial.write_text("")
+    os.replace(partial, folder / f"{index:05d}.done")
+
+
+def shards(folder: Path) -> list[int]:
+    """The shards that are complete."""
+    return sorted(int(path.stem) for path in folder.glob("*.done"))
+
+
+def open_shard(folder: Path, index: int) -> dict[int, Packed]:
+    """The rows of a shard by length, mapped into memory."""
+    paths = {length: shard_path(folder, index, length) for length in LENGTHS}
+    return {length: numpy.load(path, mmap_mode="r") for length, path in paths.items() if path.exists()}

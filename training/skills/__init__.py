@@ -1,0 +1,50 @@
+"""One file per family of skills; each offers `draw(random) -> Scene`.
+
+The table below is the mix of the corpus: how often a dialogue begins with which family. A family is imported when it
+is first drawn.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from random import Random
+
+from training.scene import Scene
+
+Draw = Callable[[Random], Scene]
+
+WEIGHTS: dict[str, float] = {
+    "unseen_tools": 22,
+    "scope": 20,
+    "arithmetic": 14,
+    "guide": 14,
+    "reading": 12,
+    "rewriting": 12,
+    "manners": 10,
+    "recall": 8,
+    "instructed": 7,
+    "memory": 5,
+    "spoken": 5,
+    "stories": 5,
+    "beyond": 3,
+    "identity": 3,
+    "duologue": 2,
+    "echo": 2,
+    "farewells": 2,
+    "greetings": 2,
+    "persona": 2,
+    "tools": 2,
+}
+
+
+@cache
+def drawer(name: str) -> Draw:
+    """What draws the scenes of a family."""
+    draw: Draw = import_module(f"training.skills.{name}").draw
+    return draw
+
+
+def draw(random: Random, emphasis: Mapping[str, float]) -> Scene:
+    """A scene of some skill, by the mix; `emphasis` multiplies the weights of the skills it names."""
+    weights = [weight * emphasis.get(name, 1.0) for name, weight in WEIGHTS.items()]
+    return drawer(random.choices(list(WEIGHTS), weights)[0])(random)

@@ -1,0 +1,139 @@
+"""The tokenizer: byte-level BPE with single digits, and the special tokens of the chat format.
+
+Knows how text becomes ids, and which ids of a dialogue the model is to learn. The split pattern is the one
+that llama.cpp calls `qwen2`, so both sides cut the same text into the same pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+CONTROL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+MARKER_TOKENS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+SPECIAL_TOKENS = CONTROL_TOKENS + MARKER_TOKENS
+SPLIT_PATTERN = "|".join(
+    [
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
+        r"[^\r\n\p{L}\p{N}]?\p{L}+",
+        r"\p{N}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+EMPTY_THOUGHT = "<think>\n\n</think>\n\n"
+CUTTABLE = re.compile(r"<\|?/?[a-z_]+\|?>|([^\W\d_]{2,})")
+"""A marker, which stays whole, or (its group) a word of two letters or more."""
+
+
+def trained(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
+    """A tokenizer learned from these texts."""
+    tokenizer = _around(models.BPE())
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=SPECIAL_TOKENS,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    if tokenizer.get_vocab_size() != vocabulary:
+        raise ValueError(f"only {tokenizer.get_vocab_size()} pieces could be learned; give more text")
+    return tokenizer
+
+
+def restored(pieces: Sequence[str], merges: Sequence[str]) -> Tokenizer:
+    """The tokenizer a model file describes: its pieces by id, and its merges in order."""
+    vocabulary = {piece: identity for identity, piece in enumerate(pieces)}
+    pairs = [(first, second) for first, _, second in (merge.partition(" ") for merge in merges)]
+    tokenizer = _around(models.BPE(vocab=vocabulary, merges=pairs))
+    tokenizer.add_special_tokens(SPECIAL_TOKENS)
+    return tokenizer
+
+
+def _around(model: models.BPE) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT_PATTERN), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def load(path: Path) -> Tokenizer:
+    """A tokenizer saved before."""
+    return Tokenizer.from_file(str(path))
+
+
+class Encoder:
+    """Turns a rendered dialogue into ids and marks what the model must learn to write."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, rendered: str, cut: Cut | None = None) -> tuple[list[int], list[bool], list[int]]:
+        """Ids, whether each is learned, and the index at which each message begins.
+
+        Learned are the words of every assistant message through `<|im_end|>`. An empty thought is not: where
+        it is wanted, the prompt already holds it. With a `cut`, words that are only read are cut at random.
+        """
+        ids: list[int] = []
+        learned: list[bool] = []
+        starts: list[int] = []
+        for message in rendered.split("<|im_start|>")[1:]:
+            starts.append(len(ids))
+            header, body, tail = self._parts(message)
+            for text, is_learned in ((header, False), (body, True), (tail, False)):
+                if not text:
+                    continue
+                piece = self._read(text, cut) if cut and not is_learned else self._ids(text)
+                ids += piece
+                learned += [is_learned] * len(piece)
+        return ids, learned, starts
+
+    def _ids(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def _read(self, text: str, cut: Cut) -> list[int]:
+        return [identity for part in cut(text) for identity in self._ids(part)]
+
+    @staticmethod
+    def _parts(message: str) -> tuple[str, str, str]:
+        role = "assistant\n"
+        if not message.startswith(role):
+            return "<|im_start|>" + message, "", ""
+        header, body = "<|im_start|>" + role, message.removeprefix(role)
+        if body.startswith(EMPTY_THOUGHT):
+            header, body = header + EMPTY_THOUGHT, body.removeprefix(EMPTY_THOUGHT)
+        body, end, tail = body.rpartition("<|im_end|>")
+        return header, body + end, tail
+
+
+class Cut:
+    """Subword dropout: a text in parts that are encoded apart, cut inside words at random.
+
+    The same word is then read in many pieces and written in its usual ones, so that copying is learned as spelling
+    and not as a list of pairs. Special tokens and spaces are never cut.
+    """
+
+    def __init__(self, random: Random, share: float) -> None:
+        self._random = random
+        self._share = share
+
+    def __call__(self, text: str) -> list[str]:
+        """The parts; joined they are the text."""
+        edges = [0]
+        for match in CUTTABLE.finditer(text):
+            if match[1] and self._random.random() < self._share:
+                edges.append(self._random.randrange(match.start() + 1, match.end()))
+        edges.append(len(text))
+        return [text[start:end] for start, end in pairwise(edges)]

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+
+import { composerAction, editorAction, type Key, pageAction } from "../../src/chat/keys";
+
+function press(key: string, more: Partial<Key> = {}): Key {
+  return { key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, isComposing: false, keyCode: 0, ...more };
+}
+
+describe("in the composer", () => {
+  it("Enter sends, Shift+Enter does not", () => {
+    expect(composerAction(press("Enter"), false, true)).toBe("send");
+    expect(composerAction(press("Enter", { shiftKey: true }), false, true)).toBeNull();
+  });
+
+  it("Enter never sends while an input method composes", () => {
+    expect(composerAction(press("Enter", { isComposing: true }), false, true)).toBeNull();
+    expect(composerAction(press("Enter", { keyCode: 229 }), false, true)).toBeNull();
+  });
+
+  it("on a touch keyboard Enter begins a new line, with Ctrl or Cmd it sends", () => {
+    expect(composerAction(press("Enter"), false, false)).toBeNull();
+    expect(composerAction(press("Enter", { ctrlKey: true }), false, false)).toBe("send");
+    expect(composerAction(press("Enter", { metaKey: true }), false, false)).toBe("send");
+  });
+
+  it("Up edits the last message, when nothing is typed", () => {
+    expect(composerAction(press("ArrowUp"), true, true)).toBe("edit-last");
+    expect(composerAction(press("ArrowUp"), false, true)).toBeNull();
+    expect(composerAction(press("ArrowUp", { shiftKey: true }), true, true)).toBeNull();
+  });
+});
+
+describe("in a message's editor", () => {
+  it("Escape leaves and Enter sends, but not while composing", () => {
+    expect(editorAction(press("Escape"), true)).toBe("leave");
+    expect(editorAction(press("Enter"), true)).toBe("send");
+    expect(editorAction(press("Escape", { isComposing: true }), true)).toBeNull();
+    expect(editorAction(press("ArrowUp"), true)).toBeNull();
+  });
+});
+
+describe("on the page", () => {
+  it("Escape stops, unless it ends a composition", () => {
+    expect(pageAction(press("Escape"))).toBe("stop");
+    expect(pageAction(press("Escape", { isComposing: true }))).toBeNull();
+  });
+
+  it("Ctrl or Cmd with Shift and O begins a new chat", () => {
+    expect(pageAction(press("O", { shiftKey: true, ctrlKey: true }))).toBe("new-chat");
+    expect(pageAction(press("o", { shiftKey: true, metaKey: true }))).toBe("new-chat");
+    expect(pageAction(press("o", { ctrlKey: true }))).toBeNull();
+  });
+});

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { Server } from "../../src/settings/server.svelte";
+import { FakeClock } from "../clock";
+
+const READY = {
+  version: "0.1.0",
+  build: null,
+  state: "ready",
+  detail: "",
+  default_model: "mini",
+  models: [{ name: "big" }, { name: "mini" }],
+};
+
+let clock: FakeClock;
+let answers: (() => Response)[];
+let asked: { address: string; body: unknown }[];
+let server: Server;
+
+const json = (body: unknown, status = 200) => () => new Response(JSON.stringify(body), { status });
+const nobody = () => {
+  throw new TypeError("failed to fetch");
+};
+
+beforeEach(() => {
+  clock = new FakeClock();
+  answers = [];
+  asked = [];
+  server = new Server((address, init) => {
+    asked.push({ address, body: init?.body });
+    try {
+      return Promise.resolve((answers.length > 1 ? answers.shift()! : answers[0]!)());
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }, clock);
+});
+
+describe("the server's state", () => {
+  it("is asked once when ready, and not again", async () => {
+    answers = [json(READY)];
+    await server.refresh();
+    expect(server.standing).toBe("ready");
+    expect(clock.pending).toBe(0);
+    expect(asked).toEqual([{ address: "api/capabilities", body: undefined }]);
+  });
+
+  it("is asked again until ready", async () => {
+    answers = [json({ ...READY, state: "loading", detail: "Reading the weights." }), json(READY)];
+    await server.refresh();
+    expect([server.standing, server.detail]).toEqual(["loading", "Reading the weights."]);
+    clock.pass(1000);
+    await server.refresh();
+    expect(server.standing).toBe("ready");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("is asked ever more slowly while nobody answers, and the last answer stays", async () => {
+    answers = [json(READY), nobody];
+    await server.refresh();
+    await server.refresh();
+    expect(server.standing).toBe("unreachable");
+    expect(server.capabilities?.default_model).toBe("mini");
+    for (let failure = 0; failure < 8; failure++) {
+      await server.refresh();
+      expect(clock.pending).toBe(1);
+    }
+    const before = asked.length;
+    clock.pass(4999);
+    expect(asked).toHaveLength(before);
+    clock.pass(1);
+    expect(asked).toHaveLength(before + 1);
+  });
+
+  it("knows the model by name, and the default one otherwise", async () => {
+    answers = [json(READY)];
+    expect(server.model("")).toBeNull();
+    await server.refresh();
+    expect(server.model("big")?.name).toBe("big");
+    expect(server.model("gone")?.name).toBe("mini");
+  });
+});
+
+describe("another build of the page", () => {
+  it("is noticed when the server changes, not before", async () => {
+    answers = [json({ ...READY, build: "a" }), json({ ...READY, build: "a" }), json({ ...READY, build: "b" })];
+    await server.refresh();
+    await server.refresh();
+    expect(server.outdated).toBe(false);
+    await server.refresh();
+    expect(server.outdated).toBe(true);
+  });
+});
+
+describe("logging in", () => {
+  const locked = json({ error: { message: "A key is needed." } }, 401);
+
+  it("stops asking while locked, and opens with the right key", async () => {
+    answers = [locked];
+    await server.refresh();
+    expect([server.standing, server.detail, clock.pending]).toEqual(["locked", "A key is needed.", 0]);
+    answers = [json({}), json(READY)];
+    expect(await server.login("secret")).toBeNull();
+    expect(asked.at(-2)).toEqual({ address: "api/session", body: '{"key":"secret"}' });
+    expect(server.standing).toBe("ready");
+  });
+
+  it("gives the server's sentence for a wrong key", async () => {
+    answers = [json({ error: { message: "This key is not known." } }, 401)];
+    expect(await server.login("wrong")).toBe("This key is not known.");
+  });
+
+  it("says so when the cookie does not stick", async () => {
+    answers = [json({}), locked];
+    expect(await server.login("secret")).toMatch(/cookie/);
+  });
+
+  it("says so when nobody answers", async () => {
+    answers = [nobody];
+    expect(await server.login("secret")).toMatch(/does not answer/);
+  });
+});

@@ -1,0 +1,67 @@
+// How the page is built: relative addresses, so that the same files work under any base path, into the Python
+// package, each with its compressed twins, which the server sends as they are.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+const page = fileURLToPath(new URL("../src/duologue/gateway/page", import.meta.url));
+const server = process.env["DUOLOGUE_URL"] ?? "http://127.0.0.1:8006";
+
+function compressedTwins(): Plugin {
+  const TEXT = /\.(html|js|css|svg)$/;
+  return {
+    name: "duologue-compressed-twins",
+    apply: "build",
+    closeBundle() {
+      for (const entry of readdirSync(page, { recursive: true, withFileTypes: true })) {
+        if (!entry.isFile() || !TEXT.test(entry.name)) continue;
+        const path = join(entry.parentPath, entry.name);
+        const body = readFileSync(path);
+        writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }));
+        writeFileSync(`${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }));
+      }
+    },
+  };
+}
+
+// /docs is Swagger UI as its makers built it, beside the page and never part of it; docs.html in public/ loads it.
+function documentation(): Plugin {
+  const source = new URL("./node_modules/swagger-ui-dist/", import.meta.url);
+  const read = (name: string) => readFileSync(new URL(name, source));
+  return {
+    name: "duologue-documentation",
+    apply: "build",
+    generateBundle() {
+      for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+        this.emitFile({ type: "asset", fileName: `docs/${name}`, source: read(name) });
+      }
+      const licenses = ["NOTICE", "LICENSE", "swagger-ui-bundle.js.LICENSE.txt"].map((name) => read(name).toString());
+      this.emitFile({ type: "asset", fileName: "docs/licenses.txt", source: licenses.join("\n") });
+    },
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  plugins: [svelte(), documentation(), compressedTwins()],
+  build: {
+    outDir: page,
+    emptyOutDir: true,
+    // What the bundle is made of, and under whose licences: it is shipped with it.
+    license: { fileName: "licenses.txt" },
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  // `npm run dev` against a running server; it must allow this origin (--allow-origin http://localhost:5173).
+  server: { proxy: { "/api": server, "/ws": { target: server, ws: true } } },
+  test: {
+    environment: "node",
+    include: ["tests/**/*.test.ts"],
+  },
+});
