@@ -33,7 +33,6 @@ LESSONS = (
             "memory": 2,
             "reading": 2,
             "scope": 0.4,
-            "beyond": 0.4,
         },
         topics=0.2,
         cut_share=0.5,

@@ -21,18 +21,17 @@ MODEL_PATH = Path("src/duologue/models/duologue-mini.gguf")
 OWN_TEMPERATURE = None
 """Nothing asked: the engine takes the one written in the model file."""
 ROWS = {
-    "greetings": ("greetings", "farewells", "manners"),
-    "identity": ("identity",),
-    "help": ("guide", "duologue"),
+    "greetings": ("manners",),
+    "help": ("guide",),
     "sums": ("arithmetic",),
     "tools": ("unseen_tools", "tools"),
     "recall": ("recall", "memory"),
     "reading": ("reading",),
     "rewriting": ("rewriting", "echo"),
     "stories": ("stories",),
-    "system": ("instructed", "persona"),
+    "system": ("instructed",),
     "spoken": ("spoken",),
-    "scope": ("scope", "beyond"),
+    "scope": ("scope",),
 }
 """The lines of the table, and the families of fresh draws in each; a line of the hand-written set may have none."""
 

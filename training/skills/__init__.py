@@ -14,25 +14,19 @@ from training.scene import Scene
 Draw = Callable[[Random], Scene]
 
 WEIGHTS: dict[str, float] = {
+    "scope": 24,
     "unseen_tools": 22,
-    "scope": 20,
+    "manners": 20,
     "arithmetic": 14,
     "guide": 14,
     "reading": 12,
     "rewriting": 12,
-    "manners": 10,
     "recall": 8,
     "instructed": 7,
     "memory": 5,
     "spoken": 5,
     "stories": 5,
-    "beyond": 3,
-    "identity": 3,
-    "duologue": 2,
     "echo": 2,
-    "farewells": 2,
-    "greetings": 2,
-    "persona": 2,
     "tools": 2,
 }
 
