@@ -33,7 +33,18 @@ OPENING = frozenset({"recall", "alone"})
 TELLERS = frozenset({"recall", "memory"})
 """In these the user tells about themselves."""
 BESIDE_TOOLS = frozenset(
-    {"alone", "goodbyes", "greetings", "guide", "identity", "manners", "memory", "reading", "recall", "stories"}
+    {
+        "alone",
+        "goodbyes",
+        "greetings",
+        "guide",
+        "identity",
+        "manners",
+        "memory",
+        "reading",
+        "recall",
+        "stories",
+    }
 )
 """What is answered without a tool, whatever tools there are."""
 RANKS = {"greetings": 0, "memory": 1, "goodbyes": 3}
