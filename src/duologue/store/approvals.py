@@ -1,0 +1,138 @@
+"""Questions only a user can answer, and what the user has allowed for good.
+
+A question stays here until it is answered, on whatever device; the first answer counts. Knows no run beyond its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import NotFound
+from duologue.store.database import Database
+from duologue.store.rows import json
+from duologue.store.tables import approvals, permissions
+from duologue.values.conversations import Approval
+
+_COLUMNS = tuple(approvals.c[name] for name in Approval.__struct_fields__)
+_object = msgspec.json.Decoder(dict[str, object]).decode
+
+
+class Asked(Struct, frozen=True):
+    """A question and its answer. `answered` is when, 0 while it is open; `decision` is None where nobody decided: it
+    expired, or its run ended first. `values` are those of a form."""
+
+    approval: Approval
+    user: str
+    answered: int
+    decision: str | None
+    values: dict[str, object]
+
+
+class Approvals:
+    """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def ask(self, user: str, approval: Approval, *, within: AsyncConnection | None = None) -> Approval:
+        """Keep a question; `created` is now where it is 0. The same id again changes nothing."""
+        new = msgspec.structs.replace(approval, created=approval.created or self._now())
+        values: dict[str, object] = {name: getattr(new, name) for name in Approval.__struct_fields__}
+        values |= {"schema": json(new.schema), "user": user, "answered": 0, "decision": None, "values": "{}"}
+        async with self._database.writing(within) as connection:
+            if (there := (await connection.execute(_one(new.id))).first()) is not None:
+                return _asked(there).approval
+            await connection.execute(insert(approvals).values(values))
+        return new
+
+    async def pending(self, user: str, conversation: str | None = None) -> list[Approval]:
+        """The open questions to a user, or of one conversation, the oldest first."""
+        these = _every().where(approvals.c.user == user, approvals.c.answered == 0)
+        if conversation is not None:
+            these = these.where(approvals.c.conversation == conversation)
+        async with self._database.reading() as connection:
+            found = await connection.execute(these.order_by(approvals.c.created, approvals.c.id))
+            return [_asked(row).approval for row in found]
+
+    async def open(self) -> list[Asked]:
+        """Every open question of everyone: after a start, what the last one left behind."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(_every().where(approvals.c.answered == 0))
+            return [_asked(row) for row in found]
+
+    async def get(self, user: str, id: str) -> Asked:
+        """Raises NotFound; also for another user's."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_one(id))).first()
+        if row is None or row.user != user:
+            raise NotFound("There is no such question.")
+        return _asked(row)
+
+    async def answer(
+        self,
+        id: str,
+        decision: str | None,
+        values: Mapping[str, object] | None = None,
+        *,
+        within: AsyncConnection | None = None,
+    ) -> Asked:
+        """Answer a question; None closes it undecided. Gives it as it is kept: a later answer finds the first one.
+        Raises NotFound."""
+        change = {"answered": self._now(), "decision": decision, "values": json(dict(values or {}))}
+        async with self._database.writing(within) as connection:
+            await connection.execute(
+                update(approvals).where(approvals.c.id == id, approvals.c.answered == 0).values(change)
+            )
+            row = (await connection.execute(_one(id))).first()
+        if row is None:
+            raise NotFound("There is no such question.")
+        return _asked(row)
+
+    async def permissions(self, user: str) -> set[tuple[str, str]]:
+        """What a user has allowed for good: (server, tool), the tool "*" for all of a server."""
+        these = select(permissions.c.server, permissions.c.tool).where(permissions.c.user == user)
+        async with self._database.reading() as connection:
+            return {(row.server, row.tool) for row in await connection.execute(these)}
+
+    async def allow(self, user: str, server: str, tool: str) -> None:
+        """Allow a tool, or "*" every tool of a server, for good."""
+        key = {"user": user, "server": server, "tool": tool}
+        async with self._database.writing() as connection:
+            there = select(permissions.c.created).filter_by(**key)
+            if await connection.scalar(there) is None:
+                await connection.execute(insert(permissions).values(created=self._now(), **key))
+
+    async def forget(self, user: str, server: str | None = None, tool: str | None = None) -> int:
+        """Take back what was allowed: one tool, all of a server, or everything. Gives how many went."""
+        these = delete(permissions).where(permissions.c.user == user)
+        if server is not None:
+            these = these.where(permissions.c.server == server)
+        if tool is not None:
+            these = these.where(permissions.c.tool == tool)
+        async with self._database.writing() as connection:
+            return (await connection.execute(these)).rowcount
+
+
+def _every() -> Any:
+    return select(
+        *_COLUMNS, approvals.c.user, approvals.c.answered, approvals.c.decision, approvals.c["values"]
+    )
+
+
+def _one(id: str) -> Any:
+    return _every().where(approvals.c.id == id)
+
+
+def _asked(row: Row[Any]) -> Asked:
+    fields = tuple(row)
+    values = dict(zip(Approval.__struct_fields__, fields, strict=False))
+    values["schema"] = _object(values["schema"])
+    user, answered, decision, filled = fields[len(_COLUMNS) :]
+    return Asked(Approval(**values), user, answered, decision, _object(filled))

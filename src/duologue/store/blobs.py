@@ -1,0 +1,127 @@
+"""What is known of files: their kind and size, who has put them, and which messages name them. Their bytes are elsewhere.
+
+A file belongs to whoever put it. Which messages name it is written by `Messages` with each row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import NotFound
+from duologue.store.database import Database
+from duologue.store.tables import blob_owners, blobs, conversations, drafts, message_blobs, messages, pending
+from duologue.values.conversations import Blob
+
+_COLUMNS = (blobs.c.hash, blobs.c.mime, blobs.c.size, blobs.c.width, blobs.c.height, blobs.c.duration)
+_HASH = re.compile(r"[0-9a-f]{64}")
+_BATCH = 500
+
+
+class BlobRows:
+    """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def put(self, user: str, blob: Blob, *, within: AsyncConnection | None = None) -> Blob:
+        """Keep what is known of a file this user has put. The same file again is young again, under its new name if
+        that is not empty; what was known of its kind and size stays."""
+        now = self._now()
+        async with self._database.writing(within) as connection:
+            there = (await connection.execute(select(*_COLUMNS).where(blobs.c.hash == blob.hash))).first()
+            if there is None:
+                values = {column.name: getattr(blob, column.name) for column in _COLUMNS}
+                await connection.execute(insert(blobs).values(values))
+            mine = (blob_owners.c.hash == blob.hash) & (blob_owners.c.user == user)
+            name = await connection.scalar(select(blob_owners.c.name).where(mine))
+            if name is None:
+                owner = {"hash": blob.hash, "user": user, "name": blob.name, "created": now}
+                await connection.execute(insert(blob_owners).values(owner))
+            else:
+                changed = update(blob_owners).where(mine).values(name=blob.name or name, created=now)
+                await connection.execute(changed)
+        known = dict(zip((column.name for column in _COLUMNS), there, strict=True)) if there else {}
+        return msgspec.structs.replace(blob, **known, name=blob.name or name or "", created=now)
+
+    async def get(self, user: str, hash: str) -> Blob:
+        """A file this user has put, or one that a message of this user names. Raises NotFound for any other."""
+        mine = (
+            select(*_COLUMNS, blob_owners.c.name, blob_owners.c.created)
+            .join(blob_owners, blob_owners.c.hash == blobs.c.hash)
+            .where(blobs.c.hash == hash, blob_owners.c.user == user)
+        )
+        named = (
+            select(*_COLUMNS)
+            .where(blobs.c.hash == hash)
+            .where(
+                exists()
+                .where(message_blobs.c.hash == hash)
+                .where(messages.c.sequence == message_blobs.c.message)
+                .where(conversations.c.id == messages.c.conversation)
+                .where(conversations.c.user == user)
+            )
+        )
+        async with self._database.reading() as connection:
+            row: Any = (await connection.execute(mine)).first()
+            row = row or (await connection.execute(named)).first()
+        if row is None:
+            raise NotFound("There is no such file.")
+        return Blob(**row._mapping)
+
+    async def of(self, message: int) -> list[str]:
+        """The files a message names, by its sequence."""
+        these = select(message_blobs.c.hash).where(message_blobs.c.message == message)
+        async with self._database.reading() as connection:
+            return sorted((await connection.scalars(these)).all())
+
+    async def unreferenced(self, older_than_ms: int) -> list[str]:
+        """Files that no message, no waiting message and no draft names, and that nobody has put since then."""
+        async with self._database.reading() as connection:
+            return await self._unreferenced(connection, older_than_ms, None)
+
+    async def drop(self, hash: str, older_than_ms: int = 0) -> bool:
+        """Forget a file if it is unreferenced still; then its bytes may go."""
+        async with self._database.writing() as connection:
+            if not await self._unreferenced(connection, older_than_ms, hash):
+                return False
+            await connection.execute(delete(blobs).where(blobs.c.hash == hash))
+        return True
+
+    async def known(self, hashes: Iterable[str]) -> set[str]:
+        """Which of these are known at all."""
+        every = list(hashes)
+        found: set[str] = set()
+        async with self._database.reading() as connection:
+            for start in range(0, len(every), _BATCH):
+                these = select(blobs.c.hash).where(blobs.c.hash.in_(every[start : start + _BATCH]))
+                found.update((await connection.scalars(these)).all())
+        return found
+
+    async def _unreferenced(
+        self, connection: AsyncConnection, older_than_ms: int, hash: str | None
+    ) -> list[str]:
+        newest = (
+            select(func.coalesce(func.max(blob_owners.c.created), 0))
+            .where(blob_owners.c.hash == blobs.c.hash)
+            .scalar_subquery()
+        )
+        these = select(blobs.c.hash).where(
+            ~exists().where(message_blobs.c.hash == blobs.c.hash), newest <= self._now() - older_than_ms
+        )
+        if hash is not None:
+            these = these.where(blobs.c.hash == hash)
+        found = list((await connection.scalars(these)).all())
+        if not found:
+            return found
+        held: set[str] = set()
+        for column in (pending.c.content, drafts.c.value):
+            for text in await connection.scalars(select(column)):
+                held.update(_HASH.findall(text))
+        return [one for one in found if one not in held]

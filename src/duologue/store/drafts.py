@@ -1,0 +1,27 @@
+"""What a user has typed and not sent, by conversation: a JSON object the page understands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from duologue.store.database import Database
+from duologue.store.documents import Documents
+from duologue.store.tables import drafts
+
+
+class Drafts:
+    """`conversation` is an id, or "new" for the one that is not begun. Raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._documents = Documents(database, drafts, now)
+
+    async def get(self, user: str, conversation: str) -> dict[str, Any] | None:
+        return await self._documents.get(user=user, conversation=conversation)
+
+    async def put(self, user: str, conversation: str, draft: dict[str, Any]) -> None:
+        await self._documents.put(draft, user=user, conversation=conversation)
+
+    async def delete(self, user: str, conversation: str) -> bool:
+        """Whether there was one."""
+        return await self._documents.delete(user=user, conversation=conversation)

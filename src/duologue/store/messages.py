@@ -1,0 +1,312 @@
+"""The rows of conversations: added, saved, moved and found again, each command in one transaction.
+
+With a row go its words for search and the files it names. Whose a conversation is was asked before, by
+`Conversations.get`. Every method raises Unavailable as the database does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from sqlalchemy import bindparam, delete, insert, literal, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import BadRequest, NotFound
+from duologue.store import rows, search_index
+from duologue.store.conversations import check_leaf
+from duologue.store.database import Database
+from duologue.store.tables import conversations, message_blobs, messages
+from duologue.store.words import folded
+from duologue.values.conversations import StoredMessage
+
+BATCH = 500
+"""Ids named in one statement."""
+_SELECT = select(*rows.COLUMNS)
+_INSERT = insert(messages)
+_SAVE = update(messages).where(
+    messages.c.conversation == bindparam("in_conversation"), messages.c.id == bindparam("with_id")
+)
+_MOVE = _SAVE.values(parent=bindparam("new_parent"))
+
+
+class Messages:
+    """`now` gives milliseconds since 1970 (UTC)."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def add(
+        self,
+        new: Sequence[StoredMessage],
+        *,
+        leaf: str | None = None,
+        touch: bool = True,
+        within: AsyncConnection | None = None,
+    ) -> tuple[StoredMessage, ...]:
+        """Keep rows of one conversation, parents before children. Gives them with their sequence, and `created` where
+        it was 0; a row that is there already is given as it is kept. The conversation's leaf becomes `leaf` unless that
+        is None, and it counts as changed now unless `touch` is false. Raises NotFound (the conversation), BadRequest
+        `unknown_parent`, `id_taken` (there already, under another parent), `unknown_message` (the leaf)."""
+        if not new:
+            return ()
+        conversation = new[0].conversation
+        assert all(row.conversation == conversation for row in new), "rows of one conversation"
+        async with self._database.writing(within) as connection:
+            user = await _owner(connection, conversation)
+            there = await _by_id(connection, conversation, {row.id for row in new})
+            fresh = await _fresh(connection, conversation, new, there, self._now())
+            if fresh:
+                there |= await _insert(connection, user, conversation, fresh)
+            await check_leaf(connection, conversation, leaf)
+            changes: dict[str, object] = {"leaf": leaf} if leaf is not None else {}
+            if touch and fresh:
+                changes["updated"] = self._now()
+            if changes:
+                await connection.execute(
+                    update(conversations).where(conversations.c.id == conversation).values(changes)
+                )
+        return tuple(there[row.id] for row in new)
+
+    async def copy(
+        self,
+        new: Sequence[StoredMessage],
+        *,
+        leaf: str | None = None,
+        within: AsyncConnection | None = None,
+    ) -> tuple[StoredMessage, ...]:
+        """As `add`, for rows that were written before, elsewhere: the conversation keeps its place in the list."""
+        return await self.add(new, leaf=leaf, touch=False, within=within)
+
+    async def save(self, *changed: StoredMessage, within: AsyncConnection | None = None) -> None:
+        """Write rows that are there, whole, but for their parent, sequence and `created`. While a row is running, search
+        knows it as it was before. Raises NotFound when one is there no more; then none is written."""
+        async with self._database.writing(within) as connection:
+            for row in changed:
+                key = {"in_conversation": row.conversation, "with_id": row.id}
+                result = await connection.execute(_SAVE, rows.columns(row) | key)
+                if result.rowcount == 0:
+                    raise NotFound("The message is there no more.", code="message_gone")
+            for conversation, ended in _by_conversation(row for row in changed if row.status != "running"):
+                there = await _sequences(connection, conversation, [row.id for row in ended])
+                ended = [msgspec.structs.replace(row, sequence=there[row.id]) for row in ended]
+                await connection.execute(
+                    delete(message_blobs).where(message_blobs.c.message.in_(there.values()))
+                )
+                await _attach(connection, await _owner(connection, conversation), ended)
+
+    async def get(
+        self, conversation: str, id: str, *, within: AsyncConnection | None = None
+    ) -> StoredMessage:
+        """Raises NotFound."""
+        one = _SELECT.where(messages.c.conversation == conversation, messages.c.id == id)
+        async with self._database.reading(within) as connection:
+            row = (await connection.execute(one)).first()
+        if row is None:
+            raise NotFound("There is no such message.")
+        return rows.message(row)
+
+    async def all(
+        self, conversation: str, *, within: AsyncConnection | None = None
+    ) -> tuple[StoredMessage, ...]:
+        """The whole tree, by sequence."""
+        these = _SELECT.where(messages.c.conversation == conversation).order_by(messages.c.sequence)
+        async with self._database.reading(within) as connection:
+            found = (await connection.execute(these)).all()
+        return tuple(map(rows.message, found))
+
+    async def path(
+        self, conversation: str, leaf: str, *, within: AsyncConnection | None = None
+    ) -> tuple[StoredMessage, ...]:
+        """From the row without a parent down to `leaf`. Raises NotFound."""
+        async with self._database.reading(within) as connection:
+            found = (await connection.execute(_PATH, {"conversation": conversation, "leaf": leaf})).all()
+        if not found:
+            raise NotFound("There is no such message.")
+        return tuple(map(rows.message, found))
+
+    async def unfinished(self) -> tuple[StoredMessage, ...]:
+        """Every row that is running, by sequence: after a start, what the last one left behind."""
+        these = _SELECT.where(messages.c.status == literal("running", literal_execute=True))
+        async with self._database.reading() as connection:
+            found = (await connection.execute(these.order_by(messages.c.sequence))).all()
+        return tuple(map(rows.message, found))
+
+    async def delete(
+        self, conversation: str, ids: Collection[str], *, within: AsyncConnection | None = None
+    ) -> tuple[str, ...]:
+        """Delete rows with everything that hangs on them; those that are gone already do not matter. A leaf among them
+        moves up to the nearest row that stays. Gives the ids that were there. Raises BadRequest `has_children` when a
+        row that stays would lose its parent."""
+        async with self._database.writing(within) as connection:
+            parents = await _parents(connection, conversation)
+            gone = [id for id in ids if id in parents]
+            leaving = set(gone)
+            if any(parent in leaving and id not in leaving for id, parent in parents.items()):
+                raise BadRequest(
+                    "Other messages follow this one. Delete them with it, or move them.", code="has_children"
+                )
+            for some in _batches(gone):
+                of_these = (messages.c.conversation == conversation) & messages.c.id.in_(some)
+                await connection.execute(delete(messages).where(of_these))
+            if gone:
+                await _raise_leaf(connection, conversation, parents, leaving)
+        return tuple(gone)
+
+    async def reparent(
+        self, conversation: str, parents: Mapping[str, str | None], *, within: AsyncConnection | None = None
+    ) -> None:
+        """Move rows, each with what is below it. Raises NotFound (a row), BadRequest `unknown_parent`, `cycle`."""
+        async with self._database.writing(within) as connection:
+            tree = await _parents(connection, conversation)
+            if not parents.keys() <= tree.keys():
+                raise NotFound("There is no such message.")
+            tree |= parents
+            for id, parent in parents.items():
+                if parent is not None and parent not in tree:
+                    raise _unknown_parent()
+                seen = {id}
+                while parent is not None:
+                    if parent in seen:
+                        raise BadRequest("A message cannot come below itself.", code="cycle")
+                    seen.add(parent)
+                    parent = tree[parent]
+            moves = [
+                {"in_conversation": conversation, "with_id": id, "new_parent": parent}
+                for id, parent in parents.items()
+            ]
+            if moves:
+                await connection.execute(_MOVE, moves)
+
+
+_up = (
+    select(
+        messages.c.sequence.label("sequence"), messages.c.parent.label("parent"), literal(0).label("height")
+    )
+    .where(messages.c.conversation == bindparam("conversation"), messages.c.id == bindparam("leaf"))
+    .cte("up", recursive=True)
+)
+_up = _up.union_all(
+    select(messages.c.sequence, messages.c.parent, _up.c.height + 1).join(
+        _up, (messages.c.conversation == bindparam("conversation")) & (messages.c.id == _up.c.parent)
+    )
+)
+_PATH = _SELECT.join(_up, _up.c.sequence == messages.c.sequence).order_by(_up.c.height.desc())
+
+
+def _unknown_parent() -> BadRequest:
+    return BadRequest(
+        "The message this one follows is not in this conversation.", code="unknown_parent", param="parent"
+    )
+
+
+async def _owner(connection: AsyncConnection, conversation: str) -> str:
+    owner = select(conversations.c.user).where(conversations.c.id == conversation)
+    if (user := await connection.scalar(owner)) is None:
+        raise NotFound("There is no such conversation.")
+    return str(user)
+
+
+async def _by_id(
+    connection: AsyncConnection, conversation: str, ids: Iterable[str]
+) -> dict[str, StoredMessage]:
+    found: dict[str, StoredMessage] = {}
+    for some in _batches(ids):
+        these = _SELECT.where(messages.c.conversation == conversation, messages.c.id.in_(some))
+        found |= {row.id: rows.message(row) for row in await connection.execute(these)}
+    return found
+
+
+async def _sequences(connection: AsyncConnection, conversation: str, ids: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for some in _batches(ids):
+        these = select(messages.c.id, messages.c.sequence).where(
+            messages.c.conversation == conversation, messages.c.id.in_(some)
+        )
+        found |= {row.id: row.sequence for row in await connection.execute(these)}
+    return found
+
+
+async def _parents(connection: AsyncConnection, conversation: str) -> dict[str, str | None]:
+    tree = select(messages.c.id, messages.c.parent).where(messages.c.conversation == conversation)
+    return {row.id: row.parent for row in await connection.execute(tree)}
+
+
+async def _fresh(
+    connection: AsyncConnection,
+    conversation: str,
+    new: Sequence[StoredMessage],
+    there: Mapping[str, StoredMessage],
+    now: int,
+) -> list[StoredMessage]:
+    """Those of `new` that are not there yet, with the time they were made. Raises as `Messages.add`."""
+    known = set(there)
+    asked = {row.parent for row in new if row.parent is not None} - known - {row.id for row in new}
+    known |= set(await _sequences(connection, conversation, asked))
+    fresh: dict[str, StoredMessage] = {}
+    for row in new:
+        if (kept := there.get(row.id) or fresh.get(row.id)) is not None:
+            if kept.parent != row.parent:
+                raise BadRequest(
+                    "A message with this id exists already. Choose another id.", code="id_taken", param="id"
+                )
+            continue
+        if row.parent is not None and row.parent not in known:
+            raise _unknown_parent()
+        known.add(row.id)
+        fresh[row.id] = msgspec.structs.replace(row, created=row.created or now)
+    return list(fresh.values())
+
+
+async def _insert(
+    connection: AsyncConnection, user: str, conversation: str, fresh: Sequence[StoredMessage]
+) -> dict[str, StoredMessage]:
+    values = [
+        rows.columns(row)
+        | {"conversation": conversation, "id": row.id, "parent": row.parent, "created": row.created}
+        for row in fresh
+    ]
+    await connection.execute(_INSERT, values)
+    sequences = await _sequences(connection, conversation, [row.id for row in fresh])
+    kept = [msgspec.structs.replace(row, sequence=sequences[row.id]) for row in fresh]
+    await _attach(connection, user, kept)
+    return {row.id: row for row in kept}
+
+
+async def _attach(connection: AsyncConnection, user: str, kept: Iterable[StoredMessage]) -> None:
+    """Write the words and the files of rows. A running row gets its words when it has ended."""
+    words: list[tuple[int, str]] = []
+    named: list[dict[str, object]] = []
+    for row in kept:
+        if row.status != "running" and row.role != "tool":
+            words.append((row.sequence, folded(rows.searched(row))))
+        named += [{"message": row.sequence, "hash": hash} for hash in sorted(rows.files(row.content))]
+    await search_index.index(connection, user, words)
+    if named:
+        await connection.execute(insert(message_blobs), named)
+
+
+async def _raise_leaf(
+    connection: AsyncConnection, conversation: str, parents: Mapping[str, str | None], gone: Collection[str]
+) -> None:
+    kept = select(conversations.c.leaf).where(conversations.c.id == conversation)
+    leaf = old = await connection.scalar(kept)
+    while leaf is not None and leaf in gone:
+        leaf = parents[leaf]
+    if leaf != old:
+        await connection.execute(
+            update(conversations).where(conversations.c.id == conversation).values(leaf=leaf)
+        )
+
+
+def _by_conversation(changed: Iterable[StoredMessage]) -> Iterable[tuple[str, list[StoredMessage]]]:
+    found: dict[str, list[StoredMessage]] = {}
+    for row in changed:
+        found.setdefault(row.conversation, []).append(row)
+    return found.items()
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    every = list(ids)
+    return (every[start : start + BATCH] for start in range(0, len(every), BATCH))

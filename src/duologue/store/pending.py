@@ -1,0 +1,121 @@
+"""What users sent while a reply was running, in the order it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import NotFound
+from duologue.store.database import Database
+from duologue.store.rows import json
+from duologue.store.tables import pending
+from duologue.values.conversations import Content, GenerationOptions, PendingMessage
+
+CHANGEABLE = frozenset(("content", "how", "options"))
+_COLUMNS = tuple(pending.c[name] for name in PendingMessage.__struct_fields__)
+_content = msgspec.json.Decoder(tuple[Content, ...]).decode
+_options = msgspec.json.Decoder(GenerationOptions).decode
+
+
+class Pending:
+    """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def add(
+        self, user: str, message: PendingMessage, *, within: AsyncConnection | None = None
+    ) -> PendingMessage:
+        """Keep one, behind the others; `created` is now where it is 0. The same id again: the one that is kept."""
+        new = msgspec.structs.replace(message, created=message.created or self._now())
+        async with self._database.writing(within) as connection:
+            there = (await connection.execute(_one(new.conversation, new.id))).first()
+            if there is not None:
+                return _message(there)
+            await connection.execute(insert(pending).values(_values(new) | {"user": user}))
+        return new
+
+    async def of(self, conversation: str, *, within: AsyncConnection | None = None) -> list[PendingMessage]:
+        """All of a conversation, in the order they came."""
+        these = select(*_COLUMNS).where(pending.c.conversation == conversation).order_by(pending.c.position)
+        async with self._database.reading(within) as connection:
+            return [_message(row) for row in await connection.execute(these)]
+
+    async def count(self, conversation: str, *, within: AsyncConnection | None = None) -> int:
+        these = select(func.count()).select_from(pending).where(pending.c.conversation == conversation)
+        async with self._database.reading(within) as connection:
+            return await connection.scalar(these) or 0
+
+    async def take(
+        self,
+        conversation: str,
+        how: Literal["queue", "steer"] = "queue",
+        *,
+        within: AsyncConnection | None = None,
+    ) -> PendingMessage | None:
+        """Remove the first one of that kind and give it; None when there is none."""
+        first = (
+            select(*_COLUMNS)
+            .where(pending.c.conversation == conversation, pending.c.how == how)
+            .order_by(pending.c.position)
+            .limit(1)
+        )
+        async with self._database.writing(within) as connection:
+            row = (await connection.execute(first)).first()
+            if row is None:
+                return None
+            message = _message(row)
+            await self.remove(conversation, message.id, within=connection)
+        return message
+
+    async def get(self, conversation: str, id: str) -> PendingMessage:
+        """Raises NotFound."""
+        async with self._database.reading() as connection:
+            return _found((await connection.execute(_one(conversation, id))).first())
+
+    async def change(self, conversation: str, id: str, changes: Mapping[str, object]) -> PendingMessage:
+        """Change some of CHANGEABLE; its place stays. Raises NotFound, ValueError for another name."""
+        if unknown := set(changes) - CHANGEABLE:
+            raise ValueError(f"not to be changed: {sorted(unknown)}")
+        async with self._database.writing() as connection:
+            old = _found((await connection.execute(_one(conversation, id))).first())
+            new = msgspec.structs.replace(old, **changes)
+            await connection.execute(
+                update(pending)
+                .where(pending.c.conversation == conversation, pending.c.id == id)
+                .values(_values(new))
+            )
+        return new
+
+    async def remove(self, conversation: str, id: str, *, within: AsyncConnection | None = None) -> bool:
+        """Whether it was there."""
+        this = delete(pending).where(pending.c.conversation == conversation, pending.c.id == id)
+        async with self._database.writing(within) as connection:
+            return (await connection.execute(this)).rowcount > 0
+
+
+def _one(conversation: str, id: str) -> Any:
+    return select(*_COLUMNS).where(pending.c.conversation == conversation, pending.c.id == id)
+
+
+def _found(row: Row[Any] | None) -> PendingMessage:
+    if row is None:
+        raise NotFound("There is no such waiting message.")
+    return _message(row)
+
+
+def _values(message: PendingMessage) -> dict[str, object]:
+    values: dict[str, object] = {name: getattr(message, name) for name in PendingMessage.__struct_fields__}
+    return values | {"content": json(message.content), "options": json(message.options)}
+
+
+def _message(row: Row[Any]) -> PendingMessage:
+    values = dict(zip(PendingMessage.__struct_fields__, row, strict=False))
+    values["content"] = _content(values["content"])
+    values["options"] = _options(values["options"])
+    return PendingMessage(**values)

@@ -1,0 +1,155 @@
+"""Runs and their logs. What a run says while it lives is elsewhere; here is what is found of it afterwards.
+
+A run that began and has not ended was cut off by the end of the process, when a new one finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import BadRequest, NotFound
+from duologue.store.database import Database
+from duologue.store.log_entry import LogEntry
+from duologue.store.rows import json, optional_json
+from duologue.store.tables import conversations, run_log, runs
+from duologue.values.conversations import RowError
+from duologue.values.runs import Run
+
+__all__ = ["LogEntry", "Runs"]
+
+_COLUMNS = tuple(runs.c[name] for name in Run.__struct_fields__)
+_error = msgspec.json.Decoder(RowError).decode
+_lengths = msgspec.json.Decoder(tuple[int, ...]).decode
+
+
+class Runs:
+    """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def begin(
+        self, run: Run, user: str, request_json: bytes, *, within: AsyncConnection | None = None
+    ) -> Run:
+        """Keep a run that begins, and who asked for what; the conversation is running it. The same id again in the
+        same conversation: the run as it is kept. Raises BadRequest `id_taken`, NotFound (the conversation)."""
+        async with self._database.writing(within) as connection:
+            there = (await connection.execute(_one(run.id))).first()
+            if there is not None:
+                if there.user != user or there.conversation != run.conversation:
+                    raise BadRequest(
+                        "A run with this id exists already. Choose another id.", code="id_taken", param="run"
+                    )
+                return _run(there)
+            if not await _set_running(connection, run.conversation, run.id):
+                raise NotFound("There is no such conversation.")
+            values = _values(run) | {"user": user, "request": request_json}
+            await connection.execute(insert(runs).values(values))
+        return run
+
+    async def append(
+        self, run_id: str, entries: Sequence[LogEntry], *, within: AsyncConnection | None = None
+    ) -> None:
+        """Write entries of a log, after those that are there. An entry that has grown since replaces itself."""
+        if not entries:
+            return
+        values = [
+            {
+                "run": run_id,
+                "first": entry.first,
+                "last": entry.last,
+                "lengths": json(entry.lengths),
+                "event": entry.event,
+            }
+            for entry in entries
+        ]
+        async with self._database.writing(within) as connection:
+            await connection.execute(
+                delete(run_log).where(run_log.c.run == run_id, run_log.c.first >= entries[0].first)
+            )
+            await connection.execute(insert(run_log), values)
+
+    async def log(self, run_id: str, after: int = 0) -> list[LogEntry]:
+        """The entries that hold anything later than number `after`, in order; the first may begin before it."""
+        these = (
+            select(run_log.c.first, run_log.c.last, run_log.c.lengths, run_log.c.event)
+            .where(run_log.c.run == run_id, run_log.c.last > after)
+            .order_by(run_log.c.first)
+        )
+        async with self._database.reading() as connection:
+            found = (await connection.execute(these)).all()
+        return [LogEntry(first, last, _lengths(lengths), event) for first, last, lengths, event in found]
+
+    async def save(self, run: Run, *, within: AsyncConnection | None = None) -> None:
+        """Write how a run stands."""
+        async with self._database.writing(within) as connection:
+            await connection.execute(update(runs).where(runs.c.id == run.id).values(_values(run)))
+
+    async def end(self, run: Run, *, within: AsyncConnection | None = None) -> None:
+        """Write how a run ended; its conversation is not running it any more."""
+        async with self._database.writing(within) as connection:
+            await self.save(run, within=connection)
+            await connection.execute(
+                update(conversations)
+                .where(conversations.c.id == run.conversation, conversations.c.running == run.id)
+                .values(running=None)
+            )
+
+    async def get(self, user: str, id: str) -> Run:
+        """Raises NotFound; also for another user's."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_one(id))).first()
+        if row is None or row.user != user:
+            raise NotFound("There is no such run.")
+        return _run(row)
+
+    async def request(self, id: str) -> tuple[str, bytes]:
+        """Who asked for a run, and its request as `begin` got it. Raises NotFound."""
+        asked = select(runs.c.user, runs.c.request).where(runs.c.id == id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(asked)).first()
+        if row is None:
+            raise NotFound("There is no such run.")
+        return row.user, row.request
+
+    async def unfinished(self) -> list[Run]:
+        """Every run that has not ended, the oldest first."""
+        these = select(*_COLUMNS).where(runs.c.ended == 0).order_by(runs.c.started, runs.c.id)
+        async with self._database.reading() as connection:
+            return [_run(row) for row in await connection.execute(these)]
+
+    async def forget_logs(self, older_than_ms: int) -> int:
+        """Delete the logs of runs that ended longer ago than that; their rows stay. Gives how many entries went."""
+        old = select(runs.c.id).where(runs.c.ended > 0, runs.c.ended <= self._now() - older_than_ms)
+        async with self._database.writing() as connection:
+            result = await connection.execute(delete(run_log).where(run_log.c.run.in_(old)))
+        return result.rowcount
+
+
+def _one(id: str) -> Any:
+    return select(*_COLUMNS, runs.c.user).where(runs.c.id == id)
+
+
+def _values(run: Run) -> dict[str, object]:
+    values: dict[str, object] = {name: getattr(run, name) for name in Run.__struct_fields__}
+    return values | {"error": optional_json(run.error)}
+
+
+def _run(row: Row[Any]) -> Run:
+    values = dict(zip(Run.__struct_fields__, row, strict=False))
+    if values["error"] is not None:
+        values["error"] = _error(values["error"])
+    return Run(**values)
+
+
+async def _set_running(connection: AsyncConnection, conversation: str, run: str) -> bool:
+    result = await connection.execute(
+        update(conversations).where(conversations.c.id == conversation).values(running=run)
+    )
+    return result.rowcount > 0

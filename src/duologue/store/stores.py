@@ -1,0 +1,126 @@
+"""Everything that is kept, in two databases of one shape: the durable one, and one in memory for temporary chats.
+
+Owns which conversation is in which. Nothing of a temporary conversation is ever written to a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.errors import BadRequest, NotFound
+from duologue.store.approvals import Approvals
+from duologue.store.blobs import BlobRows
+from duologue.store.conversations import Conversations, forget
+from duologue.store.database import Database
+from duologue.store.drafts import Drafts
+from duologue.store.mcp import McpServers
+from duologue.store.messages import Messages
+from duologue.store.pending import Pending
+from duologue.store.runs import Runs
+from duologue.store.search import Search
+from duologue.store.settings import UserSettings
+from duologue.store.shelves import Folders
+from duologue.values.conversations import Conversation
+from duologue.values.runs import Run
+
+MOST_TEMPORARY = 1000
+"""Temporary conversations in memory at a time."""
+
+
+class Store:
+    """What one database holds, by noun. Writes that belong together: `async with store.writing() as connection`, then
+    `within=connection` in each call."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self.database = database
+        self.conversations = Conversations(database, now)
+        self.messages = Messages(database, now)
+        self.runs = Runs(database, now)
+        self.approvals = Approvals(database, now)
+        self.pending = Pending(database, now)
+        self.folders = Folders(database, now)
+        self.drafts = Drafts(database, now)
+        self.settings = UserSettings(database, now)
+        self.search = Search(database)
+        self.blobs = BlobRows(database, now)
+        self.mcp = McpServers(database, now)
+
+    def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        return self.database.writing()
+
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        return self.database.reading()
+
+
+class Stores:
+    """`now` gives milliseconds since 1970 (UTC). What belongs to users and not to a conversation (folders, settings,
+    servers, permissions) is in `durable`."""
+
+    def __init__(self, durable: Database, temporary: Database, now: Callable[[], int]) -> None:
+        self.durable = Store(durable, now)
+        self.temporary = Store(temporary, now)
+        self._now = now
+        self._temporary: dict[str, int] = {}
+
+    @staticmethod
+    @asynccontextmanager
+    async def opened(url: str | None, data: Path, *, now: Callable[[], int]) -> AsyncIterator[Stores]:
+        """Both databases; see `Database.opened`."""
+        async with Database.opened(url, data, now=now) as durable, Database.memory() as temporary:
+            yield Stores(durable, temporary, now)
+
+    def of(self, conversation: str) -> Store:
+        """Where a conversation is, or would be."""
+        return self.temporary if conversation in self._temporary else self.durable
+
+    def is_temporary(self, conversation: str) -> bool:
+        return conversation in self._temporary
+
+    async def create(self, user: str, conversation: Conversation) -> Conversation:
+        """`Conversations.create` in the place it belongs to. Raises BadRequest `too_many_temporary`, `id_taken`."""
+        if not conversation.temporary:
+            return await self.of(conversation.id).conversations.create(user, conversation)
+        if conversation.id not in self._temporary:
+            if await self.durable.conversations.owner(conversation.id) is not None:
+                raise BadRequest(
+                    "A conversation with this id exists already. Choose another id.",
+                    code="id_taken",
+                    param="id",
+                )
+            if len(self._temporary) >= MOST_TEMPORARY:
+                raise BadRequest(
+                    f"There are {MOST_TEMPORARY} temporary chats open. Delete one, or start a chat that is kept.",
+                    code="too_many_temporary",
+                )
+        created = await self.temporary.conversations.create(user, conversation)
+        self._temporary[conversation.id] = self._now()
+        return created
+
+    async def find_run(self, user: str, run: str) -> tuple[Store, Run]:
+        """A run and where it is. Raises NotFound; also for another user's."""
+        if self._temporary:
+            try:
+                return self.temporary, await self.temporary.runs.get(user, run)
+            except NotFound:
+                pass
+        return self.durable, await self.durable.runs.get(user, run)
+
+    async def forget_temporary(self, older_than_ms: int) -> list[str]:
+        """Forget temporary conversations that were made longer ago than that and in which nothing has changed since,
+        and those that were deleted. Gives their ids."""
+        before = self._now() - older_than_ms
+        gone = []
+        for id in list(self._temporary):
+            owner = await self.temporary.conversations.owner(id)
+            kept = owner and await self.temporary.conversations.get(owner, id, deleted=True)
+            if not kept or kept.deleted or (kept.updated <= before and kept.running is None):
+                gone.append(id)
+        async with self.temporary.writing() as connection:
+            await forget(connection, gone)
+        for id in gone:
+            del self._temporary[id]
+        return gone

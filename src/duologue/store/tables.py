@@ -1,0 +1,332 @@
+"""The tables, as SQLAlchemy Core has them, and what SQLite and PostgreSQL each need besides.
+
+Owns the schema as it is now; how an older one becomes this one is in `migrations`. Times are milliseconds since 1970
+(UTC), 0 where not yet; JSON is text made by msgspec. `user` is the id of a user, "local" without keys: no foreign
+key, for `local` is no row of `users`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator, UserDefinedType
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+HEAD = "0001"
+"""The revision of this schema. Revisions are numbers in four digits, so that a newer one is told by comparing."""
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "%(table_name)s_by_%(column_0_N_name)s",
+        "uq": "%(table_name)s_%(column_0_N_name)s_key",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+        "pk": "%(table_name)s_pkey",
+    }
+)
+# SQLite counts a row's number only in a column that is exactly INTEGER.
+Number = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Plain(TypeDecorator[str]):
+    """Text that people or models wrote. PostgreSQL cannot keep the character NUL, so it is left out everywhere."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return value.replace("\0", "") if value else value
+
+
+revision = Table("alembic_version", metadata, Column("version_num", Text, primary_key=True))
+
+folders = Table(
+    "folders",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, nullable=False, index=True),
+    Column("name", Plain, nullable=False),
+    Column("parent", ForeignKey("folders.id", ondelete="SET NULL"), nullable=True, index=True),
+    Column("created", BigInteger, nullable=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, nullable=False),
+    Column("title", Plain, nullable=False),
+    Column("title_words", Text, nullable=False),
+    Column("title_source", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    Column("leaf", Text),
+    Column("folder", ForeignKey("folders.id", ondelete="SET NULL"), nullable=True, index=True),
+    Column("pinned", Boolean, nullable=False),
+    Column("archived", Boolean, nullable=False),
+    Column("temporary", Boolean, nullable=False),
+    Column("deleted", BigInteger, nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("forked_from", Text),
+    Column("options", Text, nullable=False),
+    Column("running", Text),
+    Index("conversations_as_listed", "user", "archived", "pinned", "updated", "id"),
+)
+Index(
+    "conversations_to_purge",
+    conversations.c.deleted,
+    sqlite_where=conversations.c.deleted > 0,
+    postgresql_where=conversations.c.deleted > 0,
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("sequence", Number, primary_key=True, autoincrement=True),
+    Column("conversation", ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("id", Text, nullable=False),
+    Column("parent", Text),
+    Column("role", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("edited", BigInteger, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("model", Plain, nullable=False),
+    Column("finish", Text),
+    Column("tool_call_id", Plain, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("reasoning", Text, nullable=False),
+    Column("tool_calls", Text, nullable=False),
+    Column("call", Text),
+    Column("usage", Text),
+    Column("timings", Text),
+    Column("error", Text),
+    UniqueConstraint("conversation", "id"),
+    # Checked at the end of the transaction: a branch comes, moves and goes in any order of its rows, and a parent in
+    # another conversation is impossible.
+    ForeignKeyConstraint(
+        ["conversation", "parent"],
+        ["messages.conversation", "messages.id"],
+        deferrable=True,
+        initially="DEFERRED",
+    ),
+    Index("messages_by_conversation_parent", "conversation", "parent"),
+    sqlite_autoincrement=True,
+)
+Index(
+    "messages_unfinished",
+    messages.c.conversation,
+    sqlite_where=messages.c.status == "running",
+    postgresql_where=messages.c.status == "running",
+)
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("mime", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("duration", BigInteger, nullable=False),
+)
+
+blob_owners = Table(
+    "blob_owners",
+    metadata,
+    Column("hash", ForeignKey("blobs.hash", ondelete="CASCADE"), primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("name", Plain, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# No foreign key to `blobs`: a row that names a file which is gone is a row all the same.
+message_blobs = Table(
+    "message_blobs",
+    metadata,
+    Column("message", Number, ForeignKey("messages.sequence", ondelete="CASCADE"), primary_key=True),
+    Column("hash", Text, primary_key=True, index=True),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("conversation", ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("user", Text, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("started", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False, index=True),
+    Column("outcome", Text),
+    Column("waiting", Text, nullable=False),
+    Column("error", Text),
+    Column("turns", Integer, nullable=False),
+)
+
+run_log = Table(
+    "run_log",
+    metadata,
+    Column("run", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("first", Integer, primary_key=True, autoincrement=False),
+    Column("last", Integer, nullable=False),
+    Column("lengths", Text, nullable=False),
+    Column("event", LargeBinary, nullable=False),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("conversation", ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("user", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("server", Text, nullable=False),
+    Column("tool", Plain, nullable=False),
+    Column("arguments", Plain, nullable=False),
+    Column("message", Plain, nullable=False),
+    Column("schema", Text, nullable=False),
+    Column("url", Plain, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("answered", BigInteger, nullable=False),
+    Column("decision", Text),
+    Column("values", Text, nullable=False),
+    Index("approvals_by_user_answered", "user", "answered"),
+)
+
+permissions = Table(
+    "permissions",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("server", Text, primary_key=True),
+    Column("tool", Text, primary_key=True),
+    Column("created", BigInteger, nullable=False),
+)
+
+pending = Table(
+    "pending",
+    metadata,
+    Column("position", Number, primary_key=True, autoincrement=True),
+    Column("conversation", ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("id", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("how", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    UniqueConstraint("conversation", "id"),
+    sqlite_autoincrement=True,
+)
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("conversation", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+user_settings = Table(
+    "user_settings",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+mcp_servers = Table(
+    "mcp_servers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("config", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+mcp_tokens = Table(
+    "mcp_tokens",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Plain, nullable=False, unique=True),
+    Column("role", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("disabled", BigInteger, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("prefix", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("created", BigInteger, nullable=False),
+    Column("last_used", BigInteger, nullable=False),
+    Column("revoked", BigInteger, nullable=False),
+)
+
+# The key of the settings logs in as `local`, who is no row of `users`: no foreign key.
+logins = Table(
+    "logins",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("user_id", Text, nullable=False, index=True),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False, index=True),
+)
+
+
+class Vector(UserDefinedType[str]):
+    """PostgreSQL's `tsvector`: words with their places, made by us (see `words`), not by its parser."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        return "tsvector"
+
+
+# What is searched, one row a message, in folded words. SQLite keeps it in a table of FTS5, PostgreSQL in this one.
+postgresql_metadata = MetaData()
+message_words = Table(
+    "message_words",
+    postgresql_metadata,
+    Column("message", BigInteger, ForeignKey(messages.c.sequence, ondelete="CASCADE"), primary_key=True),
+    Column("words", Text, nullable=False),
+    Column("vector", Vector, nullable=False),
+    Index("message_words_by_vector", "vector", postgresql_using="gin"),
+)
+
+SQLITE_SEARCH = (
+    # The owner's token is in the index, so that one user's search reads no other user's hits.
+    """CREATE VIRTUAL TABLE message_words USING fts5(owner, words, tokenize = 'ascii', prefix = '1 2 3 4 5')""",
+    """CREATE TRIGGER messages_leave_search AFTER DELETE ON messages BEGIN
+        DELETE FROM message_words WHERE rowid = old.sequence; END""",
+)

@@ -1,0 +1,324 @@
+"""Users, their keys, and the logins of the page: who may come in, as the database has it.
+
+Owns the making of keys and every digest of a secret. Knows no request and no cookie. A key's value is shown once, when
+it is made, and kept by its digest alone.
+
+Why a plain SHA-256 and no slow, salted hash: those protect what people choose, for that can be guessed. A key is 32
+random bytes, which nobody guesses, however fast the hash; and it is checked with every request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from duologue.errors import BadRequest, NotFound, TooLarge
+from duologue.store.tables import keys, logins, users
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from duologue.store.database import Database
+
+Role = Literal["user", "admin"]
+
+LOCAL = "local"
+"""The id of who is there without keys, and by the key of the settings."""
+KEY_PREFIX = "duo_"
+SHOWN = 10
+"""Characters of a key that stay visible, to tell keys apart: 6 of its 43 random ones."""
+KEY_ID_PREFIX = "key_"
+KEYS = 1000
+"""Keys that are valid, and as many more that were revoked last, for the list."""
+LOGINS = 1000
+LOGINS_OF_ONE = 50
+
+
+class Account(Struct, frozen=True):
+    """A user. `disabled` is since when nobody comes in as them, 0 while they may."""
+
+    id: str
+    name: str
+    role: Role
+    created: int = 0
+    disabled: int = 0
+
+
+class Key(Struct, frozen=True):
+    """A key without its value. `user` is an account's id; `last_used` is right to a minute, 0 is never."""
+
+    id: str
+    user: str
+    prefix: str
+    created: int
+    last_used: int = 0
+    revoked: int = 0
+
+
+class NewKey(NamedTuple):
+    """A key that was just made, its value for the only time. `first`: the account goes on with what `local` wrote."""
+
+    value: str
+    key: Key
+    account: Account
+    first: bool
+
+
+class Revoked(NamedTuple):
+    """The keys that were revoked now, and how many are left: of anybody, and of admins."""
+
+    keys: tuple[Key, ...]
+    left: int
+    admins_left: int
+
+
+class Login(NamedTuple):
+    user: str
+    expires: int
+
+
+class Register(Struct, frozen=True):
+    """Everything that decides who may come in, at one moment. Keys and logins by their digest; keys that are revoked and
+    users that are disabled are not in it. `closed`: keys have been made here, whether or not any is left."""
+
+    keys: Mapping[bytes, Key] = {}
+    accounts: Mapping[str, Account] = {}
+    logins: Mapping[bytes, Login] = {}
+    closed: bool = False
+
+
+def digest_of(secret: str) -> bytes:
+    """What is kept of a key or token."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+class Users:
+    """The rows of users, keys and logins."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def register(self) -> Register:
+        """Who may come in now."""
+        async with self._database.reading() as connection:
+            found = (await connection.execute(select(keys).where(keys.c.revoked == 0))).all()
+            known = (await connection.execute(select(users).where(users.c.disabled == 0))).all()
+            open_ = (await connection.execute(select(logins).where(logins.c.expires > self._now()))).all()
+            closed = bool(found) or await _count(connection, keys) > 0
+        accounts = {row.id: _account(row) for row in known}
+        return Register(
+            keys={row.digest: _key(row) for row in found if row.user_id in accounts},
+            accounts=accounts,
+            logins={row.digest: Login(row.user_id, row.expires) for row in open_},
+            closed=closed,
+        )
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """Every user, by name."""
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(users).order_by(users.c.name))).all()
+        return tuple(_account(row) for row in rows)
+
+    async def keys(self) -> tuple[Key, ...]:
+        """Every key, revoked ones too, the oldest first."""
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(keys).order_by(keys.c.created, keys.c.id))).all()
+        return tuple(_key(row) for row in rows)
+
+    async def add_key(self, name: str, *, admin: bool = False) -> NewKey:
+        """A new key for the user of this name, who is made where there is none; `admin` also promotes one that exists.
+
+        The very first user goes on with everything `local` wrote, and is an admin as `local` was: it gets the id
+        `local`, so that nothing has to move while replies are running. Raises BadRequest for a name that is none,
+        TooLarge when there are too many keys.
+        """
+        name = checked_name(name)
+        try:
+            return await self._add_key(name, admin=admin)
+        except IntegrityError:  # somebody else made the same user at the same moment: now it is there
+            return await self._add_key(name, admin=admin)
+
+    async def _add_key(self, name: str, *, admin: bool) -> NewKey:
+        value = KEY_PREFIX + secrets.token_urlsafe(32)
+        async with self._database.writing() as connection:
+            if await _count(connection, keys, keys.c.revoked == 0) >= KEYS:
+                raise TooLarge(
+                    f"There are {KEYS} keys already; revoke some that nobody uses.", code="too_many_keys"
+                )
+            row = (await connection.execute(select(users).where(users.c.name == name))).first()
+            first = row is None and await _count(connection, users) == 0
+            account = _account(row) if row else await self._new_account(connection, name, admin, first)
+            if account.disabled or (admin and account.role != "admin"):
+                role: Role = "admin" if admin else account.role
+                await connection.execute(
+                    update(users).where(users.c.id == account.id).values(role=role, disabled=0)
+                )
+                account = Account(account.id, account.name, role, account.created)
+            key = Key(
+                id=KEY_ID_PREFIX + secrets.token_hex(6),
+                user=account.id,
+                prefix=value[:SHOWN],
+                created=self._now(),
+            )
+            await connection.execute(insert(keys).values(digest=digest_of(value), **_columns(key)))
+        return NewKey(value, key, account, first)
+
+    async def _new_account(self, connection: AsyncConnection, name: str, admin: bool, first: bool) -> Account:
+        if name == LOCAL and await _count(connection, users, users.c.id == LOCAL):
+            raise BadRequest(
+                f"What belonged to {LOCAL} is another user's now: choose another name.",
+                code="name_taken",
+                param="name",
+            )
+        account = Account(
+            id=LOCAL if first or name == LOCAL else f"user_{secrets.token_hex(8)}",
+            name=name,
+            role="admin" if admin or first or name == LOCAL else "user",
+            created=self._now(),
+        )
+        await connection.execute(insert(users).values(**_columns(account)))
+        return account
+
+    async def revoke(self, id_or_name: str, *, spare_last_admin: bool = False) -> Revoked:
+        """Revoke the key of this id, or every key of the user of this name, and end the logins of its user.
+
+        Repeated, it finds nothing left to do. Raises NotFound; with `spare_last_admin` BadRequest, when no admin's
+        key would be left.
+        """
+        async with self._database.writing() as connection:
+            known = await connection.execute(
+                select(keys, users.c.role, users.c.name).join(users, users.c.id == keys.c.user_id)
+            )
+            rows = known.all()
+            chosen = [row for row in rows if row.id == id_or_name]
+            chosen = chosen or [row for row in rows if row.name == id_or_name]
+            if not chosen:
+                raise NotFound(f"There is no key and no user with keys called {id_or_name[:100]!r}.")
+            now, going = self._now(), [row for row in chosen if not row.revoked]
+            ids = {row.id for row in going}
+            left = [row for row in rows if not row.revoked and row.id not in ids]
+            admins = sum(row.role == "admin" for row in left)
+            if spare_last_admin and going and not admins:
+                raise BadRequest(
+                    "This is the last key of an admin. Add another one first, or revoke it on the server's own "
+                    "machine with `duologue key revoke`.",
+                    code="last_admin_key",
+                )
+            await connection.execute(update(keys).where(keys.c.id.in_(ids)).values(revoked=now))
+            too_old = (
+                select(keys.c.id)
+                .where(keys.c.revoked > 0)
+                .order_by(keys.c.revoked.desc(), keys.c.id)
+                .offset(KEYS)
+            )
+            old = (await connection.execute(too_old)).scalars().all()
+            await connection.execute(delete(keys).where(keys.c.id.in_(old)))
+            # Which key opened a login is not kept: one login too many ends, rather than one too few.
+            owners = {row.user_id for row in chosen}
+            await connection.execute(delete(logins).where(logins.c.user_id.in_(owners)))
+        gone = tuple(_key(row, revoked=now) for row in going)
+        return Revoked(gone, len(left), admins)
+
+    async def clear(self) -> int:
+        """Forget every key and login, as if none had ever been made; users and what they wrote stay. How many keys
+        there were."""
+        async with self._database.writing() as connection:
+            count = await _count(connection, keys)
+            await connection.execute(delete(keys))
+            await connection.execute(delete(logins))
+        return count
+
+    async def know_local(self) -> None:
+        """Make `local` a user of its own, once: who has the key of the settings keeps what is theirs, and the first key
+        of somebody else does not inherit it."""
+        async with self._database.writing() as connection:
+            if not await _count(connection, users, users.c.id == LOCAL):
+                account = Account(LOCAL, LOCAL, "admin", self._now())
+                await connection.execute(insert(users).values(**_columns(account)))
+
+    async def note_used(self, used: Mapping[str, int]) -> None:
+        """Keep when keys, by id, were last used (ms)."""
+        async with self._database.writing() as connection:
+            for key, at in used.items():
+                await connection.execute(update(keys).where(keys.c.id == key).values(last_used=at))
+
+    async def open_login(self, digest: bytes, user: str, expires: int) -> None:
+        """Keep a login. The oldest go when its user, or everybody together, has too many."""
+        now = self._now()
+        async with self._database.writing() as connection:
+            await connection.execute(delete(logins).where(logins.c.expires <= now))
+            for limit, whose in ((LOGINS_OF_ONE, logins.c.user_id == user), (LOGINS, logins.c.digest != b"")):
+                # One more comes right after.
+                too_many = (
+                    select(logins.c.digest)
+                    .where(whose)
+                    .order_by(logins.c.created.desc(), logins.c.digest)
+                    .offset(limit - 1)
+                )
+                old = (await connection.execute(too_many)).scalars().all()
+                await connection.execute(delete(logins).where(logins.c.digest.in_(old)))
+            await connection.execute(
+                insert(logins).values(digest=digest, user_id=user, created=now, expires=expires)
+            )
+
+    async def close_login(self, digest: bytes) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(delete(logins).where(logins.c.digest == digest))
+
+
+async def closed(url: str | None, data: Path, *, now: Callable[[], int]) -> bool:
+    """Whether keys have been made in the database of a server that is about to start. Makes and migrates no SQLite file."""
+    file = data / "duologue.db"
+    if url is None:
+        try:
+            with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                return connection.execute("SELECT 1 FROM keys LIMIT 1").fetchone() is not None
+        except sqlite3.Error:  # no file yet, or none of this version: then there are no keys
+            return False
+    from duologue.store.database import Database
+
+    async with Database.opened(url, data, now=now) as database:
+        return (await Users(database, now).register()).closed
+
+
+def checked_name(name: str) -> str:
+    """A user's name in one spelling. Raises BadRequest for one that cannot be shown in a line."""
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    if not 0 < len(name) <= 64 or not name.isprintable() or name.startswith(KEY_ID_PREFIX):
+        raise BadRequest(
+            f"A user's name is 1 to 64 printable characters and does not begin with {KEY_ID_PREFIX}.",
+            param="name",
+        )
+    return name
+
+
+async def _count(connection: AsyncConnection, table: Any, *conditions: Any) -> int:
+    query = select(func.count()).select_from(table).where(*conditions)
+    return int((await connection.execute(query)).scalar_one())
+
+
+def _account(row: Any) -> Account:
+    return Account(row.id, row.name, row.role, row.created, row.disabled)
+
+
+def _key(row: Any, *, revoked: int | None = None) -> Key:
+    at = row.revoked if revoked is None else revoked
+    return Key(row.id, row.user_id, row.prefix, row.created, row.last_used, at)
+
+
+def _columns(row: Account | Key) -> dict[str, Any]:
+    fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    if isinstance(row, Key):
+        fields["user_id"] = fields.pop("user")
+    return fields

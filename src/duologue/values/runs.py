@@ -1,0 +1,168 @@
+"""What a run says: a running reply of a conversation, from its start to its end.
+
+A run may take several model turns with tool calls between them. Its events are a closed union, numbered from 1 by
+`seq` in a log of its own; exactly one `RunDone` comes last. These are also the JSON of `/api/runs/{id}/events`. A
+viewer that appends every delta, in order, to the row it names has the text exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from duologue.values.conversations import Approval, Decision, RowError, StoredMessage
+from duologue.values.events import Usage
+
+Outcome = Literal["done", "stopped", "failed", "interrupted", "limit"]
+Waiting = Literal["", "queue", "model", "tool", "approval"]
+
+
+class RunStarted(Struct, frozen=True, tag="run_started"):
+    """`message` is the row the run answers or continues, None when it answers nothing yet."""
+
+    run: str
+    conversation: str
+    message: str | None = None
+    model: str = ""
+
+
+class MessageAdded(Struct, frozen=True, tag="message_added"):
+    """A row came to the tree: whole as it is now; a running one grows by the deltas that follow."""
+
+    message: StoredMessage
+
+
+class RunDelta(Struct, frozen=True, tag="delta", omit_defaults=True):
+    """More of an assistant row. `kind` tells of what; for a tool call `call` is its index in the row, and `id` and
+    `name` come once, with its first piece."""
+
+    message: str
+    kind: Literal["text", "reasoning", "tool_call"]
+    text: str = ""
+    call: int = 0
+    id: str = ""
+    name: str = ""
+
+
+class RunProgress(Struct, frozen=True, tag="progress", omit_defaults=True):
+    """What the run is doing while no text comes: `waiting` in the queue (`position` from 1, `wait` seconds), or the
+    model reading the prompt (`processed` of `total` tokens, `cached` of them kept from before)."""
+
+    waiting: Waiting = ""
+    position: int = 0
+    wait: float = 0.0
+    processed: int = 0
+    total: int = 0
+    cached: int = 0
+
+
+class ToolStarted(Struct, frozen=True, tag="tool_started"):
+    """The tool of the row `message` runs now."""
+
+    message: str
+
+
+class ToolOutput(Struct, frozen=True, tag="tool_output", omit_defaults=True):
+    """What a running tool says meanwhile: `progress` of `total` where it counts, and words."""
+
+    message: str
+    text: str = ""
+    progress: float = 0.0
+    total: float = 0.0
+
+
+class ToolResult(Struct, frozen=True, tag="tool_result"):
+    """The tool's row as it ended, with its content and how it went."""
+
+    message: StoredMessage
+
+
+class ApprovalAsked(Struct, frozen=True, tag="approval_asked"):
+    approval: Approval
+
+
+class ApprovalAnswered(Struct, frozen=True, tag="approval_answered"):
+    """`decision` is None when it expired or the run ended first."""
+
+    id: str
+    decision: Decision | None
+
+
+class MessageDone(Struct, frozen=True, tag="message_done"):
+    """The assistant row as it is kept, with usage and timings."""
+
+    message: StoredMessage
+
+
+class RunDone(Struct, frozen=True, tag="run_done", omit_defaults=True):
+    """The end. `limit`: the turns allowed are used up; continuing the last row goes on. `usage` is the sum of the
+    model's turns, `tools_ms` of the tools."""
+
+    outcome: Outcome
+    error: RowError | None = None
+    turns: int = 0
+    calls: int = 0
+    tools_ms: int = 0
+    usage: Usage = Usage()
+
+
+RunEvent = (
+    RunStarted
+    | MessageAdded
+    | RunDelta
+    | RunProgress
+    | ToolStarted
+    | ToolOutput
+    | ToolResult
+    | ApprovalAsked
+    | ApprovalAnswered
+    | MessageDone
+    | RunDone
+)
+
+
+class Logged(Struct, frozen=True):
+    """An event with its number in the run's log."""
+
+    seq: int
+    event: RunEvent
+
+
+class Run(Struct, frozen=True, omit_defaults=True):
+    """A run as it stands."""
+
+    id: str
+    conversation: str
+    started: int
+    ended: int = 0
+    outcome: Outcome | None = None
+    waiting: Waiting = ""
+    error: RowError | None = None
+    turns: int = 0
+
+
+class ListChanged(Struct, frozen=True, tag="changed"):
+    """A conversation came, or is another than before: read it again. On the list feed, `/api/events`."""
+
+    conversation: str
+
+
+class ListRemoved(Struct, frozen=True, tag="removed"):
+    conversation: str
+
+
+class ListRun(Struct, frozen=True, tag="run", omit_defaults=True):
+    """A run began (`outcome` None), waits for something else, or ended."""
+
+    conversation: str
+    run: str
+    waiting: Waiting = ""
+    outcome: Outcome | None = None
+
+
+class ListReset(Struct, frozen=True, tag="reset"):
+    """More has changed than the feed remembers: read the list again."""
+
+
+ListEvent = ListChanged | ListRemoved | ListRun | ListReset

@@ -1,0 +1,63 @@
+"""What waits for a reply to end, on every kind of database."""
+
+from __future__ import annotations
+
+import pytest
+
+from duologue.errors import NotFound
+from duologue.values.conversations import GenerationOptions, ImageContent, PendingMessage, TextContent
+from store_fixtures import conversation
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def a(store) -> str:
+    return (await conversation(store, "hello", id="a")).id
+
+
+def waiting(id: str, **fields) -> PendingMessage:
+    return PendingMessage(id, "a", (TextContent(id), ImageContent("0" * 64, "image/png")), **fields)
+
+
+async def test_they_wait_in_the_order_they_came(store, a, clock):
+    kept = [await store.pending.add("local", waiting(id)) for id in ("z", "y", "x")]
+    assert kept[0].created == clock()
+    assert await store.pending.of(a) == kept
+    assert await store.pending.count(a) == 3
+    assert await store.pending.get(a, "y") == kept[1]
+
+
+async def test_the_same_one_waits_once(store, a):
+    first = await store.pending.add("local", waiting("x"))
+    assert await store.pending.add("local", waiting("x", how="steer")) == first
+    assert await store.pending.of(a) == [first]
+
+
+async def test_each_is_taken_once_and_by_its_kind(store, a):
+    for id, how in (("s1", "steer"), ("q1", "queue"), ("q2", "queue")):
+        await store.pending.add("local", waiting(id, how=how))
+    taken = [await store.pending.take(a) for _ in range(3)]
+    assert [one and one.id for one in taken] == ["q1", "q2", None]
+    assert (await store.pending.take(a, "steer")).id == "s1"
+    assert await store.pending.of(a) == []
+
+
+async def test_one_can_be_changed_and_keeps_its_place(store, a):
+    await store.pending.add("local", waiting("x"))
+    await store.pending.add("local", waiting("y"))
+    changes = {"content": (TextContent("new"),), "how": "steer", "options": GenerationOptions(model="mini")}
+    changed = await store.pending.change(a, "x", changes)
+    assert (await store.pending.of(a))[0] == changed
+    assert (changed.content, changed.how, changed.options.model) == ((TextContent("new"),), "steer", "mini")
+    with pytest.raises(ValueError, match="created"):
+        await store.pending.change(a, "x", {"created": 1})
+
+
+async def test_one_can_be_removed(store, a):
+    await store.pending.add("local", waiting("x"))
+    assert await store.pending.remove(a, "x")
+    assert not await store.pending.remove(a, "x")
+    for doing in (store.pending.get(a, "x"), store.pending.change(a, "x", {"how": "steer"})):
+        with pytest.raises(NotFound):
+            await doing

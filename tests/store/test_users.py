@@ -1,0 +1,226 @@
+"""Users, keys and logins in the database: made, found, revoked, inherited."""
+
+import re
+
+import pytest
+
+from duologue.errors import BadRequest, NotFound, TooLarge
+from duologue.store import users as users_file
+from duologue.store.database import Database
+from duologue.store.users import LOCAL, Users, checked_name, closed, digest_of
+
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    at = 1_000_000
+
+    def __call__(self) -> int:
+        return self.at
+
+
+@pytest.fixture
+def now():
+    return Clock()
+
+
+@pytest.fixture
+async def users(database, now):
+    return Users(database, now)
+
+
+async def test_a_key_is_long_and_random_and_known_by_its_digest_alone(users, database):
+    made = await users.add_key("ada")
+    assert re.fullmatch(r"duo_[A-Za-z0-9_-]{43}", made.value)
+    assert made.key.prefix == made.value[:10]
+    register = await users.register()
+    assert register.keys == {digest_of(made.value): made.key}
+    async with database.reading() as connection:
+        rows = (await connection.exec_driver_sql("SELECT * FROM keys")).all()
+    assert made.value[10:] not in repr(rows)
+
+
+async def test_two_keys_of_one_user_are_two_keys_and_one_user(users):
+    first, second = await users.add_key("ada"), await users.add_key("ada")
+    assert first.value != second.value
+    assert first.account == second.account
+    assert [key.user for key in await users.keys()] == [first.account.id] * 2
+    assert [account.name for account in await users.accounts()] == ["ada"]
+
+
+async def test_the_first_user_is_local_and_an_admin_and_the_next_is_neither(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    assert (ada.first, ada.account.id, ada.account.name, ada.account.role) == (True, LOCAL, "ada", "admin")
+    assert (bob.first, bob.account.role) == (False, "user")
+    assert bob.account.id not in (LOCAL, "bob")
+
+
+async def test_who_has_the_key_of_the_settings_is_not_inherited_from(users):
+    await users.know_local()
+    await users.know_local()
+    ada = await users.add_key("ada")
+    assert (ada.first, ada.account.role) == (False, "user")
+    assert ada.account.id != LOCAL
+    mine = await users.add_key("local")
+    assert (mine.account.id, mine.account.role) == (LOCAL, "admin")
+
+
+async def test_the_name_local_stays_with_the_one_who_has_it(users):
+    await users.add_key("ada")
+    with pytest.raises(BadRequest, match="another name") as caught:
+        await users.add_key("local")
+    assert caught.value.code == "name_taken"
+
+
+async def test_admin_makes_an_admin_and_promotes_one_who_is_there(users):
+    await users.add_key("ada")
+    assert (await users.add_key("bob")).account.role == "user"
+    assert (await users.add_key("bob", admin=True)).account.role == "admin"
+    assert (await users.add_key("bob")).account.role == "admin", "nobody is demoted by another key"
+    assert (await users.add_key("eve", admin=True)).account.role == "admin"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a" * 65, "a\x07", "\u202eada", "key_0123"])
+async def test_a_name_that_cannot_be_shown_in_a_line_is_refused(users, name):
+    with pytest.raises(BadRequest) as caught:
+        await users.add_key(name)
+    assert caught.value.param == "name"
+    assert await users.accounts() == ()
+
+
+def test_one_name_has_one_spelling():
+    assert checked_name("  Ada \n Lovelace ") == "Ada Lovelace"
+    assert checked_name("e\u0301") == "\u00e9"
+
+
+async def test_a_revoked_key_is_not_in_the_register_and_stays_in_the_list(users, now):
+    ada, other = await users.add_key("ada"), await users.add_key("ada")
+    now.at += 5
+    gone = await users.revoke(ada.key.id)
+    assert [key.id for key in gone.keys] == [ada.key.id]
+    assert (gone.left, gone.admins_left) == (1, 1)
+    assert list((await users.register()).keys) == [digest_of(other.value)]
+    assert {key.id: key.revoked for key in await users.keys()} == {ada.key.id: now.at, other.key.id: 0}
+
+
+async def test_revoking_by_a_name_takes_every_key_of_theirs_and_repeated_none(users):
+    for _ in range(2):
+        await users.add_key("ada")
+    bob = await users.add_key("bob")
+    assert len((await users.revoke("ada")).keys) == 2
+    again = await users.revoke("ada")
+    assert again.keys == ()
+    assert (again.left, again.admins_left) == (1, 0)
+    assert list((await users.register()).keys) == [digest_of(bob.value)]
+
+
+async def test_nothing_of_that_name_is_said(users):
+    with pytest.raises(NotFound, match="'nobody'"):
+        await users.revoke("nobody")
+
+
+async def test_the_last_key_of_an_admin_can_be_spared(users):
+    ada = await users.add_key("ada")
+    await users.add_key("bob")
+    with pytest.raises(BadRequest) as caught:
+        await users.revoke(ada.key.id, spare_last_admin=True)
+    assert caught.value.code == "last_admin_key"
+    assert len((await users.register()).keys) == 2
+    await users.add_key("bob", admin=True)
+    assert (await users.revoke(ada.key.id, spare_last_admin=True)).admins_left == 2
+
+
+async def test_a_key_revoked_is_a_door_that_stays_closed_until_all_is_forgotten(users):
+    assert not (await users.register()).closed
+    ada = await users.add_key("ada")
+    await users.revoke(ada.key.id)
+    register = await users.register()
+    assert (dict(register.keys), register.closed) == ({}, True)
+    assert await users.clear() == 1
+    assert not (await users.register()).closed
+    assert (await users.add_key("ada")).account.id == LOCAL, "what was written is still theirs"
+
+
+async def test_a_login_is_its_users_until_it_ends_or_is_closed(users, now):
+    await users.open_login(b"one", LOCAL, now.at + 10)
+    await users.open_login(b"two", LOCAL, now.at + 20)
+    assert {digest: login.user for digest, login in (await users.register()).logins.items()} == {
+        b"one": LOCAL,
+        b"two": LOCAL,
+    }
+    now.at += 10
+    assert list((await users.register()).logins) == [b"two"]
+    await users.close_login(b"two")
+    await users.close_login(b"never was")
+    assert (await users.register()).logins == {}
+
+
+async def test_revoking_a_key_ends_the_logins_of_its_user_and_of_nobody_else(users, now):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    await users.open_login(b"of ada", ada.account.id, now.at + 10)
+    await users.open_login(b"of bob", bob.account.id, now.at + 10)
+    await users.revoke(ada.key.id)
+    assert list((await users.register()).logins) == [b"of bob"]
+
+
+async def test_too_many_logins_cost_their_own_user_the_oldest(users, now, monkeypatch):
+    monkeypatch.setattr(users_file, "LOGINS_OF_ONE", 2)
+    await users.open_login(b"bob", "bob", now.at + 1000)
+    for digest in (b"1", b"2", b"3"):
+        now.at += 1
+        await users.open_login(digest, "ada", now.at + 1000)
+    assert set((await users.register()).logins) == {b"bob", b"2", b"3"}
+
+
+async def test_too_many_logins_of_all_cost_the_oldest(users, now, monkeypatch):
+    monkeypatch.setattr(users_file, "LOGINS", 2)
+    for name in ("ada", "bob", "eve"):
+        now.at += 1
+        await users.open_login(name.encode(), name, now.at + 1000)
+    assert set((await users.register()).logins) == {b"bob", b"eve"}
+
+
+async def test_the_number_of_keys_has_an_end(users, monkeypatch):
+    monkeypatch.setattr(users_file, "KEYS", 1)
+    ada = await users.add_key("ada")
+    with pytest.raises(TooLarge) as caught:
+        await users.add_key("bob")
+    assert caught.value.code == "too_many_keys"
+    await users.revoke(ada.key.id)
+    await users.add_key("bob")
+
+
+async def test_of_revoked_keys_the_last_ones_stay_in_the_list(users, now, monkeypatch):
+    monkeypatch.setattr(users_file, "KEYS", 2)
+    revoked = []
+    for _ in range(3):
+        made = await users.add_key("ada")
+        now.at += 1
+        await users.revoke(made.key.id)
+        revoked.append(made.key.id)
+    assert {key.id for key in await users.keys()} == set(revoked[1:])
+    assert (await users.register()).closed
+
+
+async def test_when_a_key_was_last_used_is_kept(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    await users.note_used({ada.key.id: 77, "key_gone": 88})
+    assert {key.id: key.last_used for key in await users.keys()} == {ada.key.id: 77, bob.key.id: 0}
+
+
+async def test_whether_keys_were_made_is_seen_in_the_file_before_the_server_starts(tmp_path, now):
+    assert not await closed(None, tmp_path, now=now)
+    assert list(tmp_path.iterdir()) == [], "looking makes no database"
+    async with Database.opened(None, tmp_path, now=now) as database:
+        assert not await closed(None, tmp_path, now=now)
+        ada = await Users(database, now).add_key("ada")
+        assert await closed(None, tmp_path, now=now)
+        await Users(database, now).revoke(ada.key.id)
+    assert await closed(None, tmp_path, now=now)
+
+
+async def test_a_key_survives_the_server_and_is_seen_by_the_next_one(tmp_path, now):
+    async with Database.opened(None, tmp_path, now=now) as database:
+        made = await Users(database, now).add_key("ada")
+    async with Database.opened(None, tmp_path, now=now) as database:
+        assert digest_of(made.value) in (await Users(database, now).register()).keys
