@@ -1,0 +1,342 @@
+"""Pictures: measured, turned upright, scaled down, and made into PNG or JPEG whatever they came as.
+
+Owns the only use of Pillow, HEIF and SVG drawing for pictures, and the limits that keep a small file from becoming a
+huge picture. Knows no file on disk and no model. Everything here blocks: call it in `media.lane`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from duologue.errors import BadRequest, Problem, TooLarge
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from PIL import Image
+
+PIXELS = 100_000_000
+"""A picture with more is refused before anything is decoded: it would take over 400 MB of memory."""
+SVG_BYTES = 8 * 2**20
+SVG_ELEMENTS = 100_000
+SVG_SIDE = 768
+"""Pixels: a smaller drawing is drawn this long, since models see little of an icon."""
+LOSSLESS_BYTES = 4 * 2**20
+"""A PNG larger than this is a photograph and becomes a JPEG."""
+QUALITY = 90
+
+_FORMATS = {
+    "JPEG": "image/jpeg",
+    "MPO": "image/jpeg",
+    "PNG": "image/png",
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
+    "BMP": "image/bmp",
+    "TIFF": "image/tiff",
+    "ICO": "image/x-icon",
+    "AVIF": "image/avif",
+    "HEIF": "image/heic",
+}
+_DRAWN = frozenset(["PNG", "GIF", "BMP", "ICO", "SVG"])
+"""Kinds that lose nothing, and mostly hold drawings and screenshots."""
+_ORIENTATION, _PLACE = 0x0112, 0x8825
+_UNITS = {
+    "": 1.0,
+    "px": 1.0,
+    "pt": 4 / 3,
+    "pc": 16.0,
+    "mm": 96 / 25.4,
+    "cm": 96 / 2.54,
+    "in": 96.0,
+    "em": 16.0,
+}
+_FILTER = re.compile(r"(?<![\w-])filter\s*:[^;}]*;?", re.IGNORECASE)
+_LENGTH = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*(px|pt|pc|mm|cm|in|em)?\s*", re.IGNORECASE)
+
+
+class Picture(Struct, frozen=True):
+    """An encoded picture, upright. Pixels."""
+
+    data: bytes
+    mime: str
+    width: int
+    height: int
+
+
+def inspect(data: bytes) -> tuple[str, int, int]:
+    """The media type, width and height of a picture as it is looked at. Raises BadRequest, TooLarge."""
+    if _is_svg(data):
+        width, height = _svg_size(_svg(data))
+        return "image/svg+xml", max(1, round(width)), max(1, round(height))
+    with _opened(data) as image:
+        width, height = image.size
+        if image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8):
+            width, height = height, width
+        return _FORMATS[str(image.format)], width, height
+
+
+def shown(data: bytes, megapixels: float) -> Picture:
+    """The picture as a model gets it: upright, without transparency, of at most `megapixels`, PNG or JPEG.
+
+    `data` itself where it already is that. Raises BadRequest, TooLarge.
+    """
+    most = megapixels * 1_000_000
+    if _is_svg(data):
+        return _encoded(_flat(_drawn_svg(data, most)), drawn=True)
+    with _opened(data) as image:
+        kind = str(image.format)
+        if _is_right(image, most):
+            return Picture(data, _FORMATS[kind], *image.size)
+        return _encoded(_flat(_fitted(_upright(image, most), most)), drawn=kind in _DRAWN)
+
+
+def thumbnail(data: bytes, side: int) -> Picture:
+    """A WebP of the picture that fits into a square of `side` pixels. Raises BadRequest, TooLarge."""
+    if _is_svg(data):
+        image = _drawn_svg(data, float(side * side))
+    else:
+        with _opened(data) as opened:
+            image = _plain(_upright(opened, float(side * side) * 4))
+    image.thumbnail((side, side))
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=80)
+    return Picture(buffer.getvalue(), "image/webp", *image.size)
+
+
+def of_pixels(rgb: bytes, width: int, height: int) -> Picture:
+    """A picture of raw RGB bytes, row by row."""
+    from PIL import Image
+
+    return _encoded(Image.frombytes("RGB", (width, height), rgb), drawn=True)
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[Image.Image]:
+    """The picture, its header read and nothing decoded; what the libraries raise, as a sentence."""
+    from pi_heif import register_heif_opener  # type: ignore[import-untyped]
+    from PIL import Image
+
+    register_heif_opener()
+    # Pillow's own limit guards the pictures inside ICO and TIFF files, which have sizes of their own.
+    Image.MAX_IMAGE_PIXELS = PIXELS
+    try:
+        with Image.open(io.BytesIO(data), formats=[name for name in _FORMATS if name != "MPO"]) as image:
+            if image.width * image.height > PIXELS:
+                raise _too_large()
+            yield image
+    except Problem:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
+        raise _too_large() from None
+    except Exception:  # noqa: BLE001
+        # Decoders meet broken files with whatever they stumble over: a KeyError, a struct.error, a SyntaxError ...
+        raise _unreadable() from None
+
+
+def _is_right(image: Image.Image, most: float) -> bool:
+    """Whether a model can have the file as it is. One that says where it was taken is written anew without that."""
+    exif = image.getexif()
+    return (
+        image.format in ("JPEG", "PNG")
+        and image.mode in ("RGB", "L")
+        and "transparency" not in image.info
+        and getattr(image, "n_frames", 1) == 1
+        and exif.get(_ORIENTATION, 1) in (0, 1)
+        and _PLACE not in exif
+        and image.width * image.height <= most
+        and _is_whole(image)
+    )
+
+
+def _is_whole(image: Image.Image) -> bool:
+    """Decode it: a file that ends in the middle is found out here and not by the model."""
+    image.load()
+    return True
+
+
+def _upright(image: Image.Image, most: float) -> Image.Image:
+    from PIL import ImageOps
+
+    if image.format in ("JPEG", "MPO") and image.width * image.height > most:
+        # The decoder scales by powers of two as it reads, for a fraction of the time and memory.
+        scale = (most / (image.width * image.height)) ** 0.5
+        image.draft("RGB", (round(image.width * scale), round(image.height * scale)))
+    return ImageOps.exif_transpose(image)
+
+
+def _fitted(image: Image.Image, most: float) -> Image.Image:
+    from PIL import Image
+
+    pixels = image.width * image.height
+    if pixels <= most:
+        return image
+    scale = (most / pixels) ** 0.5
+    size = (max(1, int(image.width * scale)), max(1, int(image.height * scale)))
+    return _plain(image).resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """The picture as RGB, or RGBA where it has transparency, of 8 bits."""
+    if image.mode in ("I;16", "I;16B", "I;16L", "I", "F"):
+        # A conversion would cut all but the darkest of 16 bits to white; they are scaled.
+        return image.convert("F").point(lambda value: value * (1 / 257) + 0.0).convert("L").convert("RGB")
+    if image.has_transparency_data:
+        return image.convert("RGBA")
+    return image.convert("RGB")
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """Without transparency: on white, or on dark where what can be seen is nearly white itself. Engines drop the
+    transparency and show whatever lies below it."""
+    from PIL import Image, ImageStat
+
+    image = _plain(image)
+    if image.mode != "RGBA":
+        return image
+    alpha = image.getchannel("A")
+    seen = ImageStat.Stat(image.convert("L"), mask=alpha.point(lambda value: 255 if value > 32 else 0))
+    is_pale = seen.count[0] > 0 and seen.mean[0] > 230 and alpha.getextrema()[0] == 0
+    ground = Image.new("RGB", image.size, (32, 32, 32) if is_pale else (255, 255, 255))
+    ground.paste(image, mask=alpha)
+    return ground
+
+
+def _encoded(image: Image.Image, *, drawn: bool) -> Picture:
+    buffer = io.BytesIO()
+    if drawn:
+        image.save(buffer, "PNG")
+        if buffer.tell() <= LOSSLESS_BYTES:
+            return Picture(buffer.getvalue(), "image/png", *image.size)
+        buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=QUALITY)
+    return Picture(buffer.getvalue(), "image/jpeg", *image.size)
+
+
+def _is_svg(data: bytes) -> bool:
+    from duologue.media.kinds import HEAD, SVG, kind
+
+    return kind(data[:HEAD]) == SVG
+
+
+def _svg(data: bytes) -> Element:
+    """The drawing without what makes drawing it unsafe: pictures that name a file (the library would read it from this
+    machine's disk), and filters (a few bytes of them keep a processor busy for minutes)."""
+    from xml.etree import ElementTree
+
+    if len(data) > SVG_BYTES:
+        raise TooLarge(f"An SVG drawing may have {SVG_BYTES // 2**20} MB.", code="image_too_large")
+    try:
+        root = ElementTree.fromstring(data)
+        elements = list(root.iter())
+        for element in elements:
+            for child in list(element):
+                if not isinstance(child.tag, str) or _is_unsafe(child):
+                    element.remove(child)
+            element.attrib.pop("filter", None)
+            if style := element.get("style"):
+                element.set("style", _FILTER.sub("", style))
+            if element.text and _local(element.tag) == "style":
+                element.text = _FILTER.sub("", element.text)
+        if _weight(root, {element.get("id", ""): element for element in elements}, {}) > SVG_ELEMENTS:
+            raise TooLarge("The SVG drawing has too many parts.", code="image_too_large")
+    except (ElementTree.ParseError, ValueError, LookupError, RecursionError):
+        raise _unreadable() from None
+    return root
+
+
+def _is_unsafe(element: Element) -> bool:
+    name = _local(element.tag)
+    if name == "filter":
+        return True
+    return name in ("image", "feimage") and any(
+        _local(attribute) == "href" and not value.strip().lower().startswith("data:")
+        for attribute, value in element.attrib.items()
+    )
+
+
+def _weight(element: Element, named: dict[str, Element], known: dict[Element, int]) -> int:
+    """How many elements will be drawn, each `use` standing for all it names: ten lines of them can name each other to
+    a thousand million."""
+    if element not in known:
+        known[element] = 0  # what names itself is drawn once
+        used = [
+            named[value[1:]]
+            for attribute, value in element.attrib.items()
+            if _local(attribute) == "href" and value[:1] == "#" and value[1:] in named
+        ]
+        known[element] = 1 + sum(_weight(part, named, known) for part in (*element, *used))
+    return known[element]
+
+
+def _local(name: str) -> str:
+    """A name without its namespace, in lower case."""
+    return name.rpartition("}")[2].lower()
+
+
+def _svg_size(root: Element) -> tuple[float, float]:
+    """Width and height in pixels, as the drawing asks for; of its view box or 300 by 150 where it does not."""
+    box = re.split(r"[\s,]+", root.get("viewBox", "").strip())
+    try:
+        across, down = (float(box[2]), float(box[3])) if len(box) == 4 else (0.0, 0.0)
+    except ValueError:
+        across = down = 0.0
+    width, height = _pixels(root.get("width")), _pixels(root.get("height"))
+    if across > 0 and down > 0:
+        if width and not height:
+            height = width * down / across
+        elif height and not width:
+            width = height * across / down
+        return width or across, height or down
+    return width or 300.0, height or 150.0
+
+
+def _pixels(length: str | None) -> float:
+    """A length of SVG in pixels; 0 for percentages and for none."""
+    match = _LENGTH.fullmatch(length or "")
+    return float(match[1]) * _UNITS[(match[2] or "").lower()] if match else 0.0
+
+
+def _drawn_svg(data: bytes, most: float) -> Image.Image:
+    """The drawing as pixels with transparency, at most `most` of them."""
+    from xml.etree import ElementTree
+
+    import resvg_py
+    from PIL import Image
+
+    root = _svg(data)
+    width, height = _svg_size(root)
+    scale = max(1.0, SVG_SIDE / max(width, height))
+    scale = min(scale, (most / (width * height)) ** 0.5)
+    size: dict[str, Any] = {"width": max(1, round(width * scale)), "height": max(1, round(height * scale))}
+    try:
+        drawn = resvg_py.svg_to_bytes(svg_string=ElementTree.tostring(root, encoding="unicode"), **size)
+    except Exception:  # noqa: BLE001
+        # What the library cannot draw is a ValueError or an OSError, as it comes.
+        raise _unreadable() from None
+    except BaseException as error:
+        # A panic of its Rust is no Exception: it would end the server.
+        if type(error).__name__ == "PanicException":
+            raise _unreadable() from None
+        raise
+    return Image.open(io.BytesIO(bytes(drawn))).convert("RGBA")
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(
+        f"The picture has more than {PIXELS // 1_000_000} megapixels; scale it down first.",
+        code="image_too_large",
+    )
+
+
+def _unreadable() -> BadRequest:
+    return BadRequest(
+        "The picture cannot be read: it is broken, or of a kind that is not known here "
+        "(JPEG, PNG, GIF, WebP, AVIF, HEIC, SVG, BMP, TIFF and ICO are).",
+        code="image_unreadable",
+    )

@@ -1,0 +1,156 @@
+"""Sound files: WAV made into what a model takes, mono float32 at 16 kHz.
+
+Owns the reading of WAV of every common kind, the mixing and the change of rate. Knows no file on disk and no model.
+Everything here blocks: call it in `media.lane`.
+
+Samples are handled as a picture one pixel high, in 32-bit floats: Pillow's reduction mixes channels, and its Lanczos
+filter is the windowed sinc that a change of rate needs, in C and without holding up the event loop's thread. Python's
+own arithmetic would take half a second for each second of sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from duologue.errors import BadRequest, TooLarge, Unsupported
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+RATE = 16_000
+MINUTES = 30
+"""Longer sound is no attachment: as samples it would take more than 115 MB."""
+PIECE = 30
+"""Seconds whose rate is changed at a time."""
+MARGIN = 64
+"""Samples beside a piece that the filter may look at."""
+
+_PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+# (kind, bits) -> Pillow's name of the samples and the factor that brings them to -1..1.
+_SAMPLES = {
+    (_PCM, 8): ("F;8", 1 / 128),
+    (_PCM, 16): ("F;16S", 1 / 32_768),
+    (_PCM, 24): ("F;32S", 1 / 2_147_483_648),
+    (_PCM, 32): ("F;32S", 1 / 2_147_483_648),
+    (_FLOAT, 32): ("F;32F", 1.0),
+    (_FLOAT, 64): ("F;64F", 1.0),
+}
+
+
+class Sound(Struct, frozen=True):
+    """Mono sound: little-endian float32 at `RATE` Hz."""
+
+    samples: bytes
+
+    @property
+    def duration(self) -> int:
+        """Milliseconds."""
+        return len(self.samples) // 4 * 1000 // RATE
+
+
+class _Wave(Struct, frozen=True):
+    """A WAV file's header, and where its samples are."""
+
+    kind: int
+    bits: int
+    channels: int
+    rate: int
+    start: int
+    size: int
+
+    @property
+    def frame(self) -> int:
+        return self.channels * self.bits // 8
+
+
+def is_wav(data: bytes) -> bool:
+    return data[:4] == b"RIFF" and data[8:12] == b"WAVE"
+
+
+def duration(head: bytes, size: int) -> int:
+    """Milliseconds of a WAV file of `size` bytes that begins with `head`; 0 where that cannot be told."""
+    try:
+        wave = _header(head, size)
+    except (BadRequest, Unsupported):
+        return 0
+    return wave.size // wave.frame * 1000 // wave.rate
+
+
+def wav(data: bytes) -> Sound:
+    """The sound of a WAV file: 8 to 32 bits, whole numbers or floats, any rate and channels.
+
+    Raises BadRequest for a broken file, Unsupported for a compressed one, TooLarge for more than half an hour.
+    """
+    wave = _header(data, len(data))
+    frames = wave.size // wave.frame
+    if not frames:
+        raise BadRequest("The WAV file holds no sound.", code="sound_unreadable")
+    if frames > MINUTES * 60 * wave.rate:
+        raise TooLarge(f"Sound of more than {MINUTES} minutes cannot be attached.", code="sound_too_long")
+    return Sound(b"".join(_pieces(data, wave, frames)))
+
+
+def _pieces(data: bytes, wave: _Wave, frames: int) -> Iterator[bytes]:
+    """The sound at RATE, piece by piece: the filter's memory grows with what it is given."""
+    total = max(1, frames * RATE // wave.rate)
+    for first in range(0, total, PIECE * RATE):
+        last = min(total, first + PIECE * RATE)
+        start, end = first * wave.rate / RATE, min(frames, last * wave.rate / RATE)
+        low, high = max(0, int(start) - MARGIN), min(frames, int(end) + 1 + MARGIN)
+        row = _mono(data[wave.start + low * wave.frame : wave.start + high * wave.frame], wave)
+        if wave.rate != RATE:
+            from PIL import Image
+
+            row = row.resize((last - first, 1), Image.Resampling.LANCZOS, box=(start - low, 0, end - low, 1))
+        yield row.tobytes("raw", "F;32F")
+
+
+def _mono(samples: bytes, wave: _Wave) -> Image.Image:
+    """Interleaved samples as one row, its channels mixed."""
+    from PIL import Image
+
+    if wave.bits == 24:
+        # As 32 bits, the lowest of them zero.
+        wide = bytearray(len(samples) // 3 * 4)
+        for byte in range(3):
+            wide[byte + 1 :: 4] = samples[byte::3]
+        samples = bytes(wide)
+    mode, factor = _SAMPLES[wave.kind, wave.bits]
+    offset = -128.0 if wave.bits == 8 else 0.0
+    count = len(samples) // (4 if wave.bits == 24 else wave.bits // 8)
+    row = Image.frombytes("F", (count, 1), samples, "raw", mode)
+    if factor != 1.0 or offset:
+        row = row.point(lambda value: value * factor + offset * factor)
+    return row if wave.channels == 1 else row.reduce((wave.channels, 1))
+
+
+def _header(data: bytes, size: int) -> _Wave:
+    """Raises BadRequest where there is none, Unsupported for samples that are compressed."""
+    if not is_wav(data):
+        raise BadRequest("The file is no WAV file.", code="sound_unreadable")
+    kind = bits = channels = rate = 0
+    at = 12
+    while at + 8 <= len(data):
+        name, length = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
+        if name == b"fmt " and length >= 16:
+            kind, channels = (int.from_bytes(data[at + 8 + n : at + 10 + n], "little") for n in (0, 2))
+            rate = int.from_bytes(data[at + 12 : at + 16], "little")
+            bits = int.from_bytes(data[at + 22 : at + 24], "little")
+            if kind == _EXTENSIBLE and length >= 26:
+                kind = int.from_bytes(data[at + 32 : at + 34], "little")
+        elif name == b"data":
+            if not channels or not rate:
+                break
+            if (kind, bits) not in _SAMPLES:
+                raise Unsupported(
+                    "The WAV file is compressed; save it as plain PCM of 8 to 32 bits.",
+                    code="sound_unsupported",
+                )
+            # A recorder that was cut off leaves a length of 0 or all ones.
+            room = max(0, size - at - 8)
+            return _Wave(kind, bits, channels, rate, at + 8, min(length, room) or room)
+        at += 8 + length + (length & 1)
+    raise BadRequest("The WAV file is broken: it names no samples.", code="sound_unreadable")
