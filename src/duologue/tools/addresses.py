@@ -1,0 +1,115 @@
+"""Which addresses tools may reach: the decision, and the look-up it rests on.
+
+A URL that a model or a user brings must not open this machine's network to them. `decided` is pure: addresses in,
+one to connect to out. `Addresses` asks the resolver and decides; whoever connects, connects to the address decided
+on and never asks again, because a name can point elsewhere a moment later.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable, Sequence
+
+from duologue.errors import BadRequest, Forbidden
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+# Public by the registries and still a way inside: both wrap an IPv4 address that the translator reaches.
+TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("2002::/16"))
+TEREDO = ipaddress.IPv6Network("2001::/32")
+
+
+class Allowed:
+    """The private places tools may reach: host names, addresses and networks, as the setting lists them.
+
+    Raises BadRequest for an entry that is none of these."""
+
+    def __init__(self, entries: Sequence[str] = ()) -> None:
+        self._hosts: set[str] = set()
+        self._networks: list[Network] = []
+        for entry in entries:
+            try:
+                self._networks.append(ipaddress.ip_network(entry.strip("[]"), strict=False))
+            except ValueError:
+                if "/" in entry or not entry.strip():
+                    raise BadRequest(
+                        f"tools.private_addresses: {entry!r} is no host, address or network.",
+                        param="tools.private_addresses",
+                    ) from None
+                self._hosts.add(plain_host(entry))
+
+    def host(self, host: str) -> bool:
+        return plain_host(host) in self._hosts
+
+    def address(self, address: Address) -> bool:
+        return any(address in network for network in self._networks if network.version == address.version)
+
+
+def plain_host(host: str) -> str:
+    """A host as it is compared: lower case, without brackets, final dot and zone."""
+    return host.strip("[]").rstrip(".").partition("%")[0].lower()
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the open internet, seen through every way to wrap a private one in it."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        for network, shift in zip(TRANSLATED, (0, 80), strict=True):
+            if address in network:
+                return is_public(ipaddress.IPv4Address((int(address) >> shift) & 0xFFFFFFFF))
+        if address in TEREDO:
+            return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def decided(host: str, addresses: Sequence[str], allowed: Allowed) -> str:
+    """The address to connect to for `host`, which has `addresses`.
+
+    All of them must be allowed: a name with one private address is a trap or a mistake. Raises Forbidden
+    (private_address) with a sentence otherwise, BadRequest (unknown_host) when there is none.
+    """
+    if not addresses:
+        raise BadRequest(f"No address is known for {host}.", code="unknown_host")
+    if not allowed.host(host):
+        for text in addresses:
+            address = ipaddress.ip_address(text.partition("%")[0])
+            if not is_public(address) and not allowed.address(address):
+                raise Forbidden(
+                    f"{host} is {address}, an address of a private network, which tools may not reach. The setting "
+                    "tools.private_addresses can allow it.",
+                    code="private_address",
+                )
+    return addresses[0]
+
+
+async def resolved(host: str, port: int) -> list[str]:
+    """The addresses of `host`, by the system's resolver. None where the name is unknown."""
+    import socket
+
+    import anyio
+
+    try:
+        with anyio.fail_after(10):
+            found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError, UnicodeError):
+        return []
+    return [str(entry[4][0]) for entry in found]
+
+
+class Addresses:
+    """Looks names up and decides. `resolve` is given a host and a port."""
+
+    def __init__(self, allowed: Allowed, resolve: Resolve = resolved) -> None:
+        self._allowed = allowed
+        self._resolve = resolve
+
+    async def checked(self, host: str, port: int) -> str:
+        """The address to connect to. Raises Forbidden or BadRequest, as `decided`."""
+        host = plain_host(host)
+        try:
+            return decided(host, [str(ipaddress.ip_address(host))], self._allowed)
+        except ValueError:
+            return decided(host, await self._resolve(host, port), self._allowed)

@@ -1,0 +1,76 @@
+"""Arguments of a call: from the text a model wrote to what a tool takes, or a sentence the model can act on.
+
+Checks against the tool's own schema, before anything is called. References in a schema resolve inside it or not at
+all: a server's schema must not make this machine fetch something.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from duologue.errors import BadRequest
+
+PROBLEMS = 5
+"""Faults one sentence names; a model mends the rest in its next try."""
+LONGEST = 1_000_000
+"""Characters of one call's arguments."""
+
+
+def decoded(text: str) -> dict[str, object]:
+    """The arguments in `text`; no text is no arguments. Raises BadRequest (bad_arguments) when it is no JSON object."""
+    if not text.strip():
+        return {}
+    if len(text) > LONGEST:
+        raise BadRequest(f"The arguments are longer than {LONGEST:,} characters.", code="bad_arguments")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        where = (
+            f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        )
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise BadRequest(
+            f"The arguments are not valid JSON ({reason}{', ' + where if where else ''}). Call the tool again with "
+            "one JSON object.",
+            code="bad_arguments",
+        ) from None
+    except RecursionError:
+        raise BadRequest("The arguments are nested too deeply.", code="bad_arguments") from None
+    if not isinstance(value, dict):
+        raise BadRequest(
+            "The arguments must be one JSON object with the parameters as its fields.", code="bad_arguments"
+        )
+    return value
+
+
+def check(schema: Mapping[str, object], arguments: Mapping[str, object]) -> None:
+    """Hold `arguments` against a tool's schema. Raises BadRequest (bad_arguments) naming each fault.
+
+    A schema that is broken itself checks nothing: the server that wrote it will judge.
+    """
+    import jsonschema  # type: ignore[import-untyped]
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    kind: Any = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+        faults = sorted(
+            kind(schema, registry=Registry()).iter_errors(dict(arguments)),
+            key=lambda fault: list(map(str, fault.path)),
+        )
+    except (jsonschema.SchemaError, Unresolvable, RecursionError):
+        return
+    if faults:
+        sentences = [_sentence(fault) for fault in faults[:PROBLEMS]]
+        if len(faults) > PROBLEMS:
+            sentences.append(f"{len(faults) - PROBLEMS} more.")
+        raise BadRequest("The arguments do not fit the tool: " + " ".join(sentences), code="bad_arguments")
+
+
+def _sentence(fault: Any) -> str:
+    where = ".".join(str(step) for step in fault.absolute_path)
+    what = fault.message if len(fault.message) <= 300 else fault.message[:299] + "…"
+    return f"{where}: {what}." if where else f"{what}."

@@ -1,0 +1,102 @@
+"""The built-in clock: the time now, in any zone, and the way from one moment to another.
+
+Pure: the time is an argument. Zones are those of the system's or Python's own database.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, available_timezones
+
+from duologue.errors import BadRequest
+
+
+def told(milliseconds: int, zone: str = "", since: str = "", until: str = "") -> str:
+    """What time it is in `zone` (an IANA name or an offset; "": UTC), and how far it is from `since` or to `until`.
+
+    Raises BadRequest (bad_time) naming what cannot be read.
+    """
+    where = _zone(zone)
+    now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(where)
+    lines = [f"{now:%A}, {_written(now)} ({zone.strip() or 'UTC'}), week {now.isocalendar().week}"]
+    start = _moment(since, where, now) if since.strip() else now
+    end = _moment(until, where, now) if until.strip() else now
+    if since.strip() or until.strip():
+        lines.append(_distance(start, end))
+    return "\n".join(lines)
+
+
+def _zone(name: str) -> tzinfo:
+    name = name.strip()
+    if not name or name.upper() in ("UTC", "Z", "GMT"):
+        return UTC
+    offset = name.upper().removeprefix("UTC").removeprefix("GMT")
+    if offset[:1] in ("+", "-"):
+        try:
+            moment = datetime.fromisoformat(f"2000-01-01T00:00{_padded(offset)}")
+            assert moment.tzinfo is not None
+            return moment.tzinfo
+        except ValueError:
+            raise _bad(name) from None
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        pass
+    # "Berlin", "new york": the one zone that ends so.
+    wanted = name.lower().replace(" ", "_")
+    found = sorted(zone for zone in available_timezones() if zone.lower().rpartition("/")[2] == wanted)
+    if not found:
+        raise _bad(name)
+    return ZoneInfo(found[0])
+
+
+def _bad(name: str) -> BadRequest:
+    return BadRequest(
+        f"There is no time zone {name!r}; take one like Europe/Berlin, or +02:00.", code="bad_time"
+    )
+
+
+def _padded(offset: str) -> str:
+    sign, digits = offset[0], offset[1:].replace(":", "")
+    digits = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)
+    return f"{sign}{digits[:2]}:{digits[2:] or '00'}"
+
+
+def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
+    text = text.strip()
+    if text.lower() in ("now", "today"):
+        return now if text.lower() == "now" else now.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadRequest(
+            f"{text!r} is no time that can be read; write 2026-12-24 or 2026-12-24T18:30.", code="bad_time"
+        ) from None
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def _written(moment: datetime) -> str:
+    offset = moment.strftime("%z")
+    return f"{moment:%Y-%m-%d %H:%M:%S} {offset[:3]}:{offset[3:5]}"
+
+
+def _distance(start: datetime, end: datetime) -> str:
+    sign = "" if end >= start else "minus "
+    first, last = min(start, end), max(start, end)
+    gap: timedelta = last - first
+    hours, rest = divmod(gap.seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    exact = f"{gap.days} days, {hours} hours, {minutes} minutes, {seconds} seconds"
+    days = (date(last.year, last.month, last.day) - date(first.year, first.month, first.day)).days
+    return (
+        f"From {_written(start)} to {_written(end)}: {sign}{exact}"
+        f" ({sign}{days} calendar days, {sign}{_months(first, last)})"
+    )
+
+
+def _months(first: datetime, last: datetime) -> str:
+    months = (last.year - first.year) * 12 + last.month - first.month
+    if (last.day, last.time()) < (first.day, first.time()):
+        months -= 1
+    years, months = divmod(months, 12)
+    return f"{years} full years and {months} months"

@@ -1,0 +1,63 @@
+import pytest
+
+from duologue.tools.addresses import Addresses, Allowed
+from duologue.tools.builtin import TOOLS, Builtin
+from duologue.values.conversations import Hit
+
+pytestmark = pytest.mark.anyio
+ALL = ("clock", "calculator", "fetch", "search")
+
+
+def builtin(names=ALL, search=None):
+    return Builtin(names, Addresses(Allowed()), search, now=lambda: 1_700_000_000_000)
+
+
+async def called(name, arguments, **options):
+    outcome = await builtin(**options).call(name, arguments, "ann")
+    return outcome.failed, outcome.content[0].text
+
+
+async def test_all_of_them_only_read():
+    assert set(TOOLS) == set(ALL)
+    assert all(tool.read_only for tool in TOOLS.values())
+
+
+async def test_only_what_is_switched_on_is_there():
+    assert [tool.name for tool in builtin(("clock", "search")).tools] == ["clock"]
+    assert (await called("fetch", {"url": "https://x"}, names=("clock",)))[0]
+
+
+async def test_clock_and_calculator_answer():
+    assert await called("calculator", {"expression": "6 * 7"}) == (False, "42")
+    assert "2023-11-14" in (await called("clock", {"zone": "UTC"}))[1]
+
+
+async def test_arguments_that_do_not_fit_are_a_failed_outcome():
+    failed, text = await called("calculator", {"expresion": "1"})
+    assert failed
+    assert "expression" in text
+    assert (await called("calculator", {"expression": "1/0"}))[0]
+
+
+async def test_a_page_inside_is_not_fetched():
+    failed, text = await called("fetch", {"url": "http://127.0.0.1/"})
+    assert failed
+    assert "private" in text
+
+
+async def test_search_finds_what_the_user_said_and_nobody_else():
+    asked = []
+
+    async def search(user, query, limit):
+        asked.append((user, query, limit))
+        return (
+            [Hit("c", "Trips", "m", "user", 1_700_000_000_000, "to  Bonn\nand back")]
+            if query == "bonn"
+            else []
+        )
+
+    failed, text = await called("search", {"query": "bonn", "limit": 3}, search=search)
+    assert (failed, text) == (False, "2023-11-14, in 'Trips', user: to Bonn and back")
+    assert "Nothing" in (await called("search", {"query": "x"}, search=search))[1]
+    assert (await called("search", {"query": " "}, search=search))[0]
+    assert asked == [("ann", "bonn", 3), ("ann", "x", 10)]
