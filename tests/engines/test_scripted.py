@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from duologue.engines import ChatEngine, Ended, Generation, Piece, PromptEngine
-from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine, Step, load, script
+from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine, Step, load, remaining, script
 from duologue.errors import BadRequest, EngineFailed
 from duologue.values.events import Done, Prefilled, Progress, Started, TextDelta
 from duologue.values.messages import user
@@ -31,6 +31,29 @@ def test_steps_are_read_in_order_and_other_lines_are_not_steps():
         Step("say", text="a\nb "),
         Step("repeat", 2, "x y"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
+        ("one ", "/pace 1\n/say two\n/fail no\n/wait 5\n/repeat 2 ab"),
+        ("one two", "/pace 1\n/wait 5\n/repeat 2 ab"),
+        ("one twoa", "/pace 1\n/say bab"),
+        ("one twoabab", "/pace 1"),
+        ("something else", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
+        ("one twoabab and more", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
+    ],
+)
+def test_a_continued_reply_plays_what_it_has_not_said(said, left):
+    steps = script("/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab")
+    assert remaining(steps, said) == script(left)
+
+
+async def test_a_message_left_open_is_written_on():
+    engine = ScriptedEngine()
+    async with engine.generate(0, tuple(prompt("/say one two three") + b"one "), Generation()) as items:
+        assert [item.text async for item in items if isinstance(item, Piece)] == ["two ", "three"]
 
 
 async def test_words_come_one_by_one_and_join_to_the_text():

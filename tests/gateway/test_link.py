@@ -6,6 +6,7 @@ import anyio
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
+from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.link import STOPPING, WORKER_LOST, Inbox, Link, Stream
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import ImagePart, Message, user
@@ -230,3 +231,101 @@ async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
         assert await inbox.take() == [(0, WORKER_LOST)]
 
     assert await linked(body) == [internal.Report("w", "ready")]
+
+
+async def counting(link: Link, answers: list[object], request: ChatRequest = REQUEST) -> None:
+    """The count, or the problem it met."""
+    try:
+        answers.append(await link.count(request))
+    except Problem as problem:
+        answers.append(problem)
+
+
+async def test_counts_are_answered_each_to_whoever_asked():
+    answers: list[list[object]] = [[], []]
+
+    async def body(peer, link):
+        async with anyio.create_task_group() as tasks:
+            for place in answers:
+                tasks.start_soon(counting, link, place)
+            await peer.until(lambda: len(peer.heard) == 2)
+            assert peer.heard[0].request == REQUEST
+            first, second = (message.ask for message in peer.heard)
+            await peer.say(internal.Counted(second, 22, 100), internal.Counted(first, 11, 100))
+        assert [place[0].tokens for place in answers] == [11, 22]
+        assert link.asks == 0
+
+    await linked(body)
+
+
+async def test_a_count_that_failed_raises_what_the_worker_met():
+    async def body(peer, link):
+        answers: list[object] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(counting, link, answers)
+            await peer.until(lambda: bool(peer.heard))
+            await peer.say(
+                internal.Counted(peer.heard[0].ask, code="template_error", message="No.", status=400)
+            )
+        [problem] = answers
+        assert (problem.code, problem.message, problem.status) == ("template_error", "No.", 400)
+
+    await linked(body)
+
+
+async def test_a_large_prompt_to_count_travels_in_pieces():
+    large = ChatRequest((user("a" * 3 * internal.PIECE),))
+
+    async def body(peer, link):
+        answers: list[object] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(counting, link, answers, large)
+            await peer.until(lambda: bool(peer.heard))
+            assert peer.heard[0].request == large
+            await peer.say(internal.Counted(peer.heard[0].ask, 1))
+
+    await linked(body)
+
+
+async def test_a_lost_worker_ends_the_counts_it_was_asked_for_and_takes_no_more():
+    async def body(peer, link):
+        answers: list[object] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(counting, link, answers)
+            await peer.until(lambda: bool(peer.heard))
+            peer.live.transport.abort()
+        await counting(link, answers)
+        assert [type(answer) for answer in answers] == [WorkerLost, WorkerLost]
+
+    await linked(body)
+
+
+async def test_stopping_ends_the_counts_too():
+    async def body(peer, link):
+        answers: list[object] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(counting, link, answers)
+            await peer.until(lambda: bool(peer.heard))
+            link.interrupt(STOPPING)
+        [problem] = answers
+        assert (type(problem), problem.code) == (Unavailable, "server_stopping")
+
+    await linked(body)
+
+
+async def test_more_counts_than_a_worker_takes_are_refused_even_when_the_askers_gave_up():
+    async def body(peer, link):
+        for _ in range(internal.ASKS):
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await link.count(REQUEST)
+        with pytest.raises(Busy):
+            await link.count(REQUEST)
+        await peer.until(lambda: len(peer.heard) == internal.ASKS)
+        await peer.say(*(internal.Counted(message.ask, 1) for message in peer.heard), internal.Closed(0))
+        await peer.say(internal.Report("w", "ready"))
+        with anyio.fail_after(5):
+            while link.asks:
+                await anyio.wait_all_tasks_blocked()
+
+    await linked(body)

@@ -8,7 +8,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from duologue.errors import QueueFull, Unavailable
+from duologue.errors import QueueFull, Unavailable, WorkerLost
 from duologue.gateway import supervisor
 from duologue.gateway.link import STOPPING, WORKER_LOST
 from duologue.gateway.pool import Pool
@@ -74,12 +74,17 @@ class Workers:
         finally:
             self.ended.append(begin.slot)
 
+    async def count(self, count):
+        if (text := count.request.messages[-1].text) == "hang":
+            await anyio.sleep_forever()
+        return internal.Counted(count.ask, len(text), 100)
+
     @asynccontextmanager
     async def started(self, loadout, secret, port, log):
         self.starts += 1
         card = ModelCard("m", loadout.engine, 100, slots=self.slots)
         ready = self.report or internal.Report(loadout.worker, "ready", card=card)
-        link = WorkerLink(self.talk, lambda: ready)
+        link = WorkerLink(self.talk, self.count, lambda: ready)
 
         async def connected(connection: ServerConnection) -> None:
             assert connection.request is not None
@@ -379,3 +384,52 @@ async def test_the_queue_knows_a_model_by_its_workers_name_and_by_its_own(monkey
                 await lent(lease)
                 assert lease.idle == 1
         tasks.cancel_scope.cancel()
+
+
+async def test_a_prompt_is_counted_while_every_slot_is_lent(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as lease:
+            await lent(lease)
+            for model in ("", "m"):
+                counted = await pool.count(ChatRequest((user("hello"),), model=model))
+                assert (counted.tokens, counted.context, counted.estimated) == (5, 100, False)
+
+
+async def test_a_model_that_nobody_serves_cannot_be_counted_for(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pytest.raises(Unavailable, match="'other'"):
+            await pool.count(ChatRequest((user("hello"),), model="other"))
+
+
+async def test_a_worker_that_ends_while_it_counts_is_told(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, _):
+        workers.dying = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_die_later, workers)
+            with pytest.raises(WorkerLost):
+                await pool.count(ChatRequest((user("hang"),)))
+        with pytest.raises(Unavailable):
+            await pool.count(REQUEST)
+        workers.dying.set()
+
+
+async def _die_later(workers: Workers) -> None:
+    await anyio.wait_all_tasks_blocked()
+    workers.die()
+
+
+async def test_a_count_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr("duologue.gateway.pool.COUNT_PATIENCE", 0.01)
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pytest.raises(Unavailable) as met:
+            await pool.count(ChatRequest((user("hang"),)))
+        assert met.value.code == "count_timeout"
+
+
+async def test_a_pool_that_stops_counts_no_more(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        await pool.stop(0)
+        with pytest.raises(Unavailable) as met:
+            await pool.count(REQUEST)
+        assert met.value.code == "server_stopping"

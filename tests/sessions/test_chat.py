@@ -3,10 +3,12 @@
 from datetime import UTC, datetime
 
 import anyio
+import msgspec
 import pytest
 
 from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine
-from duologue.sessions.chat import reply
+from duologue.errors import BadRequest
+from duologue.sessions.chat import MEDIA_TOKENS, count, reply
 from duologue.text.templates import ChatTemplate
 from duologue.values.events import (
     Done,
@@ -317,3 +319,60 @@ async def test_a_long_chat_with_little_new_is_read_in_one_piece():
     heard = await ask(user(LONG), assistant("No."), user("/say x"), engine=engine)
     assert engine.prefilled == before
     assert text(heard) == "x"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"tools": (CLOCK,)},
+        {"tools": (CLOCK,), "tool_choice": "none"},
+        {"thinking": False},
+        {"continue_final": True, "messages": (user("/say more"), assistant("Once upon"))},
+    ],
+    ids=["plain", "tools", "no tools", "no thinking", "continued"],
+)
+async def test_a_count_is_what_the_reply_will_begin_with(more):
+    request = ChatRequest(**({"messages": (system("s"), user("/say ça va"))} | more))
+    heard = await ask(*request.messages, **{key: more[key] for key in more if key != "messages"})
+    counted = await count(ScriptedEngine("m"), request, now=NOW)
+    assert (counted.tokens, counted.context, counted.estimated) == (heard[-1].usage.input, 1_000_000, False)
+
+
+async def test_a_picture_that_no_engine_counts_makes_an_estimate():
+    with_picture = ChatRequest((Message("user", (TextPart("see"), ImagePart(b"png"))),))
+    plain = await count(ScriptedEngine("m"), ChatRequest((user("see"),)), now=NOW)
+    counted = await count(ScriptedEngine("m"), with_picture, now=NOW)
+    assert counted.tokens == plain.tokens + MEDIA_TOKENS[ImagePart]
+    assert counted.estimated
+
+
+async def test_a_chat_engine_is_estimated_by_size_messages_tools_and_calls():
+    async def tokens(*messages, **more):
+        counted = await count(ScriptedChatEngine("m"), ChatRequest(messages, **more), now=NOW)
+        assert counted.estimated
+        return counted.tokens
+
+    assert await tokens(user("x" * 36)) == 10 + 4
+    assert await tokens(user("x" * 36), assistant("x" * 18)) == 15 + 8
+    assert await tokens(user("é" * 18)) == 10 + 4
+    call = Message("assistant", tool_calls=(ToolCall("c", "clock", "x" * 36),), reasoning="x" * 36)
+    assert await tokens(call) == 20 + 4
+    assert await tokens(user("hi"), tools=(CLOCK,)) > await tokens(user("hi"))
+    assert await tokens(user("hi"), tools=(CLOCK,), tool_choice="none") == await tokens(user("hi"))
+
+
+async def test_an_empty_conversation_counts_nothing_and_a_wrong_one_says_why():
+    assert (await count(ScriptedEngine("m"), ChatRequest(()), now=NOW)).tokens == 0
+    with pytest.raises(BadRequest, match="the assistant's"):
+        await count(ScriptedEngine("m"), ChatRequest((user("hi"),), continue_final=True), now=NOW)
+
+
+async def test_what_is_far_too_long_is_estimated_and_keeps_nobody_waiting():
+    engine = Counted()
+    engine.card = msgspec.structs.replace(engine.card, context=100)
+    near = await count(engine, ChatRequest((user("x" * 1000),)), now=NOW)
+    assert (near.estimated, len(engine.read)) == (False, 1)
+    far = await count(engine, ChatRequest((user("x" * 3600),)), now=NOW)
+    assert (far.estimated, len(engine.read)) == (True, 1)
+    assert 1000 < far.tokens < 1100

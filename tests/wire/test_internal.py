@@ -18,12 +18,19 @@ REQUEST = ChatRequest(
     tools=(Tool("clock", "tells the time", {"type": "object", "properties": {}}),),
     thinking=False,
 )
-DOWN = [internal.Begin(1, 0, REQUEST, "r1"), internal.Cancel(1), internal.Grant(1, 9)]
+DOWN = [
+    internal.Begin(1, 0, REQUEST, "r1"),
+    internal.Cancel(1),
+    internal.Grant(1, 9),
+    internal.Count(4, REQUEST),
+]
 UP = [
     internal.Emit(1, (TextDelta("a"), ToolCallDelta(0, "{", "c", "f"), AudioDelta(b"pcm"), Prefilled(None))),
     internal.Emit(1, (Done("stop", Usage(3, 4)),)),
     internal.Emit(2, (Failed("x", "y", 503),)),
     internal.Closed(1),
+    internal.Counted(4, 120, 4096, estimated=True),
+    internal.Counted(5, code="template_error", message="No.", status=400),
     internal.Report("w", "ready", card=ModelCard("m", "llama", 4096)),
 ]
 

@@ -64,6 +64,42 @@ def test_a_request_over_the_socket_is_answered(door):
     assert isinstance(events[-1], Done)
 
 
+def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(door):
+    request = ChatRequest((user("/say hi"),))
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+        socket.send_bytes(internal.encode([internal.Count(9, request), internal.Begin(1, 0, request)]))
+        heard = receive(
+            socket,
+            lambda heard: (
+                internal.Closed(1) in heard and any(isinstance(one, internal.Counted) for one in heard)
+            ),
+        )
+    [counted] = [message for message in heard if isinstance(message, internal.Counted)]
+    events = [event for message in heard if isinstance(message, internal.Emit) for event in message.events]
+    assert counted.ask == 9
+    assert counted.tokens == events[-1].usage.input
+    assert counted.context == events[0].context
+    assert not counted.estimated
+
+
+def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatch):
+    async def stay() -> None:
+        """The gateway of a test does not go away."""
+
+    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    worker = Worker(internal.Loadout("w", "nothing", "m"))
+    with (
+        TestClient(build(worker, "the-secret")) as client,
+        client.websocket_connect("/live", headers=SECRET) as socket,
+    ):
+        receive(socket, lambda heard: any(report.state == "failed" for report in heard))
+        socket.send_bytes(internal.encode([internal.Count(9, ChatRequest((user("hi"),)))]))
+        [counted] = receive(socket, lambda heard: bool(heard))
+    assert (counted.code, counted.status) == ("unavailable", 503)
+    assert counted.message
+
+
 def test_a_worker_that_starts_after_its_gateway_has_died_ends_before_anything_else():
     # Standard input at its end is what such a worker finds; it needs nothing of what a gateway would have handed over.
     done = subprocess.run(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
+from duologue.errors import BadRequest
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
@@ -73,6 +74,18 @@ async def talk(begin, emit):
     await emit(Done("stop"))
 
 
+async def uncounted(count):
+    raise AssertionError("nothing is to be counted here")
+
+
+async def length(count):
+    return internal.Counted(count.ask, len(count.request.messages[0].text), 100)
+
+
+def counts(wire) -> dict[int, internal.Counted]:
+    return {message.ask: message for message in wire.heard if isinstance(message, internal.Counted)}
+
+
 async def hang(begin, emit):
     await emit(TextDelta("a"))
     await anyio.sleep_forever()
@@ -81,7 +94,7 @@ async def hang(begin, emit):
 async def test_a_connection_opens_with_a_report():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
         await wire.hear(lambda heard: bool(heard))
         wire.hang_up()
     assert wire.heard == [report()]
@@ -90,7 +103,7 @@ async def test_a_connection_opens_with_a_report():
 async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST))
         await wire.hear(lambda heard: wire.closed(1))
         wire.hang_up()
@@ -101,7 +114,7 @@ async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
 async def test_a_cancelled_lease_closes_without_a_terminal_event():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(hang, report)
+        link = WorkerLink(hang, uncounted, report)
         tasks.start_soon(link.run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST))
         await wire.hear(lambda heard: bool(wire.events(1)))
@@ -123,7 +136,7 @@ async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
         await emit(Done("stop"))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(count, report).run_live, wire)
+        tasks.start_soon(WorkerLink(count, uncounted, report).run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST, window=2))
         await wire.hear(lambda heard: len(wire.events(1)) == 2)
         await anyio.wait_all_tasks_blocked()
@@ -137,7 +150,7 @@ async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
 async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(hang, report).run_live, wire)
+        tasks.start_soon(WorkerLink(hang, uncounted, report).run_live, wire)
         await wire.say(internal.Cancel(1))
         await wire.say(internal.Begin(1, 0, REQUEST))
         await wire.hear(lambda heard: wire.closed(1))
@@ -148,7 +161,7 @@ async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
 async def test_only_so_many_early_cancels_are_remembered():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, report).run_live, wire)
+        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
         await wire.say(*(internal.Cancel(number) for number in range(EARLY_CANCELS + 1)))
         await wire.say(internal.Begin(0, 0, REQUEST))
         await wire.hear(lambda heard: wire.closed(0))
@@ -166,7 +179,7 @@ async def test_a_large_request_comes_in_pieces_on_the_other_socket():
 
     large = ChatRequest((Message("user", (ImagePart(bytes(3 * internal.PIECE)),)),))
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(look, report)
+        link = WorkerLink(look, uncounted, report)
         tasks.start_soon(link.run_live, live)
         tasks.start_soon(link.run_bulk, bulk)
         await anyio.wait_all_tasks_blocked()
@@ -185,7 +198,7 @@ async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
         raise RuntimeError("secret detail")
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(broken, report).run_live, wire)
+        tasks.start_soon(WorkerLink(broken, uncounted, report).run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST, "req-9"))
         await wire.hear(lambda heard: wire.closed(1))
         wire.hang_up()
@@ -199,7 +212,7 @@ async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
 async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(hang, report)
+        link = WorkerLink(hang, uncounted, report)
         tasks.start_soon(link.run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST))
         await wire.hear(lambda heard: bool(wire.events(1)))
@@ -211,7 +224,7 @@ async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
 async def test_a_second_live_socket_is_turned_away():
     first, second = Wire(), Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(talk, report)
+        link = WorkerLink(talk, uncounted, report)
         tasks.start_soon(link.run_live, first)
         await first.hear(lambda heard: bool(heard))
         await link.run_live(second)
@@ -233,8 +246,85 @@ async def test_when_the_gateway_hangs_up_every_lease_ends():
             ended.append(begin.lease)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(watch, report).run_live, wire)
+        tasks.start_soon(WorkerLink(watch, uncounted, report).run_live, wire)
         await wire.say(internal.Begin(1, 0, REQUEST), internal.Begin(2, 1, REQUEST))
         await wire.hear(lambda heard: bool(wire.events(1) and wire.events(2)))
         wire.hang_up()
     assert sorted(ended) == [1, 2]
+
+
+async def test_a_prompt_is_counted_beside_a_reply_that_runs():
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(hang, length, report).run_live, wire)
+        await wire.say(internal.Begin(1, 0, REQUEST), internal.Count(2, REQUEST))
+        await wire.hear(lambda heard: 2 in counts(wire))
+        wire.hang_up()
+    assert counts(wire)[2] == internal.Counted(2, len("hello"), 100)
+
+
+async def test_a_large_prompt_to_count_comes_in_pieces_on_the_bulk_socket():
+    live, bulk = Wire(), Wire()
+    link = WorkerLink(talk, length, report)
+    large = ChatRequest((user("a" * 3 * internal.PIECE),))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run_live, live)
+        tasks.start_soon(link.run_bulk, bulk)
+        for piece in internal.fragments(7, internal.encode([internal.Count(7, large)])):
+            await bulk.say(piece)
+        await live.hear(lambda heard: 7 in counts(live))
+        live.hang_up()
+        bulk.hang_up()
+    assert counts(live)[7].tokens == 3 * internal.PIECE
+
+
+async def test_what_cannot_be_counted_is_said_and_the_next_is_counted_all_the_same(caplog):
+    async def picky(count):
+        if count.ask == 1:
+            raise BadRequest("The template wants a user first.", code="template_error")
+        if count.ask == 2:
+            raise ZeroDivisionError
+        return await length(count)
+
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, picky, report).run_live, wire)
+        await wire.say(*(internal.Count(ask, REQUEST) for ask in (1, 2, 3)))
+        await wire.hear(lambda heard: 3 in counts(wire))
+        wire.hang_up()
+    answers = counts(wire)
+    assert (answers[1].code, answers[1].status) == ("template_error", 400)
+    assert answers[1].message == "The template wants a user first."
+    assert (answers[2].code, answers[2].status) == ("internal_error", 500)
+    assert "ZeroDivisionError" not in answers[2].message
+    assert answers[3].tokens == 5
+
+
+async def test_counts_are_done_one_at_a_time_in_order_and_not_without_end():
+    running, most, order = 0, 0, []
+    go = anyio.Event()
+
+    async def slow(count):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await go.wait()
+        await anyio.lowlevel.checkpoint()
+        running -= 1
+        order.append(count.ask)
+        return await length(count)
+
+    wire = Wire()
+    number = internal.ASKS + 2
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, slow, report).run_live, wire)
+        await wire.say(internal.Count(0, REQUEST))
+        await anyio.wait_all_tasks_blocked()
+        await wire.say(*(internal.Count(ask, REQUEST) for ask in range(1, number)))
+        await wire.hear(lambda heard: number - 1 in counts(wire))
+        go.set()
+        await wire.hear(lambda heard: len(counts(wire)) == number)
+        wire.hang_up()
+    assert counts(wire)[number - 1].code == "busy"
+    assert order == list(range(number - 1))
+    assert most == 1

@@ -14,6 +14,9 @@ slash is a step; a message without steps is answered with "You said: ...":
     /fail TEXT       fail with TEXT as the sentence
     /crash           end the worker process at once, as a fault in a library would
 
+A reply that is continued goes on behind what it has said: text that is there already, and the step that ended it, are
+not played again.
+
 Owns nothing but the script. With `kind: chat` in its options it plays a chat engine instead of a prompt engine.
 """
 
@@ -71,6 +74,7 @@ class Step(Struct, frozen=True):
 
 
 _STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash)\b ?(.*)")
+_ENDING = {"hang", "length", "fail", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 
 
@@ -87,6 +91,31 @@ def script(message: str) -> list[Step]:
             number = _number(verb, head)
         steps.append(Step(verb, number, rest.replace("\\n", "\n")))
     return steps or [Step("say", text=f"You said: {message}")]
+
+
+def remaining(steps: list[Step], said: str) -> list[Step]:
+    """What of the steps a reply that has `said` this much still has to play. All of them where it says something
+    else."""
+    left, rest = said, list(steps)
+    kept: list[Step] = []
+    while left and rest:
+        step = rest.pop(0)
+        if step.verb == "pace":
+            kept.append(step)
+        if step.verb not in ("say", "repeat"):
+            continue
+        text = step.text * (int(step.number) if step.verb == "repeat" else 1)
+        if text.startswith(left):
+            rest, left = [Step("say", text=text[len(left) :]), *rest] if text != left else rest, ""
+        elif left.startswith(text):
+            left = left[len(text) :]
+        else:
+            return steps
+    if left:
+        return steps
+    if said and rest and rest[0].verb in _ENDING:
+        rest.pop(0)
+    return [*kept, *rest]
 
 
 def _number(verb: str, text: str) -> float:
@@ -156,7 +185,8 @@ class ScriptedEngine:
         async with aclosing(self._read(slot, prompt)) as progress:
             async for step in progress:
                 yield step
-        steps = script(_last_user(prompt.decode(errors="replace")))
+        text = prompt.decode(errors="replace")
+        steps = remaining(script(_last_user(text)), text.rpartition("<|im_start|>assistant\n")[2])
         async with _played(steps, generation.sampling) as items:
             async for item in items:
                 yield item

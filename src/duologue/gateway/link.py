@@ -1,6 +1,6 @@
 """The gateway's end of the internal protocol: two kept sockets to one worker, many leases on them.
 
-Owns the sockets, the inboxes of running leases and their flow credit. Knows no queue and no process.
+Owns the sockets, the inboxes of running leases and their flow credit, and the counts that are asked for. Knows no queue and no process.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
+from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.values.events import Done, Event, Failed
 from duologue.values.requests import ChatRequest
 from duologue.wire import internal
@@ -94,8 +95,21 @@ class Stream:
         return credit
 
 
+class _Ask:
+    """A prompt that is being counted, and its answer once there is one."""
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.answer: internal.Counted | None = None
+
+    def tell(self, answer: internal.Counted) -> None:
+        self.answer = answer
+        self.answered.set()
+
+
 class _Outbox:
-    """Messages waiting for one socket's writer. Bounded by the slots: a Begin, a Cancel and Grants for each."""
+    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each) and by
+    ASKS."""
 
     def __init__(self) -> None:
         self._messages: deque[internal.Down] = deque()
@@ -132,6 +146,7 @@ class Link:
         self._on_report = on_report
         self._on_lost = on_lost
         self._streams: dict[int, Stream] = {}
+        self._asks: dict[int, _Ask] = {}
         self._next = 1
         self._live = _Outbox()
         self._bulk = _Outbox()
@@ -174,14 +189,38 @@ class Link:
             stream.close()
             return stream
         self._streams[number] = stream
-        begin = internal.Begin(number, slot, request, request_id)
-        frame = internal.encode([begin])
+        self._post(number, internal.Begin(number, slot, request, request_id))
+        return stream
+
+    @property
+    def asks(self) -> int:
+        """Counts that were asked for and not answered, whether or not somebody still waits for them."""
+        return len(self._asks)
+
+    async def count(self, request: ChatRequest) -> internal.Counted:
+        """The size of a request's prompt. Raises Busy when too many are being counted, WorkerLost or Unavailable when
+        the link is over or ends meanwhile, and the Problem the worker met."""
+        if self._refusal is not None:
+            raise _refused(self._refusal)
+        if len(self._asks) >= internal.ASKS:
+            raise Busy("Too many prompts are being counted at once. Try again in a moment.")
+        number, self._next = self._next, self._next + 1
+        ask = self._asks[number] = _Ask()
+        self._post(number, internal.Count(number, request))
+        await ask.answered.wait()
+        if ask.answer is None:
+            raise _refused(self._refusal or WORKER_LOST)
+        if ask.answer.code:
+            raise Problem(ask.answer.message, code=ask.answer.code, status=ask.answer.status)
+        return ask.answer
+
+    def _post(self, number: int, message: internal.Begin | internal.Count) -> None:
+        frame = internal.encode([message])
         if len(frame) <= internal.PIECE:
-            self._live.post(begin)
+            self._live.post(message)
         else:
             for fragment in internal.fragments(number, frame):
                 self._bulk.post(fragment)
-        return stream
 
     def cancel(self, stream: Stream) -> None:
         """End a stream's work; whatever still arrives for it is dropped."""
@@ -200,6 +239,7 @@ class Link:
         for stream in list(self._streams.values()):
             stream.deliver((failure,))
             self.cancel(stream)
+        self._drop_asks()
 
     def _lose(self) -> None:
         """The worker is gone, with its slots: every running stream ends, and every later one at its start."""
@@ -211,6 +251,13 @@ class Link:
         for stream in streams.values():
             stream.deliver((WORKER_LOST,))
             stream.close()
+        self._drop_asks()
+
+    def _drop_asks(self) -> None:
+        """Nobody will answer: whoever waits is told by the refusal."""
+        asks, self._asks = self._asks, {}
+        for ask in asks.values():
+            ask.answered.set()
 
     def _socket(self, name: str) -> connect:
         return connect(
@@ -272,6 +319,9 @@ class Link:
             case internal.Closed(lease):
                 if (stream := self._streams.pop(lease, None)) is not None:
                     stream.close()
+            case internal.Counted(number):
+                if (ask := self._asks.pop(number, None)) is not None:
+                    ask.tell(message)
             case internal.Report():
                 # Frames that were read already may come after the loss; the pool has counted the worker out by then.
                 if self._refusal is not WORKER_LOST:
@@ -281,6 +331,14 @@ class Link:
                 if (frame := joiner.add(message)) is not None:
                     for inner in internal.decode_up(frame):
                         self._handle(inner, joiner)
+
+
+def _refused(failure: Failed) -> Problem:
+    if failure is WORKER_LOST:
+        return WorkerLost(
+            "The worker that was to count this conversation ended unexpectedly. It is being restarted; please try again."
+        )
+    return Unavailable(failure.message, code=failure.code, status=failure.status)
 
 
 def _split(messages: list[internal.Down]) -> Iterator[Sequence[internal.Down]]:

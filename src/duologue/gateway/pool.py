@@ -23,12 +23,14 @@ from duologue.gateway.link import STOPPING, Inbox, Link, Stream
 from duologue.gateway.queue import Chain, Command, Granted, Moved, Queue, Refused
 from duologue.values.events import Event
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.internal import Loadout, Report
+from duologue.wire.internal import Counted, Loadout, Report
 
 log = logging.getLogger(__name__)
 
 REFRESH = 3.0
 """Seconds after which a waiting request is told its estimate again, moved or not."""
+COUNT_PATIENCE = 10.0
+"""Seconds a prompt may take to be counted; a library that reads a long one holds its engine for some."""
 
 
 class WorkerView(Struct):
@@ -217,6 +219,32 @@ class Pool:
     def release(self, ticket: str, worker: str, slot: int) -> None:
         """A slot is free again."""
         self._apply(self._queue.release(ticket, worker, slot, self._clock()))
+
+    # ---- counting
+
+    async def count(self, request: ChatRequest) -> Counted:
+        """How many tokens the prompt of a request has, as a worker of its model counts them, without a slot.
+
+        Raises Unavailable when no worker of the model is ready or none answers in time, WorkerLost when the worker
+        ends meanwhile, Busy when too many are being counted, and what the model's template has against the messages.
+        """
+        link = self._counting(self._key(request.model))
+        with anyio.move_on_after(COUNT_PATIENCE):
+            return await link.count(request)
+        raise Unavailable(
+            "The model is too busy to count this conversation. Try again in a moment.", code="count_timeout"
+        )
+
+    def _counting(self, model: str) -> Link:
+        """The link that counts for a model: the one with the least to count."""
+        if self._stopping:
+            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        serving = [view for view in self.workers.values() if view.model == model]
+        links = [self._links[view.worker] for view in serving if view.state == "ready"]
+        if links:
+            return min(links, key=lambda link: link.asks)
+        detail = next((view.detail for view in serving if view.detail), "")
+        raise Unavailable(detail or f"No worker of the model {model!r} is ready.")
 
     # ---- views
 

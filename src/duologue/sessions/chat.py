@@ -1,4 +1,4 @@
-"""One model turn: a request in, the one stream of events out, ending with exactly one terminal event.
+"""One model turn: a request in, the one stream of events out, ending with exactly one terminal event; or only its count.
 
 Owns the order of things (check, render, prefill, generate, split, finish) and the only knowledge of the two kinds of
 language engine. Knows no socket, no queue and no dialect.
@@ -6,17 +6,19 @@ language engine. Knows no socket, no queue and no dialect.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import msgspec
+from msgspec import Struct
 
 from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.text.channels import ChannelMachine
 from duologue.text.stops import StopMachine
-from duologue.text.templates import starts_in_reasoning
+from duologue.text.templates import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import (
     Delta,
@@ -33,11 +35,19 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
+from duologue.values.messages import AudioPart, ImagePart, TextPart, Tool, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, unmet
 
 TOGETHER = 256
 """New tokens up to which a prompt is read together with the generation prompt, in one batch: reading it apart would
 tell nobody anything and costs the first token a millisecond or more."""
+BYTES_A_TOKEN = 3.6
+"""Bytes of UTF-8; English has a little more, code and most other languages less."""
+TOKENS_A_MESSAGE = 4
+FAR_TOO_LONG = 4
+"""Times the context: nobody needs the exact number of such a prompt, and counting it would keep replies waiting."""
+MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
+"""What a part of each kind is taken for where the engine cannot say."""
 
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
@@ -58,6 +68,64 @@ async def reply(
             await _relay(engine, slot, request, emit)
     except Problem as problem:
         await emit(Failed(problem.code, problem.message, problem.status, problem.param))
+
+
+class Counted(Struct, frozen=True):
+    """Tokens of a prompt, and of the `context` one chat has (0: not known)."""
+
+    tokens: int
+    context: int
+    estimated: bool = False
+
+
+async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) -> Counted:
+    """The tokens a reply to `request` would begin with, rendered as `reply` renders them; `now` is told to the
+    template. It takes no slot. What the engine cannot count is estimated: all of it on a chat engine, pictures, sound
+    and film on any, and what is far too long for the context. Raises the Problems of rendering.
+    """
+    context = engine.card.context
+    media = sum(MEDIA_TOKENS[type(part)] for message in request.messages for part in message.parts)
+    if not isinstance(engine, PromptEngine):
+        return Counted(_estimated(request) + media, context, estimated=True)
+    if not request.messages:
+        return Counted(0, context)
+    text = _rendered(engine.template, request, now)
+    rough = math.ceil(len(text.encode(errors="replace")) / BYTES_A_TOKEN)
+    if rough > FAR_TOO_LONG * context:
+        return Counted(rough + media, context, estimated=True)
+    return Counted(len(await engine.tokenize(text)) + media, context, estimated=media > 0)
+
+
+def _estimated(request: ChatRequest) -> int:
+    """Roughly the tokens of a prompt's text."""
+    size = sum(len(msgspec.json.encode(tool)) for tool in _offered(request))
+    for message in request.messages:
+        written = (message.text, message.reasoning or "", *(call.arguments for call in message.tool_calls))
+        size += sum(len(text.encode(errors="replace")) for text in written)
+    return math.ceil(size / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * len(request.messages)
+
+
+def _offered(request: ChatRequest) -> tuple[Tool, ...]:
+    return () if request.tool_choice == "none" else request.tools
+
+
+def _rendered(
+    template: ChatTemplate, request: ChatRequest, now: datetime, *, generation_prompt: bool = True
+) -> str:
+    """The prompt of a request; one that continues its last message has no generation prompt."""
+    variables = request.template_variables
+    if request.continue_final:
+        return template.render_open(
+            request.messages, tools=_offered(request), thinking=request.thinking, variables=variables, now=now
+        )
+    return template.render(
+        request.messages,
+        tools=_offered(request),
+        generation_prompt=generation_prompt,
+        thinking=request.thinking,
+        variables=variables,
+        now=now,
+    )
 
 
 def _check(card: ModelCard, request: ChatRequest) -> None:
@@ -140,25 +208,11 @@ class _PromptTurn:
     def _render(self, now: datetime) -> tuple[str, str]:
         """The prompt without and with the generation prompt; the same text twice when a reply is continued."""
         request, template = self.request, self.engine.template
-        tools = () if request.tool_choice == "none" else request.tools
-        variables = request.template_variables
         if request.continue_final:
-            prompt = template.render_open(
-                request.messages, tools=tools, thinking=request.thinking, variables=variables, now=now
-            )
+            prompt = _rendered(template, request, now)
             return prompt, prompt
-        head, prompt = (
-            template.render(
-                request.messages,
-                tools=tools,
-                generation_prompt=generation_prompt,
-                thinking=request.thinking,
-                variables=variables,
-                now=now,
-            )
-            for generation_prompt in (False, True)
-        )
-        return head, prompt
+        head = _rendered(template, request, now, generation_prompt=False)
+        return head, _rendered(template, request, now)
 
     async def _kept(self, head: str, prompt: str, tokens: Sequence[int]) -> Sequence[int]:
         """The tokens to prefill: those of the rendering without the generation prompt.
@@ -198,7 +252,7 @@ class _PromptTurn:
 
     def _machine(self, head: str, prompt: str) -> ChannelMachine:
         card, template, request = self.engine.card, self.engine.template, self.request
-        takes_calls = bool(request.tools) and request.tool_choice != "none" and bool(card.tool_format)
+        takes_calls = bool(_offered(request)) and bool(card.tool_format)
         tags = template.reasoning
         return ChannelMachine(
             tool_format=tool_format(card.tool_format) if takes_calls else None,

@@ -5,7 +5,8 @@ than a piece, so that no cancel waits behind a picture. A frame is a msgpack arr
 to say packs them together. Messages over PIECE bytes travel as `Fragment`s on `/bulk`.
 
 Flow is bounded per lease, both ways: the worker may have `window` deliveries unacknowledged, the gateway `Grant`s
-more as its client takes them. Knows no socket; owns the messages, their coding and the joining of fragments.
+more as its client takes them. A `Count` needs no lease and no slot; at most ASKS of them are unanswered. Knows no
+socket; owns the messages, their coding and the joining of fragments.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from msgspec import Struct
 from duologue.values.events import Event
 from duologue.values.requests import ChatRequest, ModelCard
 
-PROTOCOL = 1
+PROTOCOL = 2
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into pieces of this size."""
 WINDOW = 256
 """Deliveries a worker may send on a lease before the gateway must grant more."""
+ASKS = 64
+"""Counts a worker may be asked for and has not answered."""
 MAX_MESSAGE = 512 * 1024 * 1024
 """Bytes one joined message may have; the public limits are far below."""
 
@@ -64,6 +67,13 @@ class Grant(Struct, frozen=True, tag="grant"):
     count: int
 
 
+class Count(Struct, frozen=True, tag="count"):
+    """How many tokens would the prompt of this request have? Answered by one `Counted` of the same `ask`."""
+
+    ask: int
+    request: ChatRequest
+
+
 class Fragment(Struct, frozen=True, tag="fragment"):
     """Bytes of a message too large for one piece; the pieces of one `message` come in order, `last` closes it."""
 
@@ -85,6 +95,19 @@ class Closed(Struct, frozen=True, tag="closed"):
     lease: int
 
 
+class Counted(Struct, frozen=True, tag="counted"):
+    """The answer to a `Count`: the prompt's `tokens`, of the `context` one chat has (0: not known). `estimated`: some
+    of it the engine cannot count. `code` is empty, or why it could not be told, with a sentence and an HTTP status."""
+
+    ask: int
+    tokens: int = 0
+    context: int = 0
+    estimated: bool = False
+    code: str = ""
+    message: str = ""
+    status: int = 500
+
+
 class Report(Struct, frozen=True, tag="report"):
     """The worker as it is; said at connection and at every change."""
 
@@ -96,8 +119,8 @@ class Report(Struct, frozen=True, tag="report"):
     code: str = ""
 
 
-Down = Begin | Cancel | Grant | Fragment
-Up = Emit | Closed | Report | Fragment
+Down = Begin | Cancel | Grant | Count | Fragment
+Up = Emit | Closed | Counted | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

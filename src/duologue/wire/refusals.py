@@ -28,6 +28,7 @@ KINDS = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "missing": "is missing",
+    "extra_forbidden": "is not known here",
     "union_tag_not_found": "must be an object with a type",
 }
 TOO_DEEP = ("recursion_loop", "recursion_depth_exceeded")

@@ -30,7 +30,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from duologue import telemetry
 from duologue.engines import LanguageEngine
 from duologue.errors import Unavailable
-from duologue.sessions.chat import reply
+from duologue.sessions.chat import count, reply
 from duologue.values.events import Failed
 from duologue.wire import internal
 from duologue.worker.link import Emit, WorkerLink
@@ -50,7 +50,7 @@ class Worker:
         self.loadout = loadout
         self.standing = Standing(loadout.worker)
         self.engine: LanguageEngine | None = None
-        self.link = WorkerLink(self.serve, self.standing.report)
+        self.link = WorkerLink(self.serve, self.count, self.standing.report)
         self.served = 0
         self.started = time.time()
 
@@ -74,6 +74,13 @@ class Worker:
             now=datetime.now().astimezone(),
             clock=time.monotonic,
         )
+
+    async def count(self, asked: internal.Count) -> internal.Counted:
+        """The tokens of a prompt. Raises Unavailable while there is no model, and the Problems of its template."""
+        if self.engine is None:
+            raise Unavailable(self.standing.detail)
+        counted = await count(self.engine, asked.request, now=datetime.now().astimezone())
+        return internal.Counted(asked.ask, counted.tokens, counted.context, counted.estimated)
 
     def health(self) -> dict[str, object]:
         return {

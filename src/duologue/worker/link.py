@@ -1,19 +1,20 @@
 """The worker's end of the internal protocol: leases begun, cancelled and paced, their events packed into frames.
 
-Owns the running leases, one task each, and the outbox. Knows no model and no public dialect: what a lease does is
-handed in as `serve(begin, emit)`.
+Owns the running leases, one task each, the line of counts, and the outbox. Knows no model and no public dialect: what
+a lease does is handed in as `serve(begin, emit)`, how a prompt is counted as `count(count)`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import anyio
 import anyio.abc
 
+from duologue.errors import Busy, Problem
 from duologue.values.events import Event, Failed
 from duologue.wire import internal
 
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
 Serve = Callable[[internal.Begin, Emit], Awaitable[None]]
+Count = Callable[[internal.Count], Awaitable[internal.Counted]]
 
 EARLY_CANCELS = 1024
 """A cancel on the live socket may overtake its large request on the bulk socket; so many are remembered."""
@@ -91,9 +93,12 @@ class Outbox:
 class WorkerLink:
     """The leases of one gateway connection. When the live socket closes, all of them end."""
 
-    def __init__(self, serve: Serve, report: Callable[[], internal.Report]) -> None:
+    def __init__(self, serve: Serve, count: Count, report: Callable[[], internal.Report]) -> None:
         self._serve = serve
+        self._count = count
         self._report = report
+        self._asks: deque[internal.Count] = deque()
+        self._asked = anyio.Event()
         self._outbox = Outbox()
         self._leases: dict[int, _Lease] = {}
         self._early: OrderedDict[int, None] = OrderedDict()
@@ -120,11 +125,13 @@ class WorkerLink:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self._write, socket, tasks.cancel_scope)
+                tasks.start_soon(self._answer)
                 await self._read(socket)
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
             self._leases.clear()
+            self._asks.clear()
 
     async def run_bulk(self, socket: Socket) -> None:
         """Serve the bulk socket until it closes."""
@@ -167,10 +174,43 @@ class WorkerLink:
             case internal.Grant(lease, count):
                 if (running := self._leases.get(lease)) is not None:
                     running.grant(count)
+            case internal.Count():
+                self._ask(message)
             case internal.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in internal.decode_down(frame):
                         self._handle(inner, joiner)
+
+    def _ask(self, count: internal.Count) -> None:
+        if self._tasks is None:
+            return
+        if len(self._asks) >= internal.ASKS:
+            words = "This worker has more prompts to count than it takes at a time."
+            self._outbox.post(internal.Counted(count.ask, code=Busy.code, message=words, status=Busy.status))
+            return
+        self._asks.append(count)
+        self._asked.set()
+
+    async def _answer(self) -> None:
+        """Answer the counts one after another, so that at most one of them is in a reply's way."""
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            while self._asks:
+                count = self._asks.popleft()
+                self._outbox.post(await self._counted(count))
+
+    async def _counted(self, count: internal.Count) -> internal.Counted:
+        try:
+            return await self._count(count)
+        except Problem as problem:
+            return internal.Counted(
+                count.ask, code=problem.code, message=problem.message, status=problem.status
+            )
+        except Exception:
+            log.exception("a prompt could not be counted")
+            words = "Something broke while the prompt was counted; the server's log says what."
+            return internal.Counted(count.ask, code=Problem.code, message=words)
 
     async def _run(self, begin: internal.Begin) -> None:
         lease = self._leases[begin.lease]
