@@ -1,16 +1,18 @@
 """The doctor: each line is ok, a warning or a problem, and says what to do."""
 
 import socket
+import sqlite3
 import subprocess
+from contextlib import closing
 
 import httpx
 import pytest
-from ports import free_port
 
 from duologue import doctor
 from duologue.config import Settings, load
 from duologue.doctor import Finding, examine, report
 from duologue.errors import StartFailed
+from ports import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +84,26 @@ def test_an_address_others_reach_needs_a_key_and_a_short_one_is_warned_of():
     assert "needs a key" in only(doctor.check_address(settings(host="0.0.0.0"))).text
     open_to_all = settings(host="0.0.0.0", port=free_port(), key="short", insecure_http=True)
     assert [finding.state for finding in doctor.check_address(open_to_all)] == ["warning", "ok"]
+
+
+def test_an_address_others_reach_is_fine_with_a_key_of_the_database_and_https(tmp_path):
+    reachable = settings(
+        host="0.0.0.0", port=free_port(), data=tmp_path, key="a-key-of-some-length", **{"tls.enabled": True}
+    )
+    assert "with a key" in only(doctor.check_address(reachable)).text
+    mine = reachable.model_copy(update={"key": None})
+    assert "needs a key" in only(doctor.check_address(mine)).text
+    with closing(sqlite3.connect(tmp_path / "duologue.db")) as database, database:
+        database.execute("CREATE TABLE keys (id)")
+        database.execute("INSERT INTO keys VALUES ('key_1')")
+    assert only(doctor.check_address(mine)).state == "ok"
+
+
+def test_a_certificate_that_cannot_be_used_is_told(tmp_path):
+    found = only(
+        doctor.check_address(settings(port=free_port(), data=tmp_path, **{"tls.certificate": "a.pem"}))
+    )
+    assert (found.state, "tls.private_key" in found.text) == ("problem", True)
 
 
 def test_a_data_folder_that_cannot_be_written_is_told(tmp_path, monkeypatch):

@@ -87,13 +87,22 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_address(settings: Settings) -> Iterator[Finding]:
-    from duologue.gateway import auth, claims
+    from duologue.gateway import auth, certificate, claims
+    from duologue.gateway.keys import HOW_TO_MAKE_A_KEY, read_key
 
     where = f"{settings.host}:{settings.port}"
     try:
         secret = settings.key.get_secret_value() if settings.key else None
-        key = auth.read_key(secret, settings.key_file)
-        auth.check_start(settings.host, has_key=key is not None, insecure_http=settings.insecure_http)
+        key = read_key(secret, settings.key_file)
+        locked = auth.has_key(settings)
+        auth.check_start(
+            settings.host,
+            has_key=locked,
+            insecure_http=settings.insecure_http,
+            tls=certificate.is_on(settings.tls),
+        )
+        if settings.tls.certificate or settings.tls.private_key:
+            certificate.tls_files(settings)
     except Problem as problem:
         yield Finding("problem", "address", problem.message)
         return
@@ -106,9 +115,9 @@ def check_address(settings: Settings) -> Iterator[Finding]:
             yield Finding("problem", "address", problem.message)
         return
     if key is not None and len(key) < 16 and not auth.is_loopback(settings.host):
-        yield Finding("warning", "key", f"It is short. {auth.HOW_TO_MAKE_A_KEY}")
+        yield Finding("warning", "key", f"It is short. {HOW_TO_MAKE_A_KEY}")
     yield Finding(
-        "ok", "address", f"{where} is free, {'with a key' if key else 'without a key (this machine only)'}"
+        "ok", "address", f"{where} is free, {'with a key' if locked else 'without a key (this machine only)'}"
     )
 
 
@@ -223,9 +232,14 @@ def _is_running(settings: Settings) -> bool:
     """Whether what holds the port is a Duologue server."""
     import httpx
 
+    from duologue.gateway.certificate import is_on
+
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    scheme = "https" if is_on(settings.tls) else "http"
     try:
-        answer = httpx.get(f"http://{host}:{settings.port}/health", timeout=3, trust_env=False)
+        # Nothing secret is said, so whose certificate it is does not matter.
+        address = f"{scheme}://{host}:{settings.port}/health"
+        answer = httpx.get(address, timeout=3, trust_env=False, verify=False)
         return bool(answer.json().get("status") == "healthy")
     except (httpx.HTTPError, ValueError, AttributeError):
         return False

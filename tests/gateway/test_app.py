@@ -8,7 +8,7 @@ import pytest
 
 from duologue.config import load
 from duologue.errors import EngineFailed
-from duologue.gateway.app import Herald, build, guarded
+from duologue.gateway.app import Gateway, Herald, guarded
 from duologue.gateway.pool import Pool
 from duologue.gateway.queue import Queue
 from duologue.values.requests import ModelCard
@@ -21,7 +21,7 @@ KEY = "a-key-of-some-length"
 
 def made(tmp_path, **flags):
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
-    return build(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None)
+    return Gateway(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None).app
 
 
 def client(app) -> httpx.AsyncClient:
@@ -52,7 +52,7 @@ async def test_the_page_can_ask_what_there_is(browser):
     body = (await browser.get("/api/capabilities")).json()
     assert body["state"] == "loading"
     assert body["default_model"] == "m"
-    assert body["auth"] == {"required": False, "user": "local", "role": "admin"}
+    assert body["auth"] == {"required": False, "user": "local", "name": "local", "role": "admin"}
 
 
 async def test_a_foreign_host_and_a_foreign_page_are_turned_away_everywhere(browser):
@@ -168,6 +168,7 @@ def herald(tmp_path, announce):
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})
     telling = Herald(settings, announce)
     pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    telling.begin(pool)
 
     def become(state: str, detail: str = "") -> None:
         view = pool.workers["w"]
@@ -175,6 +176,18 @@ def herald(tmp_path, announce):
         telling.look(pool)
 
     return become
+
+
+async def test_the_terminal_is_told_nothing_before_requests_are_answered(tmp_path):
+    lines: list[str] = []
+    telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
+    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    view = pool.workers["w"]
+    view.state, view.card = "ready", ModelCard("m", "scripted", 100)
+    telling.look(pool)
+    assert lines == []
+    telling.begin(pool)
+    assert len(lines) == 1
 
 
 async def test_the_terminal_is_told_once_that_the_server_is_ready_also_after_a_restart(tmp_path):

@@ -29,6 +29,7 @@ from duologue.gateway.doors import (
 
 VISITORS = Visitors(["chat.example"], ["https://friend.example"])
 LIMIT = 1000
+LARGER = {"/v1/files/echo": (3 * LIMIT, "limits.file_mb")}
 
 
 def application() -> FastAPI:
@@ -38,6 +39,7 @@ def application() -> FastAPI:
     async def hello(name: str) -> dict[str, str]:
         return {"id": telemetry.request_id.get()}
 
+    @app.post("/v1/files/echo")
     @app.post("/v1/echo")
     async def echo(request: Request) -> dict[str, int]:
         return {"size": len(await request.body())}
@@ -77,7 +79,7 @@ def anyio_backend():
 
 @pytest.fixture(scope="module")
 async def port(anyio_backend):
-    async with served(behind_doors(BodyLimit(application(), LIMIT), VISITORS)) as number:
+    async with served(behind_doors(BodyLimit(application(), LIMIT, others=LARGER), VISITORS)) as number:
         yield number
 
 
@@ -326,6 +328,15 @@ async def test_a_body_that_grows_too_large_while_it_streams_is_refused(port, pat
 async def test_a_body_of_exactly_the_limit_comes_in(port):
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
         assert (await http.post("/v1/echo", content=b"x" * LIMIT)).json() == {"size": LIMIT}
+
+
+@pytest.mark.anyio
+async def test_a_path_may_have_a_limit_of_its_own(port):
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+        assert (await http.post("/v1/files/echo", content=b"x" * 2 * LIMIT)).json() == {"size": 2 * LIMIT}
+        refused = await http.post("/v1/files/echo", content=b"x" * 4 * LIMIT)
+    assert refused.status_code == 413
+    assert "limits.file_mb" in refused.json()["error"]["message"]
 
 
 @pytest.mark.anyio

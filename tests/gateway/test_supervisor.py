@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from ports import free_port
 
 from duologue.errors import StartFailed
 from duologue.gateway import supervisor
 from duologue.wire.internal import Loadout
+from ports import free_port
 
 
 def test_the_first_restart_is_immediate_and_later_ones_slow_down_to_half_a_minute():

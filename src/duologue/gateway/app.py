@@ -10,8 +10,8 @@ import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
@@ -24,9 +24,10 @@ from starlette.types import ASGIApp
 
 from duologue import __version__, telemetry
 from duologue.config import Settings
-from duologue.errors import BadRequest, NotFound, Problem
-from duologue.gateway import auth, chat, claims, doors, logins, openai, status
+from duologue.errors import BadRequest, NotFound, Problem, StartFailed
+from duologue.gateway import auth, certificate, chat, claims, doors, key_routes, logins, openai, status
 from duologue.gateway.eta import BASES, Estimator
+from duologue.gateway.keys import Keys, read_key, wall_clock
 from duologue.gateway.loadouts import loadouts
 from duologue.gateway.models import Models
 from duologue.gateway.pages import FOLDER, Pages
@@ -37,74 +38,137 @@ from duologue.gateway.relay import Relay
 from duologue.values.events import Done, Failed
 from duologue.wire.internal import Loadout
 
+if TYPE_CHECKING:
+    import ssl
+
+    from duologue.conversations.service import Service
+
 log = logging.getLogger(__name__)
 
 MEGABYTE = 1024 * 1024
+SETTLED_SECONDS = 20.0
 STOP_SECONDS = 0.7
 """Seconds that running answers have to say why they end; as long again for their connections to close."""
 
 
-def build(settings: Settings, worker_loadouts: Sequence[Loadout], announce: Callable[[str], None]) -> FastAPI:
-    """The gateway's application, to be put behind its doors. Its pool is at `app.state.pool` and runs with it."""
-    keys = auth.Keys(auth.read_key(_key(settings), settings.key_file))
-    sessions = logins.Logins()
-    cookie = auth.cookie_name(settings.port)
-    pages = Pages(FOLDER if settings.ui else None)
-    estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
-    herald = Herald(settings, announce)
-    pool = Pool(
-        worker_loadouts,
-        Queue(settings.queue.limit, estimator),
-        port=settings.worker_port_base,
-        log=(settings.log.level, settings.log.format),
-        on_change=lambda: herald.look(pool),
-    )
-    generate = Relay(pool, observe=_observe)
-    models = Models(pool.cards, settings.aliases)
+class Gateway:
+    """The parts of the program, and the application over them, to be put behind its doors.
+
+    `running()` is what stands behind `app`, for as long as that block lasts: workers, database and conversations, whose
+    routes come with them.
+    """
+
+    def __init__(
+        self, settings: Settings, worker_loadouts: Sequence[Loadout], announce: Callable[[str], None]
+    ) -> None:
+        reachable = not auth.is_loopback(settings.host)
+        self.settings = settings
+        self.keys = Keys(read_key(_key(settings), settings.key_file), always=reachable)
+        self.pages = Pages(FOLDER if settings.ui else None)
+        self.herald = Herald(settings, announce)
+        estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
+        self.pool = Pool(
+            worker_loadouts,
+            Queue(settings.queue.limit, estimator),
+            port=settings.worker_port_base,
+            log=(settings.log.level, settings.log.format),
+            on_change=self._look,
+        )
+        self.generate = Relay(self.pool, observe=_observe)
+        self.models = Models(self.pool.cards, settings.aliases)
+        self._settled = anyio.Event()
+        self.service: Service | None = None
+        self.tls: ssl.SSLContext | None = None
+        self.app = self._application()
+
+    def _look(self) -> None:
+        self.herald.look(self.pool)
+        if self.pool.ready:
+            self._settled.set()
+
+    async def _settle(self) -> None:
+        """Returns when a chat would be answered: until then there is more urgent work. Not every model ever loads."""
+        with anyio.move_on_after(SETTLED_SECONDS):
+            await self._settled.wait()
+
+    def _application(self) -> FastAPI:
+        settings, keys, pages = self.settings, self.keys, self.pages
+        sessions = logins.Logins(keys)
+        cookie = auth.cookie_name(settings.port)
+        app = FastAPI(
+            title="Duologue",
+            version=__version__,
+            description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
+            docs_url=None,
+            redoc_url=None,
+            middleware=[
+                Middleware(
+                    auth.Authentication,
+                    keys,
+                    sessions,
+                    cookie=cookie,
+                    open_files=pages.addresses | {certificate.CA_PATH},
+                    login_page=pages.login if settings.ui else None,
+                ),
+                Middleware(auth.SocketLimit, settings.limits.sockets_per_user),
+                Middleware(
+                    doors.BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)
+                ),
+            ],
+            exception_handlers=_exception_handlers(),
+        )
+        app.include_router(logins.router(keys, sessions, cookie=cookie, now=wall_clock))
+        app.include_router(key_routes.router(keys))
+        app.include_router(certificate.router(settings))
+        app.include_router(
+            status.router(
+                self.pool,
+                build=pages.build,
+                auth_required=lambda: keys.required,
+                metrics=lambda: _metrics(self.pool),
+                limits={
+                    "text_bytes": settings.limits.text_mb * MEGABYTE,
+                    "blob_bytes": settings.limits.blob_mb * MEGABYTE,
+                    "attachments": settings.limits.attachments,
+                },
+            )
+        )
+        app.include_router(openai.router(self.generate, self.models, limits=settings.limits))
+        app.include_router(
+            chat.router(self.generate, self.models, limits=settings.limits, timeouts=settings.chat)
+        )
+        app.router.default = pages
+        return app
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(pool.run)
-            yield
-            tasks.cancel_scope.cancel()
+    async def running(self) -> AsyncIterator[None]:
+        """Raises StartFailed, within an exception group, when the database cannot be used."""
+        from duologue.conversations import service as conversations
+        from duologue.conversations.routes import router
+        from duologue.store.users import Users
 
-    app = FastAPI(
-        title="Duologue",
-        version=__version__,
-        description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        middleware=[
-            Middleware(
-                auth.Authentication,
-                keys,
-                sessions,
-                cookie=cookie,
-                open_files=pages.addresses,
-                login_page=pages.login if settings.ui else None,
-            ),
-            Middleware(auth.SocketLimit, settings.limits.sockets_per_user),
-            Middleware(doors.BodyLimit, settings.limits.body_mb * MEGABYTE),
-        ],
-        exception_handlers=_exception_handlers(),
-    )
-    app.state.pool = pool
-    app.include_router(logins.router(keys, sessions, cookie=cookie))
-    app.include_router(
-        status.router(
-            pool,
-            build=pages.build,
-            auth_required=keys.required,
-            metrics=lambda: _metrics(pool),
-            limits={"text_bytes": settings.limits.text_mb * MEGABYTE},
-        )
-    )
-    app.include_router(openai.router(generate, models, limits=settings.limits))
-    app.include_router(chat.router(generate, models, limits=settings.limits, timeouts=settings.chat))
-    app.router.default = pages
-    return app
+        async with AsyncExitStack() as stack:
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
+            # The workers load their models while the database is opened.
+            await tasks.start(self.pool.run)
+            self.service = await stack.enter_async_context(
+                conversations.opened(
+                    self.settings,
+                    generate=self.generate,
+                    resolve=self.models.resolve,
+                    count=self.pool.count,
+                    crowded=lambda: bool(self.pool.queue.entries()),
+                    settled=self._settle,
+                )
+            )
+            await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
+            self.app.include_router(router(self.service))
+            if self.tls is not None:
+                tasks.start_soon(certificate.keep_fresh, self.settings, self.tls)
+            self.herald.begin(self.pool)
+            yield
+            await self.keys.note_used()
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
@@ -115,17 +179,18 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
     telemetry.set_up_logging(settings.log.level, settings.log.format)
     auth.check_start(
         settings.host,
-        has_key=auth.read_key(_key(settings), settings.key_file) is not None,
+        has_key=auth.has_key(settings),
         insecure_http=settings.insecure_http,
+        tls=certificate.is_on(settings.tls),
     )
     worker_loadouts = loadouts(settings)
     listener = claims.port(settings.host, settings.port)
-    with listener, claims.data_folder(settings.data, _url(settings.host, listener.getsockname()[1])):
+    with listener, claims.data_folder(settings.data, _url(settings, listener.getsockname()[1])):
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         # Told to end and having ended, uvicorn raises the signal once more; a clean end is no failure of the command.
         for told in (signal.SIGINT, signal.SIGTERM):
             signal.signal(told, lambda number, frame: None)
-        _Server(build(settings, worker_loadouts, announce), settings).run(sockets=[listener])
+        _Server(Gateway(settings, worker_loadouts, announce)).run(sockets=[listener])
 
 
 def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
@@ -136,14 +201,19 @@ def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
 class _Server(uvicorn.Server):
     """uvicorn, told first to let every running answer end with a sentence."""
 
-    def __init__(self, app: FastAPI, settings: Settings) -> None:
-        self._pool: Pool = app.state.pool
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        settings = gateway.settings
+        files = certificate.tls_files(settings) if certificate.is_on(settings.tls) else (None, None)
         super().__init__(
             uvicorn.Config(
-                guarded(app, settings),
+                guarded(gateway.app, settings),
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                ssl_certfile=files[0],
+                ssl_keyfile=files[1],
+                ssl_ciphers=certificate.CIPHERS,
                 proxy_headers=False,
                 ws="websockets-sansio",
                 ws_max_size=settings.limits.body_mb * MEGABYTE,
@@ -154,19 +224,49 @@ class _Server(uvicorn.Server):
             )
         )
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        # Not as the application's lifespan: of what goes wrong there uvicorn prints a trace, and nothing can be said.
+        self.config.load()
+        self._gateway.tls = self.config.ssl
+        try:
+            async with self._gateway.running():
+                await super().serve(sockets)
+        except BaseExceptionGroup as group:
+            if (refused := group.subgroup(StartFailed)) is None:
+                raise
+            raise _first(refused) from None
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Before uvicorn closes the sockets: their last message is the one that says why.
-        await self._pool.stop(STOP_SECONDS)
+        # Before uvicorn closes the sockets: their last message is the one that says why. Runs first, with their text.
+        if self._gateway.service is not None:
+            await self._gateway.service.close()
+        await self._gateway.pool.stop(STOP_SECONDS)
         await super().shutdown(sockets)
+
+
+def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
+    """Files come as they are, or in a form whose edges need a little room more."""
+    edges = 64 * 1024
+    return {
+        "/api/blobs": (settings.limits.blob_mb * MEGABYTE + edges, "limits.blob_mb"),
+        "/api/import": (settings.limits.import_mb * MEGABYTE + edges, "limits.import_mb"),
+    }
+
+
+def _first(group: BaseExceptionGroup[StartFailed]) -> StartFailed:
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
 
 
 def _key(settings: Settings) -> str | None:
     return settings.key.get_secret_value() if settings.key else None
 
 
-def _url(host: str, port: int) -> str:
+def _url(settings: Settings, port: int) -> str:
+    scheme = "https" if certificate.is_on(settings.tls) else "http"
+    host = settings.host
     shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    return f"{scheme}://[{shown}]:{port}" if ":" in shown else f"{scheme}://{shown}:{port}"
 
 
 class Herald:
@@ -176,15 +276,23 @@ class Herald:
         self._settings = settings
         self._announce = announce
         self._told: set[str] = set()
+        self._begun = False
+
+    def begin(self, pool: Pool) -> None:
+        """From now on requests are answered."""
+        self._begun = True
+        self.look(pool)
 
     def look(self, pool: Pool) -> None:
+        if not self._begun:
+            return
         state, detail = status.standing(pool)
         if state == "failed":
             self._tell(detail, f"The model cannot be used: {detail}")
         elif state == "ready":
             card = pool.cards()[0]
             room = f", {card.context:,} tokens of context" if card.context else ""
-            url = _url(self._settings.host, self._settings.port)
+            url = _url(self._settings, self._settings.port)
             self._tell(state, f"Duologue is ready at {url} ({card.name}{room}). Ctrl-C ends it.")
 
     def _tell(self, what: str, line: str) -> None:

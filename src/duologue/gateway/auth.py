@@ -1,92 +1,39 @@
-"""Who is asking: the key, the rules about where a server may listen without one, and the check of every request.
+"""Who is asking: the rules about where a server may listen without one, and the check of every request.
 
-Owns the user and role in `scope["state"]`. Knows no endpoint beyond the ones that are open, and no page. With no key
-(loopback only) everyone is `local`, an admin, and whatever Authorization says is ignored: SDKs always send one.
+Owns the user in `scope["state"]`: `user` (the id; empty on an open address), `name`, `role`, and `keyed`: whether a key
+was used, which the keyless `local` never did. Knows no endpoint beyond the ones that are open, and no page. With no
+key (loopback only) everyone is `local`, an admin, and whatever Authorization says is ignored: SDKs always send one.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
-import hmac
 import ipaddress
-import re
-import secrets
-import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from pathlib import Path
-from typing import NamedTuple
+from contextlib import suppress
+from functools import partial
 
+import anyio
+from fastapi import Request
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duologue.errors import Busy, StartFailed, Unauthorized
+from duologue.config import Settings
+from duologue.errors import Busy, Forbidden, StartFailed, Unauthorized
+from duologue.gateway.keys import HOW_TO_MAKE_A_KEY, LOCAL, Keys, User, read_key, wall_clock
 from duologue.gateway.logins import Logins
 from duologue.gateway.problems import refuse
 
-OPEN_PATHS = frozenset({"/health", "/ready"})
+OPEN_PATHS = frozenset({"/health", "/ready", "/api/mcp/oauth/callback"})
+"""Where a browser comes back to from a foreign sign-in page it brings no cookie of ours; a secret in the address guards
+that route."""
 LOGIN_PATH = "/api/session"
 SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
-HOW_TO_MAKE_A_KEY = (
-    'Make one with `python3 -c "import secrets; print(secrets.token_urlsafe(32))" > duologue.key` '
-    "and give it by --key-file duologue.key, or by the environment variable DUOLOGUE_KEY."
-)
-
-_KEY = re.compile(r"[\x21-\x7e]{1,1024}")
-
-
-class User(NamedTuple):
-    name: str
-    role: str
-
-
-LOCAL = User("local", "admin")
-
-
-class Keys:
-    """The keys that open this server: hashed, compared in constant time. In this version one, of the user `local`."""
-
-    def __init__(self, key: str | None) -> None:
-        self._salt = secrets.token_bytes(16)
-        self._digest = self._hash(key) if key else None
-
-    @property
-    def required(self) -> bool:
-        return self._digest is not None
-
-    def user(self, candidate: str) -> User | None:
-        """Whose key this is; None for a wrong one."""
-        known = self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest)
-        return LOCAL if known else None
-
-    def _hash(self, key: str) -> bytes:
-        # Keys are long and random, so one keyed hash does: a slow one would make every request slow.
-        return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), key=self._salt).digest()
-
-
-def read_key(key: str | None, key_file: Path | None) -> str | None:
-    """The key this server was given, or None. Raises StartFailed for a file that holds none."""
-    if key and key_file:
-        raise StartFailed(
-            "There is a key and a key file: give one of DUOLOGUE_KEY and --key-file.", param="key"
-        )
-    source = "The key"
-    if key_file is not None:
-        source = f"The key file {key_file}"
-        try:
-            key = key_file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise StartFailed(f"{source} cannot be read: {reason}.", param="key_file") from None
-        if not key:
-            raise StartFailed(f"{source} is empty. {HOW_TO_MAKE_A_KEY}", param="key_file")
-    if key and not _KEY.fullmatch(key):
-        raise StartFailed(
-            f"{source} must be one line of up to 1024 letters, digits and signs, without spaces."
-        )
-    return key or None
+REVOKED = 1008
+"""The code a socket is closed with: against the rules."""
 
 
 def is_loopback(host: str) -> bool:
@@ -97,7 +44,7 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def check_start(host: str, *, has_key: bool, insecure_http: bool) -> None:
+def check_start(host: str, *, has_key: bool, insecure_http: bool, tls: bool = False) -> None:
     """Whether a server may listen on `host`. Raises StartFailed that says what is missing."""
     if is_loopback(host):
         return
@@ -106,11 +53,41 @@ def check_start(host: str, *, has_key: bool, insecure_http: bool) -> None:
         raise StartFailed(
             f"Other machines can reach {where}, so the server needs a key. {HOW_TO_MAKE_A_KEY}", param="key"
         )
-    if not insecure_http:
+    if not insecure_http and not tls:
         raise StartFailed(
-            f"On {where} the key and every word would travel unencrypted. Put a proxy with HTTPS in front and "
-            "listen on 127.0.0.1, or say --insecure-http if the network is trusted.",
+            f"On {where} the key and every word would travel unencrypted. Say --tls, or put a proxy with HTTPS in "
+            "front and listen on 127.0.0.1, or say --insecure-http if the network is trusted.",
             param="insecure_http",
+        )
+
+
+def has_key(settings: Settings) -> bool:
+    """Whether a server of these settings would ask for a key. Looks into the database; call it before the event loop
+    runs. Raises StartFailed when the settings' key or the database cannot be read."""
+    secret = settings.key.get_secret_value() if settings.key else None
+    if read_key(secret, settings.key_file) is not None:
+        return True
+    from duologue.store.users import closed
+
+    url = settings.database.get_secret_value() if settings.database else None
+    return anyio.run(partial(closed, url, settings.data, now=wall_clock))
+
+
+def admin(request: Request) -> None:
+    """A dependency of routes for admins. Raises Forbidden."""
+    if request.scope["state"]["role"] != "admin":
+        raise Forbidden("Only an admin may do that.", code="admin_needed")
+
+
+def keyed_admin(request: Request) -> None:
+    """A dependency of routes for admins who used a key: not for whoever happens to reach a keyless server. Raises
+    Forbidden."""
+    admin(request)
+    if request.scope["state"].get("keyed") is not True:
+        raise Forbidden(
+            "Only an admin who used a key may do that, and this server has no key yet. Make the first one on its own "
+            "machine: `duologue key add NAME`.",
+            code="key_needed",
         )
 
 
@@ -135,7 +112,7 @@ class Authentication:
         cookie: str,
         open_files: Collection[str] = (),
         login_page: ASGIApp | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], int] = wall_clock,
     ) -> None:
         self._app = app
         self._keys = keys
@@ -143,7 +120,7 @@ class Authentication:
         self._cookie = cookie
         self._open_files = open_files
         self._login_page = login_page
-        self._clock = clock
+        self._now = now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -152,22 +129,36 @@ class Authentication:
         keys = _presented_keys(scope)
         if scope["type"] == "websocket":
             send = _choosing_subprotocol(scope, send)
+        await self._keys.refresh()
         user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
             await self._turn_away(scope, receive, send, wrong=bool(keys))
             return
         state = scope.setdefault("state", {})
-        state["user"], state["role"] = user or ("", "")
-        await self._app(scope, receive, send)
+        state["user"], state["role"], state["name"] = user or User("", "")
+        state["keyed"] = user is not None and self._keys.required
+        if user is None or self._keys.users is None:
+            await self._app(scope, receive, send)
+            return
+        guard = _Guard(
+            self._keys, send, lambda: (found := self._user(scope, keys)) is not None and found.id == user.id
+        )
+        try:
+            await self._app(scope, guard.receiving(scope, receive), guard.send)
+        except (OSError, ClientDisconnect):
+            if not guard.ended:
+                raise
+        if guard.ended and scope["type"] == "websocket":
+            with suppress(OSError, RuntimeError):  # the client may have left at the same moment
+                await send({"type": "websocket.close", "code": REVOKED, "reason": "The key was revoked."})
 
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
         if not self._keys.required:
             return LOCAL
         if keys:  # a key that was brought decides, right or wrong
-            return self._keys.user(keys[0])
+            return self._keys.user(keys[0], self._now())
         token = read_cookie(scope, self._cookie)
-        name = self._logins.user(token, self._clock()) if token else None
-        return LOCAL if name == LOCAL.name else None
+        return self._logins.user(token, self._now()) if token else None
 
     def _is_open(self, scope: Scope) -> bool:
         if scope["type"] != "http":
@@ -186,6 +177,46 @@ class Authentication:
         sentence = "The key is wrong." if wrong else "This server needs a key."
         how = " Send it as `Authorization: Bearer KEY`, or log in on the page."
         await refuse(scope, receive, send, Unauthorized(sentence + how))
+
+
+class _Guard:
+    """Ends what is still open when its key or login is not valid any more: a socket with its next message, a stream
+    with its next piece."""
+
+    def __init__(self, keys: Keys, send: Send, valid: Callable[[], bool]) -> None:
+        self._keys = keys
+        self._send = send
+        self._valid = valid
+        self._seen = keys.register
+        self.ended = False
+
+    def receiving(self, scope: Scope, receive: Receive) -> Receive:
+        if scope["type"] != "websocket":
+            return receive
+
+        async def receive_valid() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive" and not await self._holds():
+                return {"type": "websocket.disconnect", "code": REVOKED, "reason": "The key was revoked."}
+            return message
+
+        return receive_valid
+
+    async def send(self, message: Message) -> None:
+        kind = message["type"]
+        going_on = kind == "websocket.send" or (kind == "http.response.body" and message.get("more_body"))
+        if going_on and not await self._holds():
+            raise OSError("the key was revoked")  # what a server says of a client that has left
+        if not (self.ended and kind == "websocket.close"):
+            await self._send(message)
+
+    async def _holds(self) -> bool:
+        await self._keys.refresh()
+        # Thousands of pieces a second come by; only a new table can tell anything new.
+        if not self.ended and self._seen is not self._keys.register:
+            self._seen = self._keys.register
+            self.ended = not self._valid()
+        return not self.ended
 
 
 class SocketLimit:

@@ -23,7 +23,8 @@ LOCK = "server.lock"
 def data_folder(folder: Path, url: str) -> Iterator[None]:
     """Hold `folder` for this process. Raises StartFailed naming the process that holds it, or why it cannot be used."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        # What people said is in there: nobody else's account on this machine may read it.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+")
     except OSError as error:
         raise StartFailed(

@@ -15,7 +15,8 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import anyio
@@ -245,22 +246,33 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
 
 
 class BodyLimit:
-    """Refuses request bodies of more than `limit` bytes: at once by Content-Length, else while they stream in."""
+    """Refuses request bodies of more than `limit` bytes: at once by Content-Length, else while they stream in.
 
-    def __init__(self, app: ASGIApp, limit: int, setting: str = "limits.body_mb") -> None:
+    `others` are paths with a limit of their own: bytes, and the setting that raises it.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        setting: str = "limits.body_mb",
+        others: Mapping[str, tuple[int, str]] = MappingProxyType({}),
+    ) -> None:
         self._app = app
-        self._limit = limit
-        size = f"{limit / 2**20:g} MB"
-        self._sentence = f"The request body is larger than {size}; the setting {setting} raises the limit."
+        self._usual = limit, setting
+        self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        problem = TooLarge(self._sentence)
+        limit, setting = self._others.get(scope["path"], self._usual)
+        problem = TooLarge(
+            f"The request body is larger than {limit / 2**20:g} MB; the setting {setting} raises the limit."
+        )
         announced = _headers(scope, b"content-length")
-        if announced and announced[0].isdigit() and int(announced[0]) > self._limit:
-            await self._refuse(scope, receive, send, problem)
+        if announced and announced[0].isdigit() and int(announced[0]) > limit:
+            await self._refuse(scope, receive, send, problem, limit)
             return
         taken = 0
         started = exceeded = False
@@ -269,7 +281,7 @@ class BodyLimit:
             nonlocal taken, exceeded
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self._limit:
+            if taken > limit:
                 exceeded = True
                 raise problem
             return message
@@ -287,16 +299,18 @@ class BodyLimit:
             if raised is not problem:
                 raise
         if exceeded and not started:
-            await self._refuse(scope, receive, send, problem)
+            await self._refuse(scope, receive, send, problem, limit)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, problem: TooLarge) -> None:
+    async def _refuse(
+        self, scope: Scope, receive: Receive, send: Send, problem: TooLarge, limit: int
+    ) -> None:
         """Answer, then take in some more of the body: many clients read the answer only after they have sent all,
         and a connection closed in their face would lose it."""
 
         async def send_and_drain(message: Message) -> None:
             if message["type"] == "http.response.body":
                 await send({**message, "more_body": True})
-                await _drain(receive, max(self._limit, DRAIN_BYTES))
+                await _drain(receive, max(limit, DRAIN_BYTES))
                 message = {"type": "http.response.body", "body": b""}
             await send(message)
 

@@ -1,7 +1,7 @@
-"""Sessions of the page: a key once, a cookie from then on.
+"""Logins of the page: a key once, a cookie from then on.
 
-Owns the table of session tokens, the brake on guessing and `/api/session`. Both tables are bounded; time is an
-argument. Sessions live in memory: after a restart the page asks for the key again.
+Owns the tokens, the brake on guessing and `/api/session`. The database keeps a digest of each token, so that a restart
+asks nobody again; which of them are valid is in the table of `Keys`. Time is an argument or a clock.
 """
 
 from __future__ import annotations
@@ -17,45 +17,48 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from duologue.errors import BadRequest, Busy, Unauthorized
+from duologue.errors import BadRequest, Busy, Unauthorized, Unavailable
 
 if TYPE_CHECKING:
-    from duologue.gateway.auth import Keys
+    from duologue.gateway.keys import Keys, User
 
 LIFETIME = 30 * 24 * 3600
-"""Seconds a session lasts."""
-SESSIONS = 1000
+"""Seconds a login lasts."""
 ATTEMPTS = 5
 SECONDS_PER_ATTEMPT = 6.0
 ADDRESSES = 10_000
 
 
 class Logins:
-    """Session tokens and whose they are. Only their hashes are kept; the oldest goes when the table is full."""
+    """Tokens and whose they are. A login is over when its time is, when it is closed, when a key of its user is revoked,
+    and when the key of the settings becomes another one."""
 
-    def __init__(self, limit: int = SESSIONS, lifetime: float = LIFETIME) -> None:
-        self._limit = limit
+    def __init__(self, keys: Keys, lifetime: int = LIFETIME) -> None:
+        self._keys = keys
         self._lifetime = lifetime
-        self._sessions: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
 
-    def open(self, user: str, now: float) -> str:
-        """A new token for `user`."""
-        while self._sessions and (len(self._sessions) >= self._limit or self._oldest_end() <= now):
-            self._sessions.popitem(last=False)
+    async def open(self, user: str, now: int) -> str:
+        """A new token for the user of this id; `now` in ms. Raises Unavailable while there is no database."""
+        if self._keys.users is None:
+            raise Unavailable("The server is still starting; try again in a moment.")
         token = secrets.token_urlsafe(32)
-        self._sessions[_hash(token)] = (user, now + self._lifetime)
+        await self._keys.users.open_login(self._digest(token), user, now + self._lifetime * 1000)
+        self._keys.outdated()
         return token
 
-    def user(self, token: str, now: float) -> str | None:
-        """Whose session this is; None when it is over or never was."""
-        user, end = self._sessions.get(_hash(token), (None, 0.0))
-        return user if now < end else None
+    def user(self, token: str, now: int) -> User | None:
+        """Whose login this is; None when it is over or never was."""
+        register = self._keys.register
+        login = register.logins.get(self._digest(token)) if register else None
+        return self._keys.account(login.user) if login and now < login.expires else None
 
-    def close(self, token: str) -> None:
-        self._sessions.pop(_hash(token), None)
+    async def close(self, token: str) -> None:
+        if self._keys.users is not None:
+            await self._keys.users.close_login(self._digest(token))
+            self._keys.outdated()
 
-    def _oldest_end(self) -> float:
-        return next(iter(self._sessions.values()))[1]
+    def _digest(self, token: str) -> bytes:
+        return hashlib.sha256(self._keys.pepper + token.encode("utf-8", "surrogatepass")).digest()
 
 
 class TokenBucket:
@@ -98,27 +101,34 @@ class Brake:
 
 
 def router(
-    keys: Keys, logins: Logins, *, cookie: str, clock: Callable[[], float] = time.monotonic
+    keys: Keys,
+    logins: Logins,
+    *,
+    cookie: str,
+    now: Callable[[], int],
+    clock: Callable[[], float] = time.monotonic,
 ) -> APIRouter:
-    """`/api/session`: log in with a key, see who one is, log out."""
+    """`/api/session`: log in with a key, see who one is, log out. `now` in ms since 1970; `clock`, in seconds, slows
+    guessing."""
     routes = APIRouter(tags=["session"])
     brake = Brake()
 
     @routes.post("/api/session", summary="Log in: a key once, a cookie from then on")
     async def log_in(request: Request) -> Response:
         if not keys.required:
-            return JSONResponse({"user": "local", "role": "admin", "required": False})
+            return JSONResponse({"user": "local", "name": "local", "role": "admin", "required": False})
         key = _key_of(await request.body())
         wait = brake.take(request.client.host if request.client else "", clock())
         if wait > 0:
             raise Busy(f"Too many attempts; try again in {wait:.0f} s.", code="rate_limited")
-        user = keys.user(key)
+        user = keys.user(key, now())
         if user is None:
             raise Unauthorized("The key is wrong.", param="key")
-        response = JSONResponse({"user": user.name, "role": user.role, "required": True})
+        token = await logins.open(user.id, now())
+        response = JSONResponse({"user": user.id, "name": user.name, "role": user.role, "required": True})
         response.set_cookie(
             cookie,
-            logins.open(user.name, clock()),
+            token,
             max_age=LIFETIME,
             httponly=True,
             samesite="strict",
@@ -129,12 +139,13 @@ def router(
     @routes.get("/api/session", summary="Who is asking")
     async def who(request: Request) -> dict[str, Any]:
         state = request.scope["state"]
-        return {"user": state["user"], "role": state["role"], "required": keys.required}
+        found = {name: state[name] for name in ("user", "name", "role")}
+        return found | {"required": keys.required}
 
     @routes.delete("/api/session", summary="Log out", status_code=204)
     async def log_out(request: Request) -> Response:
         if token := request.cookies.get(cookie):
-            logins.close(token)
+            await logins.close(token)
         response = Response(status_code=204)
         response.delete_cookie(cookie, httponly=True, samesite="strict")
         return response
@@ -150,7 +161,3 @@ def _key_of(body: bytes) -> str:
     if not isinstance(key, str) or not key:
         raise BadRequest('Send {"key": "..."}.', param="key")
     return key
-
-
-def _hash(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -37,6 +37,7 @@ RESERVED = frozenset(
         "status",
         "workers",
         "metrics",
+        "ca.crt",
         "assets",
     ]
 )

@@ -24,7 +24,7 @@ def router(
     pool: Pool,
     *,
     build: str | None,
-    auth_required: bool,
+    auth_required: Callable[[], bool],
     metrics: Callable[[], str],
     limits: Mapping[str, int],
 ) -> APIRouter:
@@ -83,10 +83,11 @@ def router(
             "detail": detail,
             "default_model": cards[0].name if cards else None,
             "models": [model_row(card) for card in cards],
-            "features": {"voice": False, "conversations": False},
+            "features": {"voice": False, "conversations": True},
             "auth": {
-                "required": auth_required,
+                "required": auth_required(),
                 "user": person.get("user", "local"),
+                "name": person.get("name", "local"),
                 "role": person.get("role", "admin"),
             },
             "limits": dict(limits),
