@@ -1,0 +1,109 @@
+"""Files of conversations, ours and other programs', read as conversations: which format a file has is told by its content.
+
+Pure. Owns the choice of the reader. What is read comes one conversation at a time, so that a history of years is
+never whole in memory twice. Knows no store: `imports` keeps what is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import chain, islice
+
+from duologue.conversations.importing import chatgpt, duologue, llama_ui, open_webui
+from duologue.conversations.importing.archive import EMPTY, MAGIC, Archive
+from duologue.conversations.importing.imported import Found, Trouble
+from duologue.conversations.importing.records import element, elements, lines, parsed
+from duologue.errors import BadRequest
+
+UNKNOWN = (
+    "This file holds no conversations Duologue can read. It reads its own exports, and those of llama.cpp's page, "
+    "ChatGPT and Open WebUI (JSON, JSON lines or zip)."
+)
+LOOKED_AT = 8
+"""Lines or entries that may be damaged before a file is no longer known for what it is."""
+FILES = "files/"
+"""Where our own archives keep files, by their hash."""
+
+
+def conversations(data: bytes, user: str) -> Iterator[Found]:
+    """What a file holds, for this user. Raises BadRequest (`import_unknown`, `import_unreadable`) when it is no file
+    of conversations at all, TooLarge when an archive unpacks to too much; a damaged entry is a Trouble."""
+    if data.startswith((MAGIC, EMPTY)):
+        yield from _from_archive(Archive(data), user)
+        return
+    found = _from_text(data, user, None)
+    if found is None:
+        raise BadRequest(UNKNOWN, code="import_unknown")
+    yield from found
+
+
+def _from_archive(archive: Archive, user: str) -> Iterator[Found]:
+    known = False
+    for name in archive.names:
+        if not name.lower().endswith((".json", ".jsonl")) or name.startswith(("__MACOSX/", FILES)):
+            continue
+        found = _from_text(archive.read(name), user, archive)
+        if found is not None:
+            known = True
+            yield from found
+    if not known:
+        raise BadRequest(UNKNOWN, code="import_unknown")
+
+
+def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[Found] | None:
+    """The conversations of a file of JSON or JSON lines; None when it is of no known format."""
+    line = _line(data)
+    if duologue.is_line(line):
+        return duologue.from_lines(data, user, _stored(archive))
+    if llama_ui.is_line(line):
+        return llama_ui.from_lines(data, user)
+    try:
+        entries = elements(data)
+    except ValueError as error:
+        if line is None and data.lstrip()[:1] in (b"[", b"{") and archive is None:
+            raise BadRequest(f"This file is damaged: {error}.", code="import_unreadable") from None
+        return None
+    first = [element(entry) for entry in entries[:LOOKED_AT]]
+    rest = (element(entry) for entry in entries[LOOKED_AT:])
+    if any(chatgpt.is_conversation(entry) for entry in first):
+        return chatgpt.from_value(chain(first, rest), user, _asset(archive))
+    if any(open_webui.is_chat(entry) for entry in first):
+        return open_webui.from_value(chain(first, rest), user)
+    if any(isinstance(entry, dict) and llama_ui.is_whole(entry) for entry in first):
+        return llama_ui.from_value(chain(first, rest), user)
+    return None
+
+
+def _line(data: bytes) -> object:
+    """The value of the first line that is a JSON object by itself, if this is a file of such lines; the first few may
+    be damaged. One JSON text in several lines opens with a bracket, and what is in it is indented."""
+    first = [line for _, line in islice(lines(data), LOOKED_AT)]
+    if not first or first[0].strip() in (b"[", b"{"):
+        return None
+    for line in first:
+        if line.startswith(b"{"):
+            with suppress(ValueError):
+                return parsed(line)
+    return None
+
+
+def _stored(archive: Archive | None) -> Callable[[str], bytes | None]:
+    def stored(hash: str) -> bytes | None:
+        name = f"{FILES}{hash}"
+        return archive.read(name) if archive is not None and name in archive else None
+
+    return stored
+
+
+def _asset(archive: Archive | None) -> chatgpt.Asset:
+    def asset(id: str) -> tuple[str, bytes] | None:
+        name = archive.beginning_with(id) if archive is not None else None
+        if archive is None or name is None:
+            return None
+        return name.rpartition("/")[2], archive.read(name)
+
+    return asset
+
+
+__all__ = ["Found", "Trouble", "conversations"]

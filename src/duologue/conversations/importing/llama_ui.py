@@ -1,0 +1,259 @@
+"""Conversations of llama.cpp's own page: its JSON lines, and the JSON of its earlier versions.
+
+Each conversation has a header and its messages, in one object or a line each. The tree has a hidden root row, which
+goes; `toolCalls` is JSON inside a string; files are inside the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from duologue.conversations.importing.branches import Node, grown
+from duologue.conversations.importing.imported import (
+    Files,
+    Found,
+    Imported,
+    Trouble,
+    absent,
+    derived,
+    titled,
+)
+from duologue.conversations.importing.records import (
+    Record,
+    count,
+    each,
+    lines,
+    number,
+    parsed,
+    record,
+    records,
+    text,
+    time,
+    title,
+)
+from duologue.errors import BadRequest
+from duologue.values.conversations import (
+    CallRecord,
+    Content,
+    Conversation,
+    GenerationOptions,
+    ResourceContent,
+    StoredCall,
+    StoredMessage,
+    TextContent,
+)
+from duologue.values.events import Timings, Usage
+from duologue.values.messages import Role
+from duologue.wire.parts import from_base64, from_data_url
+
+SOURCE = "llama-ui"
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+_WRAPPERS = ("conv", "conversation", "message", "data")
+
+
+def is_whole(value: Record) -> bool:
+    """Whether an object is a conversation with its messages."""
+    return isinstance(value.get("conv"), dict) and isinstance(value.get("messages"), list)
+
+
+def is_header(value: Record) -> bool:
+    """Whether an object is a conversation without its messages."""
+    return "id" in value and ("currNode" in value or "lastModified" in value)
+
+
+def is_message(value: Record) -> bool:
+    return "role" in value and "convId" in value
+
+
+def is_line(value: object) -> bool:
+    """Whether a line of JSON is of this format."""
+    found = record(value)
+    return is_whole(found) or any(is_header(one) or is_message(one) for one in _inside(found))
+
+
+def from_value(value: object, user: str) -> Iterator[Found]:
+    """The conversations of one JSON value: an object with `conv` and `messages`, or a list of them."""
+    for entry in map(record, each(value)):
+        yield from _conversation(record(entry.get("conv")), entry.get("messages"), user)
+
+
+def from_lines(data: bytes, user: str) -> Iterator[Found]:
+    """The conversations of JSON lines, wherever their lines stand in the file."""
+    headers: dict[str, Record] = {}
+    messages: dict[str, list[Record]] = {}
+    last = ""
+    for place, line in lines(data):
+        try:
+            value = record(parsed(line))
+        except ValueError as error:
+            yield Trouble(f"Line {place} is damaged and was left out: {error}.")
+            continue
+        if is_whole(value):
+            yield from from_value(value, user)
+            continue
+        for inner in _inside(value):
+            if is_message(inner):
+                messages.setdefault(text(inner["convId"]), []).append(inner)
+            elif is_header(inner):
+                last = text(inner["id"])
+                headers[last] = inner
+            elif last and text(inner.get("role")) in ROLES:
+                messages.setdefault(last, []).append(inner)
+            else:
+                continue
+            break
+        else:
+            yield Trouble(f"Line {place} is neither a conversation nor a message, and was left out.")
+    for key in dict.fromkeys((*headers, *messages)):
+        yield from _conversation(headers.get(key, {"id": key}), messages.get(key, []), user)
+
+
+def _inside(value: Record) -> list[Record]:
+    """An object, or what is wrapped in it."""
+    return [value, *(value[name] for name in _WRAPPERS if isinstance(value.get(name), dict))]
+
+
+def _conversation(header: Record, messages: object, user: str) -> Iterator[Found]:
+    key, name = text(header.get("id")), title(header.get("name"))
+    if not key:
+        yield Trouble(f"{titled(name)} has no id and was left out.")
+        return
+    id = derived(user, SOURCE, key)
+    files = Files()
+    troubles: list[str] = []
+    nodes = []
+    for message in records(messages):
+        try:
+            nodes.append(_node(message, files, troubles))
+        except ValueError as error:
+            troubles.append(f"a message was left out: {error}.")
+    tree = grown(user, id, nodes, text(header.get("currNode")) or None)
+    moments = [row.created for row in tree.rows if row.created]
+    updated = time(header.get("lastModified")) or max(moments, default=0)
+    forked = text(header.get("forkedFromConversationId"))
+    thinking = header.get("thinkingEnabled")
+    yield Imported(
+        Conversation(
+            id,
+            title=name,
+            title_source="user" if name else "first",
+            created=min(moments, default=updated),
+            updated=updated,
+            leaf=tree.leaf,
+            pinned=header.get("pinned") is True,
+            forked_from=derived(user, SOURCE, forked) if forked else None,
+            options=GenerationOptions(thinking=thinking if isinstance(thinking, bool) else None),
+        ),
+        tree.rows,
+        files.found,
+        troubles=tuple(f"{titled(name)}: {words}" for words in (*troubles, *tree.troubles)),
+    )
+
+
+def _node(message: Record, files: Files, troubles: list[str]) -> Node:
+    """Raises ValueError with what is wrong."""
+    key = text(message.get("id"))
+    if not key:
+        raise ValueError("it has no id")
+    parent = text(message.get("parent"))
+    # Rows of the first versions have numbers for ids, and -1 above the first.
+    above = None if parent in ("", "-1") or parent == key else parent
+    if message.get("type") == "root":
+        return Node(key, above, None)
+    role = ROLES.get(text(message.get("role")))
+    if role is None:
+        raise ValueError(f"nobody knows the role {text(message.get('role'))!r}")
+    said = text(message.get("content"))
+    content: list[Content] = [TextContent(said)] if said else []
+    for extra in records(message.get("extra")):
+        content.append(_extra(extra, files, troubles))
+    calls = _calls(message.get("toolCalls"), key) if role == "assistant" else ()
+    timings = record(message.get("timings"))
+    answers = text(message.get("toolCallId")) if role == "tool" else ""
+    return Node(
+        key,
+        above,
+        StoredMessage(
+            "",
+            "",
+            None,
+            role,
+            tuple(content),
+            created=time(message.get("timestamp")),
+            reasoning=text(message.get("reasoningContent") or message.get("thinking")),
+            tool_calls=calls,
+            tool_call_id=answers,
+            call=CallRecord("", state="done") if role == "tool" else None,
+            model=text(message.get("model")),
+            usage=_usage(timings) if timings and role == "assistant" else None,
+            timings=_timings(timings) if timings and role == "assistant" else None,
+        ),
+    )
+
+
+def _usage(timings: Record) -> Usage:
+    cached = count(timings.get("cache_n"))
+    return Usage(count(timings.get("prompt_n")) + cached, count(timings.get("predicted_n")), cached)
+
+
+def _timings(timings: Record) -> Timings:
+    return Timings(prefill=number(timings.get("prompt_ms")), generate=number(timings.get("predicted_ms")))
+
+
+def _calls(value: object, key: str) -> tuple[StoredCall, ...]:
+    if isinstance(value, str):
+        try:
+            value = parsed(value) if value.strip() else []
+        except ValueError:
+            return ()
+    calls = []
+    for place, call in enumerate(records(value)):
+        function = record(call.get("function"))
+        if name := text(function.get("name")):
+            calls.append(
+                StoredCall(
+                    text(call.get("id")) or f"call_{key}_{place}",
+                    name,
+                    text(function.get("arguments")) or "{}",
+                )
+            )
+    return tuple(calls)
+
+
+def _extra(extra: Record, files: Files, troubles: list[str]) -> Content:
+    """A file of a message; a note in its place when its bytes are damaged."""
+    # The first versions wrote imageFile where the later write IMAGE.
+    kind = text(extra.get("type")).upper().removesuffix("FILE")
+    name, mime = text(extra.get("name")), text(extra.get("mimeType"))
+    said = text(extra.get("content"))
+    if kind == "MCP_RESOURCE":
+        return ResourceContent(
+            text(extra.get("serverName")), text(extra.get("uri")), name or text(extra.get("uri")), mime, said
+        )
+    if kind == "MCP_PROMPT":
+        prompt = text(extra.get("promptName")) or name
+        return ResourceContent(text(extra.get("serverName")), f"prompt:{prompt}", prompt, "text/plain", said)
+    try:
+        if kind == "IMAGE":
+            found, data = from_data_url(text(extra.get("base64Url")), name or "a picture")
+            return files.add(data, name, found or "image/png")
+        if kind in ("AUDIO", "VIDEO"):
+            data = _bytes(text(extra.get("base64Data")), name)
+            return files.add(data, name, mime or f"{kind.lower()}/{'wav' if kind == 'AUDIO' else 'mp4'}")
+        if kind == "PDF" and extra.get("base64Data"):
+            given = "pages" if extra.get("processedAsImages") is True else "text"
+            return files.add(_bytes(text(extra["base64Data"]), name), name, "application/pdf", given)
+    except BadRequest as error:
+        troubles.append(f"the file {name!r} was left out: {error.message}")
+        return absent(name or "A file")
+    return files.add(said.encode(), name or "text.txt", "text/plain")
+
+
+def _bytes(data: str, name: str) -> bytes:
+    return from_data_url(data, name)[1] if data.startswith("data:") else from_base64(data, name)

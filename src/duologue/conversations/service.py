@@ -1,0 +1,202 @@
+"""The conversations of this server, put together: store, files, tools, runs, and what looks after them.
+
+The composition root of the room. Owns the order in which the parts are opened and closed, and hands each what it
+needs; decides nothing else. Heavy parts are loaded when the service is opened, not when this file is imported.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from duologue.conversations.asking import Generate
+from duologue.conversations.compaction import Compaction
+from duologue.conversations.contents import Contents
+from duologue.conversations.editing import Editing
+from duologue.conversations.feed import Feed
+from duologue.conversations.housekeeping import Housekeeping
+from duologue.conversations.naming import Naming
+from duologue.conversations.provisions import Count, Provisions
+from duologue.errors import BadRequest
+from duologue.values.conversations import Content, GenerationOptions, Hit
+from duologue.values.requests import ModelCard
+from duologue.values.runs import Run
+from duologue.wire import api
+
+if TYPE_CHECKING:
+    from duologue.config import Settings
+    from duologue.conversations.attachments import Attachments
+    from duologue.conversations.blobs import Blobs
+    from duologue.store.stores import Stores
+    from duologue.tools.toolbox import Toolbox
+
+MEGABYTE = 2**20
+
+
+def milliseconds() -> int:
+    """Now, in milliseconds since 1970 (UTC)."""
+    return time.time_ns() // 1_000_000
+
+
+class Service:
+    """The parts, for the routes. Made by `opened` alone."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        stores: Stores,
+        blobs: Blobs,
+        toolbox: Toolbox | None,
+        *,
+        generate: Generate,
+        resolve: Callable[[str], ModelCard],
+        count: Count | None,
+        crowded: Callable[[], bool],
+        now: Callable[[], int],
+        clock: Callable[[], float],
+    ) -> None:
+        from duologue.conversations.attachments import Attachments
+        from duologue.conversations.runs import Runs
+
+        self.limits = settings.limits
+        self.stores = stores
+        self.blobs = blobs
+        self.toolbox = toolbox
+        self.feed = Feed(now())
+        self._lasting = Attachments(blobs, settings.limits)
+        self._temporary = Attachments(blobs, settings.limits, temporary=True)
+        self.contents = Contents(self.attachments, blobs, settings.limits)
+        self.editing = Editing(stores, now=now, tell=self.feed.tell)
+        self.naming = Naming(stores, generate, resolve, tell=self.feed.tell, crowded=crowded)
+        self.compaction = Compaction(
+            stores,
+            generate,
+            resolve,
+            self.attachments,
+            count=count,
+            toolbox=toolbox,
+            defaults=self.defaults,
+            tell=self.feed.tell,
+        )
+        self.housekeeping = Housekeeping(stores, blobs)
+        self._titles_by_model = settings.runs.titles == "model"
+        self.runs = Runs(
+            stores,
+            Provisions(
+                generate=generate,
+                resolve=resolve,
+                attachments=self.attachments,
+                now=now,
+                clock=clock,
+                new_id=lambda: uuid.uuid4().hex,
+                defaults=self.defaults,
+                toolbox=toolbox,
+                count=count,
+                make_room=self.compaction.make_room,
+                feed=self.feed.tell,
+                ended=self._ended,
+            ),
+            settings.runs,
+        )
+
+    def attachments(self, conversation: str) -> Attachments:
+        """Those of a conversation: a temporary one's files are in memory."""
+        return self._temporary if self.stores.is_temporary(conversation) else self._lasting
+
+    async def defaults(self, user: str) -> GenerationOptions:
+        """What a user's settings say of every reply. What an older page left there and is not understood says
+        nothing."""
+        options = (await self.stores.durable.settings.get(user)).get("options")
+        if not isinstance(options, dict):
+            return GenerationOptions()
+        try:
+            return api.read(api.OptionsAsked, options).options()
+        except BadRequest:
+            return GenerationOptions()
+
+    async def keep(self, user: str, data: bytes, name: str, mime: str) -> Content:
+        """Keep a file a tool server gave outside of any conversation."""
+        return await self._lasting.keep(user, data, name, mime)
+
+    def _ended(self, user: str, run: Run) -> None:
+        if self._titles_by_model and run.outcome == "done":
+            self.naming.later(user, run.conversation)
+
+    async def close(self) -> None:
+        """The server goes down: every run ends with its text kept, and every stream ends. Again: nothing."""
+        self.feed.close()
+        await self.runs.close()
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings,
+    *,
+    generate: Generate,
+    resolve: Callable[[str], ModelCard],
+    count: Count | None = None,
+    crowded: Callable[[], bool] = lambda: False,
+    settled: Callable[[], Awaitable[None]] | None = None,
+    now: Callable[[], int] = milliseconds,
+    clock: Callable[[], float] = time.monotonic,
+) -> AsyncIterator[Service]:
+    """The service over the data folder and database of the settings, for as long as the block lasts.
+
+    `generate` runs a model's turn, `resolve` finds a model's card by name, `count` says how long a prompt is,
+    `crowded` whether anybody waits for a model; tool servers are connected when `settled` returns. Raises StartFailed when the database cannot be opened.
+    """
+    from duologue.conversations.blobs import Blobs
+    from duologue.media import lane
+    from duologue.store.stores import Stores
+    from duologue.tools.hub import load
+    from duologue.tools.toolbox import Toolbox
+
+    url = settings.database.get_secret_value() if settings.database else None
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(Stores.opened(url, settings.data, now=now))
+
+        async def search(user: str, query: str, limit: int) -> list[Hit]:
+            return await stores.durable.search.find(user, query, limit=limit)
+
+        blobs = Blobs(
+            settings.data / "blobs",
+            stores.durable.blobs,
+            limit=settings.limits.blob_mb * MEGABYTE,
+            now=now,
+            temporary=stores.temporary.blobs,
+        )
+
+        async def begin() -> None:
+            if settled is not None:
+                await settled()
+            # The SDK takes the better part of a second to load.
+            await lane.run(load)
+
+        toolbox = Toolbox(settings, stores.durable.mcp, now=now, search=search, begin=begin)
+        service = Service(
+            settings,
+            stores,
+            blobs,
+            toolbox,
+            generate=generate,
+            resolve=resolve,
+            count=count,
+            crowded=crowded,
+            now=now,
+            clock=clock,
+        )
+        await stack.enter_async_context(toolbox.running())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(service.naming.run)
+            tasks.start_soon(service.housekeeping.run)
+            try:
+                async with service.runs.serving():
+                    yield service
+            finally:
+                service.feed.close()
+                tasks.cancel_scope.cancel()

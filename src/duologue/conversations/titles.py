@@ -1,0 +1,135 @@
+"""Titles of conversations: the first words at once, and what a model may be asked for later.
+
+Owns what makes a title out of a message, and which of a model's words are one. Knows no store and no engine; `naming`
+asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from duologue.values.conversations import Content, StoredMessage, TextContent
+from duologue.values.messages import Message, system, user
+from duologue.values.requests import ChatRequest, Sampling
+
+ROOM = 60
+"""Characters of a title."""
+READ = 4000
+"""Characters of a message that are looked at for one."""
+QUOTED = 600
+"""Characters of each message a model is shown."""
+MODEL_WORDS = 12
+"""A model that writes more words than these did not write a title but an answer."""
+MODEL_TOKENS = 40
+
+INSTRUCTION = (
+    "Write a title for the conversation below: three to six words in its language, no quotes, no full stop. "
+    "Write the title and nothing else."
+)
+
+_FENCE = re.compile(r"^ {0,3}(```|~~~)[^\n]*\n(.*?)(?:^ {0,3}\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)")
+_URL = re.compile(r"<?\b(?:https?|ftp)://[^\s<>]+>?|\bwww\.[^\s<>]+", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
+_LINE_MARK = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+|[-*_=]{3,}\s*$)+", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|___|__|~~|`+)(?=\S)(.+?)(?<=\S)\1")
+_SPACE = re.compile(r"\s+")
+_LABEL = re.compile(r"^(?:title|titel|titre|título|titolo)\s*[:：]\s*", re.IGNORECASE)
+_REFUSALS = (
+    "i'm sorry",
+    "i am sorry",
+    "sorry,",
+    "as an ai",
+    "i cannot",
+    "i can't",
+    "sure",
+    "here is",
+    "here's",
+)
+
+
+def first_words(content: Sequence[Content]) -> str:
+    """A title of a first message: its first words, without markup, code and addresses, at most ROOM characters, cut
+    after a word. Without words, the first line of its code, the address's host, or the name of its file; "" where
+    there is nothing."""
+    text = "\n".join(part.text for part in content if isinstance(part, TextContent))[:READ]
+    names = (getattr(part, "name", "") for part in content)
+    for candidate in (plain(text), _code(text), _host(text), next(filter(None, names), "")):
+        if candidate:
+            return cut(candidate)
+    return ""
+
+
+def plain(text: str) -> str:
+    """The words of a text on one line."""
+    text = _FENCE.sub("\n", text)
+    text = _IMAGE.sub(r"\1", text)
+    text = _LINK.sub(r"\1", text)
+    text = _URL.sub(" ", text)
+    text = _TAG.sub(" ", text)
+    text = _LINE_MARK.sub("", text)
+    for _ in range(3):  # bold around italic around code
+        text = _EMPHASIS.sub(r"\2", text)
+    words = _SPACE.sub(" ", text).strip()
+    return words if any(char.isalnum() for char in words) or not words.isascii() else ""
+
+
+def cut(text: str, room: int = ROOM) -> str:
+    """The text within `room` characters: whole, or cut after a word with an ellipsis."""
+    text = _SPACE.sub(" ", text).strip()
+    if len(text) <= room:
+        return text
+    head = text[: room - 1]
+    if text[room - 1] != " ":
+        words, _, rest = head.rpartition(" ")
+        if len(rest) < room // 2:  # a language without spaces, or one endless word, is cut where it must
+            head = words or head
+    return head.rstrip(" ,;:.!?-–—") + "…"
+
+
+def question(rows: Sequence[StoredMessage], model: str = "") -> ChatRequest | None:
+    """What a model is asked for a title of these rows (a path from its root); None where nothing was said."""
+    said = [
+        f"{row.role.capitalize()}: {cut(row.text[:READ], QUOTED)}"
+        for row in rows
+        if row.role in ("user", "assistant") and row.kind == "message" and row.text.strip()
+    ][:4]
+    if not said:
+        return None
+    messages: tuple[Message, ...] = (system(INSTRUCTION), user("\n\n".join(said)))
+    sampling = Sampling(max_tokens=MODEL_TOKENS, temperature=0.2)
+    return ChatRequest(messages, model=model, sampling=sampling, thinking=False)
+
+
+def accepted(reply: str) -> str:
+    """The title in a model's reply; "" for what is none: an apology, an answer, a word over and over."""
+    lines = [line.strip() for line in reply[:READ].strip().splitlines() if line.strip()]
+    if not lines:
+        return ""
+    title = _LABEL.sub("", plain(lines[0])).strip(" \"'“”„«»‘’`*.:-")
+    words = title.lower().split()
+    letters = sum(char.isalpha() for char in title)
+    repeated = len(words) >= 4 and len(set(words)) <= len(words) // 2
+    too_long = len(words) > MODEL_WORDS or len(title) > 2 * ROOM
+    if letters < 3 or repeated or too_long or title.lower().startswith(_REFUSALS) or title.endswith("?!"):
+        return ""
+    return cut(title)
+
+
+def _code(text: str) -> str:
+    match = _FENCE.search(text)
+    return next((line.strip() for line in match[2].splitlines() if line.strip()), "") if match else ""
+
+
+def _host(text: str) -> str:
+    match = _URL.search(text)
+    if match is None:
+        return ""
+    address = match[0].strip("<>")
+    try:
+        return urlsplit(address if "://" in address else f"https://{address}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,140 @@
+"""The tree of a conversation's rows: paths, branches, and what hangs below a row.
+
+Pure. A row knows only its parent; everything else is derived here. Knows no content, no run and no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from duologue.errors import BadRequest
+from duologue.values.messages import Role
+
+
+class Row(Protocol):
+    """What a tree needs of a row; `values.conversations.StoredMessage` is one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def parent(self) -> str | None: ...
+    @property
+    def role(self) -> Role: ...
+    @property
+    def sequence(self) -> int: ...
+
+
+class Node(Struct, frozen=True):
+    """One row: `sequence` orders siblings, `parent` is None for a child of the root."""
+
+    id: str
+    parent: str | None
+    role: Role
+    sequence: int = 0
+
+
+class Counts(Struct, frozen=True):
+    """How many rows, and how many of them by whom; what `messages` has beyond the three are system rows."""
+
+    messages: int = 0
+    user: int = 0
+    assistant: int = 0
+    tool: int = 0
+
+
+class Tree:
+    """Rows as a tree, whatever their order. Raises BadRequest(code="broken_tree") when they are none: an id twice, a
+    parent that is not there, a row above itself. Asking for a row that is not there raises KeyError."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._children: dict[str | None, list[Node]] = {}
+        for row in sorted(rows, key=lambda row: row.sequence):
+            if row.id in self._nodes:
+                raise _broken(f"the message {row.id} is there twice")
+            node = Node(row.id, row.parent, row.role, row.sequence)
+            self._nodes[node.id] = node
+            self._children.setdefault(node.parent, []).append(node)
+        for parent in self._children:
+            if parent is not None and parent not in self._nodes:
+                raise _broken(f"the message {parent} is missing, and others follow it")
+        if sum(1 for _ in self._below(None)) != len(self._nodes):
+            raise _broken("some messages follow each other in a circle")
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def node(self, id: str) -> Node:
+        return self._nodes[id]
+
+    def path(self, leaf: str | None) -> tuple[Node, ...]:
+        """From the child of the root down to `leaf`; empty for None."""
+        found = []
+        at = leaf
+        while at is not None:
+            node = self._nodes[at]
+            found.append(node)
+            at = node.parent
+        return tuple(reversed(found))
+
+    def children(self, id: str | None) -> tuple[Node, ...]:
+        """The rows right below `id` (None: the root), oldest first."""
+        if id is not None:
+            self._nodes[id]
+        return tuple(self._children.get(id, ()))
+
+    def siblings(self, id: str) -> tuple[Node, ...]:
+        """The rows beside `id`, itself among them, oldest first."""
+        return self.children(self._nodes[id].parent)
+
+    def newest_leaf(self, id: str | None) -> str | None:
+        """The row without children that came last of all at or below `id` (None: the whole tree)."""
+        below = self._below(id) if id is None else (self._nodes[id], *self._below(id))
+        leaves = [node for node in below if node.id not in self._children]
+        return max(leaves, key=lambda node: node.sequence).id if leaves else None
+
+    def descendants(self, id: str) -> tuple[Node, ...]:
+        """Every row below `id`, parents before their children; without itself."""
+        self._nodes[id]
+        return tuple(self._below(id))
+
+    def counts(self, ids: Iterable[str]) -> Counts:
+        """How many of `ids` there are by role."""
+        roles = [self._nodes[id].role for id in ids]
+        return Counts(len(roles), roles.count("user"), roles.count("assistant"), roles.count("tool"))
+
+    def left_by(self, id: str) -> str | None:
+        """The leaf to show when `id` and all below it are gone: the newest beside it, else its parent, else none."""
+        parent = self._nodes[id].parent
+        gone = {id, *(node.id for node in self.descendants(id))}
+        beside = [
+            node for node in self._below(parent) if node.id not in gone and node.id not in self._children
+        ]
+        return max(beside, key=lambda node: node.sequence).id if beside else parent
+
+    def fork(self, leaf: str, new_id: Callable[[], str]) -> dict[str, Node]:
+        """The path to `leaf` once more, under new ids: by the old id, in the path's order."""
+        copies: dict[str, Node] = {}
+        parent: str | None = None
+        for node in self.path(leaf):
+            copy = Node(new_id(), parent, node.role, node.sequence)
+            copies[node.id] = copy
+            parent = copy.id
+        return copies
+
+    def _below(self, id: str | None) -> Iterable[Node]:
+        waiting = list(reversed(self._children.get(id, ())))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(self._children.get(node.id, ())))
+
+
+def _broken(what: str) -> BadRequest:
+    return BadRequest(f"These messages are not a conversation: {what}.", code="broken_tree")
