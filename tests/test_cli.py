@@ -191,15 +191,14 @@ def test_say_reaches_the_server_of_the_settings(monkeypatch, run, host, address)
     from duologue import talking
 
     asked = []
-    monkeypatch.setattr(
-        talking, "say", lambda question, server, key, *streams: asked.append((question, server, key))
-    )
+    monkeypatch.setattr(talking, "say", lambda question, server, *streams: asked.append((question, server)))
     monkeypatch.setenv("DUOLOGUE_HOST", host)
     monkeypatch.setenv("DUOLOGUE_KEY", "secret")
     assert run("say", "hello", "there", "--no-thinking")[0] == 0
     assert run("say", "-", stdin=b"from a pipe")[0] == 0
-    (first, server, key), (second, _, _) = asked
-    assert (first.text, first.thinking, server, key) == ("hello there", False, address, "secret")
+    (first, server), (second, _) = asked
+    assert (first.text, first.thinking) == ("hello there", False)
+    assert (server.address, server.key) == (address, "secret")
     assert second.text == "from a pipe"
 
 

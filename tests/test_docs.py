@@ -49,10 +49,13 @@ def documentation() -> str:
 
 
 def unmentioned(names: set[str]) -> list[str]:
-    """Those of `names` that no page of docs/ has as code; a path that ends in a slash may go on with any word."""
-    ends = {name: "" if name.endswith("/") else r"[`\"|:=/{\s]" for name in names}
+    """Those of `names` that no page of docs/ has as code, after an HTTP method or not; a path that ends in a slash may go
+    on with any word."""
+    ends = {name: "" if name.endswith("/") else r"[`\"|:=/{?\s]" for name in names}
     return sorted(
-        name for name in names if not re.search(rf"[`\"|]{re.escape(name)}{ends[name]}", documentation())
+        name
+        for name in names
+        if not re.search(rf"[`\"|]([A-Z]+ )?{re.escape(name)}{ends[name]}", documentation())
     )
 
 
@@ -65,14 +68,20 @@ def test_every_engine_and_tool_format_is_documented() -> None:
     assert not unmentioned({*LANGUAGE_ENGINES, *TOOL_FORMATS})
 
 
-def test_every_route_is_documented(tmp_path: Path) -> None:
-    from duologue.gateway.app import build
+@pytest.mark.anyio
+async def test_every_route_is_documented(tmp_path: Path) -> None:
+    from duologue.conversations import service
+    from duologue.conversations.routes import router
+    from duologue.gateway.app import Gateway
     from duologue.gateway.loadouts import loadouts
 
     settings = Settings(engine="scripted", data=tmp_path)
-    app = build(settings, loadouts(settings), print)
+    gateway = Gateway(settings, loadouts(settings), print)
+    app = gateway.app
+    async with service.opened(settings, generate=gateway.generate, resolve=gateway.models.resolve) as opened:
+        app.include_router(router(opened))
     paths = {path for route in app.routes for path in paths_of(route)} | set(app.openapi()["paths"])
-    assert {"/health", "/ws/chat", "/v1/chat/completions"} <= paths
+    assert {"/health", "/ws/chat", "/v1/chat/completions", "/api/runs/{run}/events"} <= paths
     # What stands in braces is a name of the endpoint's own.
     assert not unmentioned({path.partition("{")[0] for path in paths})
 

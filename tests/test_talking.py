@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from duologue import talking
+from duologue.client import Client
 from duologue.errors import Problem, Unauthorized, Unavailable, WorkerLost
 from duologue.talking import Question, Voice, say
 
@@ -62,35 +62,26 @@ def test_a_question_asks_for_what_was_given_and_nothing_else():
     assert full.options() == {"streaming": True, "model": "m", "enable_thinking": False}
 
 
-def said_by(monkeypatch, problem: Problem | None) -> str:
+def said_by(problem: Problem | None) -> str:
     """What `say` shows when the server answers, or ends in `problem`."""
 
-    class Answering:
-        def __init__(self, url, key) -> None:
-            assert (url, key) == ("http://x", "k")
-
-        async def __aenter__(self):
-            return self
-
-        async def __aexit__(self, *error) -> None: ...
-
+    class Answering(Client):
         async def chat(self, messages, **options):
             yield {"type": "chunk", "text_delta": "Hello."}
             if problem:
                 raise problem
             yield {"type": "done"}
 
-    monkeypatch.setattr(talking, "Client", Answering)
     output = io.StringIO()
-    say(Question("hi"), "http://x", "k", output, io.StringIO())
+    say(Question("hi"), Answering("http://x", "k"), output, io.StringIO())
     return output.getvalue()
 
 
-def test_the_reply_is_shown(monkeypatch):
-    assert said_by(monkeypatch, None) == "Hello.\n"
+def test_the_reply_is_shown():
+    assert said_by(None) == "Hello.\n"
 
 
-def test_a_reply_that_breaks_off_ends_its_line(monkeypatch):
+def test_a_reply_that_breaks_off_ends_its_line():
     output, asides = io.StringIO(), io.StringIO()
     voice = Voice(output, asides)
     voice.break_off()
@@ -103,16 +94,16 @@ def test_a_reply_that_breaks_off_ends_its_line(monkeypatch):
     assert output.getvalue() == "Once upon\n"
 
 
-def test_no_server_is_told_with_the_way_to_start_one(monkeypatch):
+def test_no_server_is_told_with_the_way_to_start_one():
     with pytest.raises(Problem, match=r"at http://x\. Start one with `duologue serve`"):
-        said_by(monkeypatch, Unavailable("no", code="unreachable"))
+        said_by(Unavailable("no", code="unreachable"))
 
 
-def test_a_wrong_key_is_told_with_the_way_to_set_one(monkeypatch):
+def test_a_wrong_key_is_told_with_the_way_to_set_one():
     with pytest.raises(Unauthorized, match="http://x needs another key: set DUOLOGUE_KEY"):
-        said_by(monkeypatch, Unauthorized("The key is wrong."))
+        said_by(Unauthorized("The key is wrong."))
 
 
-def test_other_problems_are_the_servers_own(monkeypatch):
+def test_other_problems_are_the_servers_own():
     with pytest.raises(WorkerLost, match="died"):
-        said_by(monkeypatch, WorkerLost("The worker died."))
+        said_by(WorkerLost("The worker died."))

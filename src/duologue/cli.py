@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duologue import __version__, cli_models
+from duologue import __version__, cli_backup, cli_keys, cli_models
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ def serve(
     insecure_http: Annotated[
         bool, typer.Option("--insecure-http", help="Allow plain HTTP where other machines can reach it.")
     ] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Serve HTTPS, with a certificate made for this machine.")
+    ] = False,
     host_name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A further name this server is reached by; may be repeated."),
@@ -147,6 +150,7 @@ def serve(
             "gpu_layers": gpu_layers,
             "key_file": key_file,
             "insecure_http": insecure_http or None,
+            "tls.enabled": tls or None,
             "host_names": host_name or None,
             "allow_origins": allow_origin or None,
             "ui": False if no_ui else None,
@@ -192,6 +196,8 @@ def say(
 
     The reply goes to the output, everything about it to the error stream. The key comes from DUOLOGUE_KEY.
     """
+    from duologue.client import Client
+    from duologue.gateway.certificate import trusting
     from duologue.talking import Question
     from duologue.talking import say as ask
 
@@ -202,7 +208,8 @@ def say(
     )
     if not question.text.strip():
         raise BadRequest("There is nothing to say: give a text, or `-` and a text on the standard input.")
-    ask(question, server or _own_address(settings), _own_key(settings), sys.stdout, sys.stderr)
+    client = Client(server or _own_address(settings), _own_key(settings), trusting(settings))
+    ask(question, client, sys.stdout, sys.stderr)
 
 
 @app.command()
@@ -257,6 +264,8 @@ def doctor(
 
 app.command()(cli_models.setup)
 app.add_typer(cli_models.models)
+app.add_typer(cli_keys.keys)
+app.command()(cli_backup.backup)
 
 
 def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
@@ -268,11 +277,14 @@ def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
 def _own_address(settings: Settings) -> str:
     """Where the server of these settings is reached from this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
-    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+    from duologue.gateway.certificate import is_on
+
+    scheme = "https" if is_on(settings.tls) else "http"
+    return f"{scheme}://[{host}]:{settings.port}" if ":" in host else f"{scheme}://{host}:{settings.port}"
 
 
 def _own_key(settings: Settings) -> str | None:
-    from duologue.gateway.auth import read_key
+    from duologue.gateway.keys import read_key
 
     return read_key(settings.key.get_secret_value() if settings.key else None, settings.key_file)
 

@@ -9,11 +9,13 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from duologue.errors import Problem, Unauthorized, Unavailable
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
     from websockets.asyncio.client import ClientConnection
 
@@ -27,15 +29,25 @@ END = ("done", "error")
 class Client:
     """One server, one user. Use it as `async with Client(url, key) as client`; `http://` and `/v1` need not be right.
 
+    `trust` is what an HTTPS server's certificate is checked with, where it is not one that everybody trusts.
     Every call raises a `Problem` with the server's own code and sentence, or `Unavailable` when none answers.
     """
 
-    def __init__(self, base_url: str = "http://127.0.0.1:8006", key: str | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str = "http://127.0.0.1:8006",
+        key: str | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
         # People paste what other programs call the base URL, or what a browser shows without its scheme.
+        self.address = base_url
+        """As it was given."""
         address = base_url if "://" in base_url else f"http://{base_url}"
         self.base_url = address.rstrip("/").removesuffix("/v1")
+        self.key = key
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._http: httpx.AsyncClient | None = None
+        self._trust = trust
         # A proxy for the outside has no business with this machine's own server.
         self._proxied = urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
@@ -98,6 +110,41 @@ class Client:
             raise self._unreachable(error) from error
         raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
 
+    async def api(self, method: str, path: str, body: Json | None = None) -> Json:
+        """Any JSON endpoint, `/api/conversations` for one; an answer without a body is {}."""
+        return await self._request(method, path, body)
+
+    async def upload(self, data: bytes, name: str) -> Json:
+        """Keep a file on the server: its blob, to be named in a message's content."""
+        return await self._request("POST", f"/api/blobs?name={quote(name)}", content=data)
+
+    async def follow(self, run: str, after: int = 0) -> AsyncGenerator[tuple[int, Json], None]:
+        """The events of a run of a conversation after number `after`, each with its number; the last is `run_done`.
+
+        Leaving early leaves the run alone: it is the server's. Where the connection breaks it raises Problem with the
+        code `connection_lost`; follow again from the last number.
+        """
+        import httpx
+
+        try:
+            url = f"/api/runs/{run}/events?after={after}"
+            async with self._session().stream("GET", url) as response:
+                if response.status_code >= 400:
+                    raise _refusal(response.status_code, await response.aread())
+                number = after
+                async for line in response.aiter_lines():
+                    field, _, value = line.partition(":")
+                    if field == "id":
+                        number = int(value)
+                    elif field == "data":
+                        event: Json = json.loads(value)
+                        yield number, event
+                        if event.get("type") == "run_done":
+                            return
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+
     async def status(self) -> Json:
         """`/status`: workers, slots, queue."""
         return await self._request("GET", "/status")
@@ -116,18 +163,23 @@ class Client:
                 headers=self._headers,
                 timeout=httpx.Timeout(10, read=None),
                 trust_env=self._proxied,
+                verify=self._trust or True,
             )
         return self._http
 
-    async def _request(self, method: str, path: str, body: Json | None = None) -> Json:
+    async def _request(
+        self, method: str, path: str, body: Json | None = None, content: bytes | None = None
+    ) -> Json:
         import httpx
 
         try:
-            response = await self._session().request(method, path, json=body)
+            response = await self._session().request(method, path, json=body, content=content)
         except httpx.TransportError as error:
             raise self._unreachable(error) from error
         if response.status_code >= 400:
             raise _refusal(response.status_code, response.content)
+        if response.status_code == 204:
+            return {}
         try:
             answer: Json = response.json()
         except ValueError:
@@ -145,6 +197,7 @@ class Client:
                 additional_headers=self._headers,
                 max_size=MAX_MESSAGE,
                 proxy=True if self._proxied else None,
+                ssl=(self._trust or True) if url.startswith("wss:") else None,
             )
         except InvalidStatus as refused:
             raise _refusal(refused.response.status_code, refused.response.body or b"") from None

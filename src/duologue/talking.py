@@ -90,15 +90,15 @@ class Voice:
         self._asides.flush()
 
 
-def say(question: Question, server: str, key: str | None, output: TextIO, asides: TextIO) -> None:
+def say(question: Question, server: Client, output: TextIO, asides: TextIO) -> None:
     """Ask and show the reply. Raises Problem; when no server answers, one that says how to start it."""
-    anyio.run(_say, question, server, key, Voice(output, asides))
+    anyio.run(_say, question, server, Voice(output, asides))
 
 
-async def _say(question: Question, server: str, key: str | None, voice: Voice) -> None:
+async def _say(question: Question, server: Client, voice: Voice) -> None:
     try:
         async with (
-            Client(server, key) as client,
+            server as client,
             aclosing(client.chat(question.messages(), **question.options())) as reply,
         ):
             try:
@@ -108,12 +108,12 @@ async def _say(question: Question, server: str, key: str | None, voice: Voice) -
                 voice.break_off()
                 raise
     except Unauthorized as problem:
-        sentence = f"{server} needs {'another' if key else 'a'} key: set DUOLOGUE_KEY."
+        sentence = f"{server.address} needs {'another' if server.key else 'a'} key: set DUOLOGUE_KEY."
         raise Unauthorized(sentence) from problem
     except Unavailable as problem:
         if problem.code != "unreachable":
             raise
         raise Problem(
-            f"No Duologue server answers at {server}. Start one with `duologue serve`, "
+            f"No Duologue server answers at {server.address}. Start one with `duologue serve`, "
             "or name another with --server."
         ) from problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 EngineName = Literal["llama", "remote", "scripted"]
 
@@ -129,6 +129,15 @@ class Limits(Section):
     tools: Positive = Field(default=128, description="Tools one request may bring.")
     choices: Positive = Field(default=16, description="Choices (`n`) one request may ask for.")
     sockets_per_user: Positive = Field(default=20, description="WebSockets one user may hold open.")
+    blob_mb: Positive = Field(default=256, description="Megabytes of one attached file.")
+    image_megapixels: Annotated[float, Field(gt=0, le=100)] = Field(
+        default=4.0, description="Megapixels of a picture as a model gets it; a larger one is scaled down."
+    )
+    document_pages: Positive = Field(
+        default=50, description="Pages of a document that are given to a model as pictures."
+    )
+    import_mb: Positive = Field(default=256, description="Megabytes of one file of imported conversations.")
+    attachments: Positive = Field(default=32, description="Files one message may carry.")
 
 
 class Chat(Section):
@@ -138,6 +147,84 @@ class Chat(Section):
     idle_s: Seconds = Field(
         default=600, description="A chat socket idle that long between requests is closed."
     )
+
+
+class Runs(Section):
+    model_silence_s: Seconds = Field(
+        default=120,
+        description="A reply whose model says nothing for so long, not even that it is reading, ends as `timeout`.",
+    )
+    tool_s: Seconds = Field(default=300, description="Seconds one tool call may take.")
+    approval_s: Seconds = Field(
+        default=24 * 3600, description="Seconds a tool call waits for its approval; then it counts as denied."
+    )
+    max_turns: Positive = Field(
+        default=10,
+        description="Model turns a reply with tool calls may take before it asks whether to go on.",
+    )
+    parallel_calls: Positive = Field(
+        default=4, description="Tool calls of one turn that run at the same time."
+    )
+    pending: Positive = Field(
+        default=10, description="Messages that may wait in a conversation while a reply is running."
+    )
+    titles: Literal["first", "model"] = Field(
+        default="first",
+        description="Titles of conversations: the `first` words, or soon after written by the `model`.",
+    )
+
+
+class McpServer(Section):
+    """One MCP server, in the words of the familiar `mcpServers` JSON."""
+
+    command: str = Field(
+        default="", description="A program that speaks MCP on its standard input and output."
+    )
+    args: tuple[str, ...] = Field(default=(), description="Its arguments.")
+    env: dict[str, str] = Field(default={}, description="Environment variables it gets besides a safe few.")
+    cwd: UserPath | None = Field(default=None, description="The folder it runs in.")
+    url: HttpUrl = Field(default="", description="Instead of a command: the address of a server.")
+    type: Literal["", "stdio", "http", "streamable-http", "sse"] = Field(
+        default="", description="The transport; empty: stdio for a command, else streamable HTTP, then SSE."
+    )
+    headers: dict[str, SecretStr] = Field(default={}, description="HTTP headers sent with every request.")
+    disabled: bool = Field(default=False, description="Keep it, but do not connect.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> McpServer:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("needs either a command or a url")
+        return self
+
+
+class Mcp(Section):
+    servers: dict[str, McpServer] = Field(
+        default={}, description="MCP servers by name: what `mcpServers` holds in other programs' JSON."
+    )
+    file: UserPath | None = Field(
+        default=None, description="A JSON file with `mcpServers`, added to the servers above."
+    )
+    connect_s: Seconds = Field(
+        default=30, description="Seconds a server has to start and say what it offers."
+    )
+
+
+class Tools(Section):
+    builtin: tuple[Literal["clock", "calculator", "fetch", "search"], ...] = Field(
+        default=("clock", "calculator", "fetch", "search"), description="The built-in tools that are offered."
+    )
+    private_addresses: tuple[str, ...] = Field(
+        default=(),
+        description="Hosts or networks in private ranges that tools may reach, as host, address or 10.0.0.0/8.",
+    )
+
+
+class Tls(Section):
+    enabled: bool = Field(
+        default=False, description="Serve HTTPS, with a certificate made for this machine if none is given."
+    )
+    certificate: UserPath | None = Field(default=None, description="A certificate chain of your own, as PEM.")
+    private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
 
 
 class Eta(Section):
@@ -160,6 +247,10 @@ class Settings(EngineSettings):
     )
     data: UserPath = Field(
         default_factory=default_data, description="The folder for everything the server writes."
+    )
+    database: SecretStr | None = Field(
+        default=None,
+        description="Where conversations are kept: a PostgreSQL URL; empty: the SQLite file duologue.db in `data`.",
     )
     key: SecretStr | None = Field(
         default=None, description="The key every request must bring; empty: only on loopback."
@@ -186,6 +277,10 @@ class Settings(EngineSettings):
     queue: Queue = Queue()
     limits: Limits = Limits()
     chat: Chat = Chat()
+    runs: Runs = Runs()
+    mcp: Mcp = Mcp()
+    tools: Tools = Tools()
+    tls: Tls = Tls()
     eta: Eta = Eta()
     log: Log = Log()
 

@@ -59,7 +59,10 @@ def allowed(field: FieldInfo) -> str:
     if get_origin(kind) is dict:
         return "a table of names and values"
     if get_origin(kind) is tuple:
-        return "a list of names" if get_args(kind)[0] is str else "a list of tables"
+        of = get_args(kind)[0]
+        if get_origin(of) is Literal:
+            return "a list of " + ", ".join(map(str, get_args(of)))
+        return "a list of names" if of is str else "a list of tables"
     words = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
     return words.get(kind, "text") + _range(bounds)  # type: ignore[arg-type]
 
@@ -94,6 +97,8 @@ def _shown(default: object) -> str:
         return ""
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
+    if isinstance(default, tuple):
+        return f"`{', '.join(map(str, default))}`"
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 
