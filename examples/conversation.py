@@ -1,6 +1,6 @@
 """A conversation the server keeps, from its first message to its export: everything a page does, without a page.
 
-    python examples/conversation.py
+    python examples/conversation.py ["What time is it in Oslo?" ["Tell me a short story about a fox."]]
 
 Sends, follows the stream, leaves and joins again, stops in mid-reply and goes on, asks again, edits, attaches a file,
 lets a tool run after saying yes to it, branches, searches and takes the whole out as Markdown. The server is the one
@@ -18,7 +18,6 @@ from duologue.client import Client
 from duologue.errors import Problem
 
 SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")
-QUESTION = os.environ.get("DUOLOGUE_QUESTION", "What time is it in Oslo?")
 Json = dict[str, Any]
 
 
@@ -81,25 +80,25 @@ class Chat:
         return next(row for row in reversed(await self.path_shown()) if row["role"] == role)
 
 
-async def talk(client: Client) -> None:
+async def talk(client: Client, question: str, story: str) -> None:
     made = await client.api(
         "POST", "/api/conversations", {"id": new_id(), "system": "You are a helpful assistant."}
     )
     chat = Chat(client, made["id"])
 
     await chat.run("send", message=said("Hello! My name is Ada."), leave_after=2)
-    await chat.run("send", message=said("Tell me a short story about a fox."), stop_after=3)
+    await chat.run("send", message=said(story), stop_after=3)
     stopped = await chat.last("assistant")
     await chat.run("continue", message=stopped["id"])
     await chat.run("regenerate", message=stopped["id"])
-    question = await chat.last("user")
-    await chat.run("edit", message=question["id"], new=said("Tell me a short story about a bear."))
+    asked = await chat.last("user")
+    await chat.run("edit", message=asked["id"], new=said("Tell me a short story about a bear."))
 
     note = await client.upload(b"The boat is called Maria and it is red.", "boat.txt")
     file = {"type": "file", "blob": note["hash"], "name": "boat.txt"}
     await chat.run("send", message=said("What is the boat called?", file))
 
-    done = await chat.run("send", message=said(QUESTION))
+    done = await chat.run("send", message=said(question))
     print(f"{'':<10}  tools        {done.get('calls', 0)} called in {done.get('turns', 0)} turns")
 
     hits = (await client.api("GET", "/api/search?q=boat"))["hits"]
@@ -109,13 +108,15 @@ async def talk(client: Client) -> None:
     await client.api("PATCH", chat.path, {"title": "Ada, a bear and a boat", "pinned": True})
 
 
-async def main() -> None:
+async def main(
+    question: str = "What time is it in Oslo?", story: str = "Tell me a short story about a fox."
+) -> None:
     async with Client(SERVER, os.environ.get("DUOLOGUE_KEY")) as client:
-        await talk(client)
+        await talk(client, question, story)
 
 
 if __name__ == "__main__":
     try:
-        asyncio.run(main())
+        asyncio.run(main(*sys.argv[1:3]))
     except Problem as problem:
         sys.exit(f"{problem.code}: {problem.message}")

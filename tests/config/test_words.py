@@ -90,6 +90,7 @@ def test_what_is_allowed_is_said_in_words():
     assert words["worker_port_base"] == "a whole number from 1024 to 65000"
     assert words["engine"] == "one of llama, remote, scripted"
     assert words["host_names"] == "a list of names"
+    assert words["tools.builtin"] == "a list of clock, calculator, fetch, search"
     assert words["data"] == "a path"
     assert words["key"] == "text"
 

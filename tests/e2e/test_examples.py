@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
+import yaml
 
 pytestmark = pytest.mark.system
 
@@ -59,6 +60,48 @@ def test_openai_client_tells_a_failure_in_a_sentence(server):
     ended = run(server, "openai_client.py", "/fail The model tripped.")
     assert ended.returncode == 1
     assert ended.stderr == "scripted_failure: The model tripped.\n"
+
+
+@pytest.fixture
+def with_tools(serve, tmp_path):
+    """Starts a server that knows the MCP server for times, and waits until that is there."""
+
+    def start(*arguments):
+        settings = yaml.safe_load((EXAMPLES / "mcp_servers.yaml").read_text())
+        settings["mcp"]["servers"]["time"]["command"] = sys.executable
+        (tmp_path / "with_tools.yaml").write_text(yaml.safe_dump(settings))
+        server = serve(*arguments, "--config", str(tmp_path / "with_tools.yaml")).ready()
+
+        def phases():
+            rows = httpx.get(f"{server.url}/api/mcp").json()["servers"]
+            return {row["name"]: row["phase"] for row in rows}
+
+        server.until(lambda: phases()["time"] == "ready", 60)
+        return server
+
+    return start
+
+
+def test_a_conversation_with_the_bundled_model_and_a_tool_server_goes_through_every_verb(with_tools):
+    ended = run(with_tools(), "conversation.py")
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
+    lines = [line.split(maxsplit=2) for line in ended.stdout.splitlines()]
+    verbs = [(verb, outcome) for verb, outcome, *_ in lines if outcome in ("done", "stopped", "limit")]
+    assert verbs[0] == ("send", "done")
+    assert [verb for verb, _ in verbs] == ["send", "send", "continue", "regenerate", "edit", "send", "send"]
+    assert any(line[0] == "search" and line[1] != "0" for line in lines)
+    assert any(line[0] == "tree" for line in lines)
+
+
+def test_a_conversation_runs_a_tool_of_a_server_until_its_turns_are_used_up(with_tools):
+    call = '<tool_call>{"name": "get_current_time", "arguments": {"timezone": "Europe/Oslo"}}</tool_call>'
+    ended = run(
+        with_tools("--engine", "scripted"), "conversation.py", f"/say {call}", "/pace 50\n/repeat 100 and "
+    )
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
+    assert "send        stopped" in ended.stdout
+    # The script calls its tool at every turn, until it is asked whether to go on.
+    assert "10 called in 10 turns" in ended.stdout
 
 
 def test_two_workers_are_two_models_and_an_alias(serve):
