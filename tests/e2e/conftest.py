@@ -133,6 +133,19 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         yield start
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers that every test of a file shares."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: str, **environment: str) -> Server:
+            server = Server(tmp_path_factory.mktemp("server"), *arguments, **environment)
+            stack.callback(server.stop)
+            return server
+
+        yield start
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server with the scripted engine for every test that only talks to it."""

@@ -1,264 +1,368 @@
-// The conversation on the page and its one running reply. Owns sending, stopping, asking again, editing and what of
-// it outlives a reload. Knows no DOM, no address and no storage but through what it is given.
-import type { ChatRequest, ServerMessage } from "../wire/chat";
-import type { Clock } from "../wire/clock";
-import type { ChatSocket } from "../wire/socket";
-import { type Announcer, readOut } from "./announcer.svelte";
-import type { Draft } from "./draft.svelte";
-import { promptOf } from "./prompt";
-import { advance, begin, cancelled, fail, hasOutput, isRunning, isUnanswered, type Reply } from "./reply";
-import type { ConversationStore, SavedConversation } from "./store";
-import { type Choice, childrenOf, choose, path, prune } from "./tree";
-import { AssistantTurn, newId, restore, save, type Turn, UserTurn } from "./turn.svelte";
+// The conversation on the page: a view of one that lives on the server, and what a person does with it. Owns which one
+// is open, and what is shown of a command before the server has answered. Knows no DOM and no address but through what
+// it is given.
+import type { Deletion, Given, Opened } from "../wire/conversations";
+import { type Answer, problemOf } from "../wire/http";
+import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
+import type { Place } from "./address";
+import type { ListEvent } from "./feed";
+import { Pending } from "./pending.svelte";
+import { isUnanswered, Running } from "./running.svelte";
+import { type Surroundings, takeFromDesk } from "./surroundings";
+import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
 
-/** How long the server may take to end a reply it was told to stop, milliseconds, before the connection is dropped. */
-const PATIENCE = 2000;
-const KEEP_EVERY = 500;
-
-const INTERRUPTED = { code: "interrupted", message: "The page was reloaded while this reply was being written." };
-const UNREACHABLE = { code: "unreachable", message: "The server could not be reached." };
-const LOST = { code: "connection_lost", message: "The connection to the server was lost in the middle of this reply." };
-
-export interface Surroundings {
-  readonly socket: ChatSocket;
-  readonly clock: Clock;
-  readonly draft: Draft;
-  readonly store: ConversationStore;
-  readonly announcer: Announcer;
-  /** Who answers, and how it is asked, at this moment. */
-  readonly options: () => Pick<ChatRequest, "model" | "enable_thinking"> & { readonly speaker: string };
-  /** A reply failed: the server may have changed its state. */
-  readonly trouble: () => void;
-}
+const SETTLE = 150;
+/** The feed repeats what was done here; for so many milliseconds it is no news. */
+const ECHO = 1500;
+const TITLE = 60;
 
 export class Chat {
   readonly #around: Surroundings;
-  #turns = $state.raw<readonly Turn[]>([]);
-  #choice = $state.raw<Choice>({});
-  #running = $state.raw<AssistantTurn | null>(null);
-  #stopping = $state(false);
-  #previous = $state.raw<SavedConversation | null>(null);
-  readonly #shown = $derived(path(this.#turns, this.#choice));
-
-  /** The running reply's latest value; drawn once a frame, however fast it grows. */
-  #latest: Reply | null = null;
-  #frameAsked = false;
-  #keepAsked = false;
+  readonly #thread = new Thread();
+  readonly reply: Running;
+  readonly #pending: Pending;
+  #id = $state.raw<string | null>(null);
+  #conversation = $state.raw<Conversation | null>(null);
+  #opening = $state.raw<Place | null>(null);
+  #problem = $state("");
+  #previous = $state.raw<string | null>(null);
+  #sought = $state.raw<string | null>(null);
+  #epoch = 0;
+  #quietUntil = 0;
+  #refreshAsked = false;
 
   constructor(around: Surroundings) {
     this.#around = around;
-    this.#load(around.store.load());
+    this.#pending = new Pending(around);
+    this.reply = new Running(around, {
+      thread: this.#thread,
+      named: () => this.#named(),
+      refresh: () => this.#refreshSoon(),
+      ended: () => this.#ended(),
+    });
+  }
+
+  get id(): string | null {
+    return this.#id;
+  }
+
+  /** Nothing can be shown yet: what the address names is on its way. */
+  get opening(): boolean {
+    return this.#opening !== null && this.shown.length === 0 && this.#problem === "";
+  }
+
+  /** Why there is nothing to see. */
+  get problem(): string {
+    return this.#problem;
   }
 
   get shown(): readonly Turn[] {
-    return this.#shown;
+    return this.#thread.turns;
   }
 
-  get running(): AssistantTurn | null {
-    return this.#running;
+  get running(): boolean {
+    return this.reply.id !== null;
   }
 
-  /** The running reply was told to stop and has not ended yet. */
-  get stopping(): boolean {
-    return this.#stopping;
+  /** What waits for the running reply's end or its next step. */
+  get pending(): readonly PendingMessage[] {
+    return this.#pending.messages.filter(({ id }) => !this.reply.wrote(id));
   }
 
-  /** There is an earlier conversation to go back to. */
-  get hasPrevious(): boolean {
-    return this.#previous !== null;
+  /** An earlier conversation to go back to. */
+  get previous(): string | null {
+    return this.#previous;
+  }
+
+  /** The message that was looked for. */
+  get sought(): string | null {
+    return this.#sought;
   }
 
   get title(): string {
-    const first = this.#shown[0];
-    return first ? first.text.trim().replace(/\s+/g, " ").slice(0, 60) : "";
+    if (this.#conversation?.title) return this.#conversation.title;
+    const first = this.#thread.path.find(({ role }) => role === "user");
+    return first ? first.text.trim().replace(/\s+/g, " ").slice(0, TITLE) : "";
   }
 
-  /** The turn and its alternatives, oldest first. */
-  versions(turn: Turn): readonly Turn[] {
-    return childrenOf(this.#turns, turn.parent);
+  /** The row and its alternatives, oldest first. */
+  versions(row: Row): readonly Row[] {
+    return this.#thread.versions(row);
   }
 
-  show(turn: Turn): void {
-    if (this.#running) return;
-    this.#choice = choose(this.#choice, turn);
-    this.keep();
+  /** Open what the address says. What was there stays until the other is here. */
+  async open(place: Place): Promise<void> {
+    const { conversation, message } = place;
+    const epoch = ++this.#epoch;
+    this.#opening = null;
+    if (conversation !== null && conversation === this.#id) return this.#reveal(message);
+    if (conversation === null) {
+      this.#previous = this.#id ?? this.#previous;
+      return this.#turnTo(null);
+    }
+    this.#opening = place;
+    const answer = await this.#around.client.open(conversation);
+    if (epoch !== this.#epoch) return;
+    if (answer.kind === "ok") {
+      this.#opening = null;
+      this.#turnTo(conversation);
+      this.#take(answer.value);
+      return this.#reveal(message);
+    }
+    this.#turnTo(null);
+    this.#problem = problemOf(answer);
+    if (answer.kind === "refused") {
+      this.#opening = null;
+      if (answer.status === 404) this.#problem = "This conversation is not here, or not any more.";
+    }
+    this.#around.trouble();
   }
 
-  /** Say something; false, and nothing changed, when it is empty or a reply is running. */
-  send(text: string): boolean {
-    if (this.#running || text.trim() === "") return false;
-    const last = this.#shown.at(-1);
-    // What was said just now and had no answer at all is said again, not twice.
-    const unanswered = last?.role === "assistant" && isUnanswered(last.reply) ? this.#asked(last) : null;
-    if (unanswered) this.#turns = prune(this.#turns, unanswered);
-    this.#say(unanswered ? unanswered.parent : (last?.id ?? null), text);
+  /** An empty page. What runs goes on without being looked at. */
+  startAnew(): void {
+    this.#around.go(null);
+    void this.open({ conversation: null, message: null });
+  }
+
+  /** Say what is typed and attached; while a reply runs, it waits for its end. */
+  submit(): boolean {
+    const { draft, attachments } = this.#around;
+    if (attachments.busy || (draft.text.trim() === "" && !attachments.ready)) return false;
+    if (this.reply.starting && this.#id === null) return false;
+    const text = draft.text;
+    draft.text = "";
+    return this.send(text, attachments.take());
+  }
+
+  send(text: string, files: readonly Content[] = []): boolean {
+    const content: Content[] = [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...files];
+    if (content.length === 0) return false;
+    if (this.running) {
+      void this.#queue(content);
+      return true;
+    }
+    const { parent, instead } = this.#clearUnanswered();
+    const message = messageOf({ id: newId(), parent, role: "user", content });
+    this.#thread.put(message);
+    const sent = { id: message.id, content: sentAgain(content, text) };
+    this.#ask({ verb: "send", run: newId(), message: sent, parent, busy: "queue", options: this.reply.options() }, message.id, instead);
     return true;
   }
 
   /** Say something else in place of an earlier message; what followed it stays reachable. */
-  edit(turn: UserTurn, text: string): boolean {
-    if (this.#running || text.trim() === "") return false;
-    this.#say(turn.parent, text);
+  edit(row: Row, text: string): boolean {
+    const content = sentAgain(row.message.content, text);
+    if (this.running || content.length === 0) return false;
+    const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: rewritten(row, text) });
+    this.#thread.put(message);
+    const run = newId();
+    this.#ask({ verb: "edit", run, message: row.id, new: { id: message.id, content }, options: this.reply.options() }, message.id);
     return true;
   }
 
   /** Ask for another reply to the same message. One that said nothing is not kept. */
-  again(turn: AssistantTurn): void {
-    if (this.#running) return;
-    const asked = this.#asked(turn);
-    if (!asked) return;
-    if (this.#around.draft.text === asked.text) this.#around.draft.text = "";
-    if (!hasOutput(turn.reply)) this.#turns = prune(this.#turns, turn);
-    this.#answer(asked);
+  again(turn: ReplyTurn): void {
+    if (this.running) return;
+    if (this.reply.unsent) return this.reply.askAgain();
+    const first = turn.rows[0]!;
+    const asked = this.#thread.get(first.parent ?? "");
+    if (asked) takeFromDesk(this.#around, asked.message.content);
+    const empty = asked !== undefined && turn.rows.length === 1 && !hasOutput(first.message);
+    if (empty) this.#thread.drop([first.id], asked.id);
+    const message = empty ? asked.id : first.id;
+    this.#ask({ verb: "regenerate", run: newId(), message, options: this.reply.options() }, first.parent, empty ? first.id : null);
+  }
+
+  /** Let a reply go on where it was left. */
+  goOn(turn: ReplyTurn): void {
+    const last = turn.rows.at(-1);
+    if (this.running || !last) return;
+    this.#ask({ verb: "continue", run: newId(), message: last.id, options: this.reply.options() }, last.id);
   }
 
   stop(): void {
-    const turn = this.#running;
-    if (!turn || this.#stopping) return;
-    this.#stopping = true;
-    this.#around.socket.cancel();
-    // A connection that never opened has nobody who could say "cancelled".
-    if (!this.#around.socket.busy) return this.#giveUp(turn);
-    this.#around.clock.after(PATIENCE, () => this.#giveUp(turn));
+    this.reply.stop();
   }
 
-  /** An empty page. The conversation that was on it can be brought back while the page lives. */
-  startAnew(): void {
-    const typed = this.#around.draft.text;
-    if (this.#running) this.#giveUp(this.#running);
-    this.#around.draft.text = typed;
-    if (this.#turns.length === 0) return;
-    this.#previous = this.#saved();
-    this.#turns = [];
-    this.#choice = {};
-    this.keep();
+  /** Show another version of a message, and the branch below it. */
+  async show(row: Row): Promise<void> {
+    if (this.running || this.#id === null) return;
+    this.#thread.show(row);
+    this.#hush();
+    await this.#around.client.change(this.#id, { leaf: this.#thread.leaf });
   }
 
-  goBack(): void {
-    if (this.#previous === null || this.#running) return;
-    this.#load(this.#previous);
-    this.#previous = null;
-    this.keep();
+  /** Change what a message says and nothing after it; gives a sentence when that fails. */
+  async rewrite(row: Row, text: string): Promise<string> {
+    if (this.#id === null) return "";
+    const before = row.message;
+    row.message = { ...before, content: rewritten(row, text), edited: 1 };
+    this.#hush();
+    const answer = await this.#around.client.rewrite(this.#id, row.id, sentAgain(before.content, text));
+    if (answer.kind !== "ok") row.message = before;
+    return problemOf(answer);
   }
 
-  /** Put the conversation where a reload finds it. */
-  keep(): void {
-    this.#flush();
-    this.#around.store.save(this.#saved());
+  deletion(row: Row): Promise<Answer<Deletion>> {
+    return this.#around.client.deletion(this.#id ?? "", row.id);
   }
 
-  #saved(): SavedConversation {
-    return { version: 1, turns: this.#turns.map(save), choice: this.#choice };
+  async remove(row: Row): Promise<void> {
+    if (this.#id === null || this.running) return;
+    this.#hush();
+    const answer = await this.#around.client.deleteMessage(this.#id, row.id);
+    if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
+    this.#around.announcer.say("Deleted.");
+    // What a summary stood for comes back in its place.
+    if (row.kind === "summary" || row.role === "system") return this.#refresh();
+    this.#thread.drop([row.id, ...answer.value.deleted], answer.value.leaf);
   }
 
-  #load(saved: SavedConversation | null): void {
-    this.#turns = saved?.turns.map((turn) => restore(turn, INTERRUPTED)) ?? [];
-    this.#choice = saved?.choice ?? {};
+  /** Answer a question of the running reply; gives a sentence when that fails. */
+  decide(approval: Approval, given: Given): Promise<string> {
+    return this.reply.decide(approval, given);
   }
 
-  #asked(turn: AssistantTurn): UserTurn | null {
-    const asked = this.#turns.find((other) => other.id === turn.parent);
-    return asked?.role === "user" ? asked : null;
+  /** What waits goes into the running reply at its next step. */
+  async hurry(pending: PendingMessage): Promise<void> {
+    if (this.#id !== null) await this.#pending.hurry(this.#id, pending);
   }
 
-  #add(turn: Turn): void {
-    this.#turns = [...this.#turns, turn];
-    this.#choice = choose(this.#choice, turn);
+  /** What waits is taken back; with `keep` to where it was typed. */
+  async takeBack(pending: PendingMessage, keep: boolean): Promise<void> {
+    if (this.#id !== null) await this.#pending.takeBack(this.#id, pending, keep);
   }
 
-  #say(parent: string | null, text: string): void {
-    const turn = new UserTurn(newId(), parent, text);
-    this.#add(turn);
-    this.#answer(turn);
+  /** What the feed says of the conversations. */
+  heard(event: ListEvent): void {
+    if (event.type === "reset") return this.#refreshSoon();
+    if (event.type === "removed") return this.gone(event.conversation);
+    if (event.conversation !== this.#id) return;
+    if (event.type === "run") {
+      if ((event.outcome ?? null) === null && event.run !== this.reply.id) this.#refreshSoon();
+    } else if (this.#around.clock.now() >= this.#quietUntil) this.#refreshSoon();
   }
 
-  #answer(asked: UserTurn): void {
-    const { socket, clock, announcer, options } = this.#around;
-    const { speaker, ...asking } = options();
-    const until = this.#shown.findIndex((turn) => turn.id === asked.id) + 1;
-    const messages = promptOf(this.#shown.slice(0, until));
-    const turn = new AssistantTurn(newId(), asked.id, { ...begin(clock.now()), model: speaker });
-    this.#add(turn);
-    this.#running = turn;
-    this.#latest = turn.reply;
-    this.keep();
-    announcer.say(`${speaker} is answering.`);
-    socket.send(
-      { id: turn.id, messages, streaming: true, progress: true, ...asking },
-      {
-        message: (message) => this.#receive(turn, message),
-        lost: (reached, reason) => {
-          const sentence = /\s.*\.$/.test(reason) ? reason : null;
-          const failure = reached ? LOST : UNREACHABLE;
-          this.#end(turn, (reply) => fail(reply, sentence ? { ...failure, message: sentence } : failure, clock.now()));
-        },
-      },
-    );
+  /** How the list shows a conversation now. */
+  noticed(conversation: Conversation): void {
+    if (conversation.id === this.#id) this.#conversation = conversation;
   }
 
-  #receive(turn: AssistantTurn, message: ServerMessage): void {
-    if (this.#running !== turn || !this.#latest) return;
-    const now = this.#around.clock.now();
-    const before = this.#latest;
-    const next = advance(before, message, now);
-    if (!isRunning(next)) return this.#end(turn, () => next);
-    if (next.stage === "queued" && before.stage !== "queued") {
-      this.#around.announcer.say(`Waiting in the queue, position ${next.queue?.position ?? "unknown"}.`);
+  /** A conversation was taken away. */
+  gone(id: string): void {
+    if (this.#id === id) this.startAnew();
+    if (this.#previous === id) this.#previous = null;
+  }
+
+  /** The page is looked at again, or the server is back. */
+  wake(): void {
+    this.reply.wake();
+    if (this.#opening && this.#problem !== "") void this.open(this.#opening);
+  }
+
+  /** Nobody looks: the line is let go, and nothing is missed. */
+  sleep(): void {
+    this.reply.sleep();
+  }
+
+  #ask(...asking: Parameters<Running["ask"]>): void {
+    this.#hush();
+    this.reply.ask(...asking);
+  }
+
+  #turnTo(conversation: string | null): void {
+    this.reply.leave();
+    this.#id = conversation;
+    this.#conversation = null;
+    this.#problem = "";
+    this.#sought = null;
+    this.#thread.clear();
+    this.#pending.load([]);
+    this.#around.draft.turnTo(conversation);
+    this.#around.attachments.turnTo(conversation);
+  }
+
+  #take({ conversation, messages, run, pending, approvals }: Opened): void {
+    this.#conversation = conversation;
+    this.#thread.load(messages, conversation.leaf);
+    this.#pending.load(pending);
+    if (run && (run.outcome ?? null) === null) this.reply.join(run.id, approvals);
+  }
+
+  #reveal(message: string | null): void {
+    const row = message === null ? undefined : this.#thread.get(message);
+    if (!row) return;
+    if (!this.#thread.path.includes(row)) void this.show(row);
+    this.#sought = row.id;
+  }
+
+  /** The id; a new conversation is made when something is first said in it. */
+  async #named(): Promise<Answer<string>> {
+    if (this.#id !== null) return { kind: "ok", value: this.#id };
+    const epoch = this.#epoch;
+    const { client, draft, attachments, go } = this.#around;
+    const created = await client.create(newId());
+    if (created.kind !== "ok") return created;
+    const { id } = created.value;
+    if (epoch === this.#epoch) {
+      this.#id = id;
+      draft.become(id);
+      attachments.become(id);
+      go(id);
     }
-    this.#latest = next;
-    this.#drawSoon();
-    this.#keepSoon();
+    return { kind: "ok", value: id };
   }
 
-  #giveUp(turn: AssistantTurn): void {
-    if (this.#running !== turn) return;
-    this.#around.socket.abandon();
-    this.#end(turn, (reply) => cancelled(reply, this.#around.clock.now()));
+  /** What was said just now and had no answer at all is said again, not twice: gives where, and what to delete first. */
+  #clearUnanswered(): { parent: string | null; instead: string | null } {
+    const { unsent } = this.reply;
+    const last = this.shown.at(-1);
+    const asked = last?.kind === "reply" && isUnanswered(last) ? this.#thread.get(last.rows[0]?.parent ?? "") : undefined;
+    // A reply that was asked for once more, and not even that arrived: only the asking goes.
+    if (unsent?.verb.verb === "regenerate") this.#thread.drop([unsent.waiting.id]);
+    else if (asked?.role === "user") {
+      this.#thread.drop([asked.id], asked.parent);
+      return { parent: asked.parent, instead: unsent ? null : asked.id };
+    }
+    return { parent: this.#thread.leaf, instead: null };
   }
 
-  #end(turn: AssistantTurn, ending: (reply: Reply) => Reply): void {
-    if (this.#running !== turn || !this.#latest) return;
-    const reply = ending(this.#latest);
-    this.#running = this.#latest = null;
-    this.#stopping = false;
-    turn.reply = reply;
-    this.keep();
-    this.#handBack(turn);
-    this.#tell(reply);
-    if (reply.stage === "failed") this.#around.trouble();
+  async #queue(content: readonly Content[]): Promise<void> {
+    if (this.#id === null) return;
+    if (await this.#pending.add(this.#id, content, this.reply.options())) this.#refreshSoon();
   }
 
-  /** What had no answer at all is put back where it was typed, unless something else is being typed there. */
-  #handBack(turn: AssistantTurn): void {
-    const { draft } = this.#around;
-    if (isUnanswered(turn.reply) && draft.text === "") draft.text = this.#asked(turn)?.text ?? "";
+  #ended(): void {
+    this.#hush();
+    if (this.#pending.messages.length > 0) this.#refreshSoon();
   }
 
-  #tell({ stage, finish, model, text }: Reply): void {
-    // A failure is an alert of its own on the page.
-    if (stage === "failed") return;
-    this.#around.announcer.say(finish === "cancelled" ? "Stopped." : readOut(model, text));
+  #hush(): void {
+    this.#quietUntil = this.#around.clock.now() + ECHO;
   }
 
-  #drawSoon(): void {
-    if (this.#frameAsked) return;
-    this.#frameAsked = true;
-    this.#around.clock.frame(() => {
-      this.#frameAsked = false;
-      this.#flush();
+  #refreshSoon(): void {
+    if (this.#refreshAsked) return;
+    this.#refreshAsked = true;
+    this.#around.clock.after(SETTLE, () => {
+      this.#refreshAsked = false;
+      void this.#refresh();
     });
   }
 
-  #flush(): void {
-    if (this.#running && this.#latest) this.#running.reply = this.#latest;
+  /** Read the conversation again, and follow what runs in it. */
+  async #refresh(): Promise<void> {
+    const epoch = this.#epoch;
+    const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
+    if (this.#id === null || !free()) return;
+    const answer = await this.#around.client.open(this.#id);
+    if (answer.kind === "ok" && free()) this.#take(answer.value);
   }
+}
 
-  #keepSoon(): void {
-    if (this.#keepAsked) return;
-    this.#keepAsked = true;
-    this.#around.clock.after(KEEP_EVERY, () => {
-      this.#keepAsked = false;
-      if (this.#running) this.keep();
-    });
-  }
+/** A row's content with another text. */
+function rewritten(row: Row, text: string): Content[] {
+  const { content } = row.message;
+  if (textOf(content) === text) return [...content];
+  return [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...content.filter(({ type }) => type !== "text")];
 }

@@ -33,9 +33,10 @@ export function editorAction(key: Key, enterSends: boolean): "send" | "leave" | 
 }
 
 /** Anywhere on the page. */
-export function pageAction(key: Key): "stop" | "new-chat" | null {
+export function pageAction(key: Key): "stop" | "new-chat" | "search" | null {
   if (isComposing(key)) return null;
   if (key.key === "Escape") return "stop";
   if (key.key.toLowerCase() === "o" && key.shiftKey && (key.ctrlKey || key.metaKey) && !key.altKey) return "new-chat";
+  if (key.key.toLowerCase() === "k" && !key.shiftKey && (key.ctrlKey || key.metaKey) && !key.altKey) return "search";
   return null;
 }

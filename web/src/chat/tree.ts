@@ -1,48 +1,60 @@
-// The shape of a conversation: turns that know only their parent, and which child is shown where several are. Pure;
-// knows nothing of what a turn says.
+// The shape of a conversation: nodes that know only their parent; everything else is derived. Pure; knows nothing of
+// what a node says.
 
 export interface Node {
   readonly id: string;
   readonly parent: string | null;
+  /** Grows with every node: the order of siblings. */
+  readonly sequence: number;
 }
 
-/** Shown child by parent id; the key "" stands for the conversation's first turn. */
-export type Choice = Readonly<Record<string, string>>;
+export class Tree<N extends Node> {
+  readonly #nodes = new Map<string, N>();
+  readonly #children = new Map<string | null, N[]>();
 
-export function childrenOf<N extends Node>(nodes: readonly N[], parent: string | null): N[] {
-  return nodes.filter((node) => node.parent === parent);
-}
-
-/** From the first turn to the last one shown; where no child was chosen, the newest is shown. */
-export function path<N extends Node>(nodes: readonly N[], choice: Choice): N[] {
-  const children = new Map<string, N[]>();
-  for (const node of nodes) {
-    const key = node.parent ?? "";
-    const brothers = children.get(key);
-    if (brothers) brothers.push(node);
-    else children.set(key, [node]);
+  constructor(nodes: readonly N[]) {
+    const sorted = [...nodes].sort((one, other) => one.sequence - other.sequence);
+    for (const node of sorted) this.#nodes.set(node.id, node);
+    for (const node of sorted) {
+      const brothers = this.#children.get(node.parent);
+      if (brothers) brothers.push(node);
+      else this.#children.set(node.parent, [node]);
+    }
   }
-  const shown: N[] = [];
-  for (let key = ""; ; ) {
-    const brothers = children.get(key);
-    const next = brothers?.find((node) => node.id === choice[key]) ?? brothers?.at(-1);
-    if (!next) return shown;
-    shown.push(next);
-    key = next.id;
+
+  get(id: string): N | undefined {
+    return this.#nodes.get(id);
   }
-}
 
-/** The choice that shows `node` in place of its siblings. */
-export function choose(choice: Choice, node: Node): Choice {
-  return { ...choice, [node.parent ?? ""]: node.id };
-}
+  children(id: string | null): readonly N[] {
+    return this.#children.get(id) ?? [];
+  }
 
-/** Without `node` and everything below it. */
-export function prune<N extends Node>(nodes: readonly N[], node: Node): N[] {
-  const gone = new Set([node.id]);
-  // Children always come after their parent.
-  return nodes.filter((other) => {
-    if (other.parent !== null && gone.has(other.parent)) gone.add(other.id);
-    return !gone.has(other.id);
-  });
+  /** The node and its alternatives, oldest first. */
+  siblings(node: Node): readonly N[] {
+    return this.children(node.parent);
+  }
+
+  /** From the first node to `leaf`; of a leaf that is not there, nothing. */
+  path(leaf: string | null): N[] {
+    const nodes: N[] = [];
+    for (let node = leaf === null ? undefined : this.get(leaf); node; node = node.parent === null ? undefined : this.get(node.parent)) {
+      nodes.push(node);
+      // A ring would be damage, and no reason to hang.
+      if (nodes.length > this.#nodes.size) return [];
+    }
+    return nodes.reverse();
+  }
+
+  /** The end of the branch that was written last below `id`. */
+  newestLeaf(id: string): string {
+    let newest = this.get(id);
+    const below = [...this.children(id)];
+    for (let node = below.pop(); node; node = below.pop()) {
+      const children = this.children(node.id);
+      if (children.length > 0) below.push(...children);
+      else if (!newest || newest.id === id || node.sequence >= newest.sequence) newest = node;
+    }
+    return newest?.id ?? id;
+  }
 }

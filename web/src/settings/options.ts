@@ -3,7 +3,7 @@ import type { Capabilities, Model } from "../wire/server";
 
 export interface Options {
   readonly model?: string;
-  readonly enable_thinking?: boolean;
+  readonly thinking?: boolean;
   /** The name the reply is shown under until the server says it. */
   readonly speaker: string;
 }
@@ -18,6 +18,6 @@ export function optionsFor(server: Known, preferences: { readonly model: string;
   return {
     speaker: model?.name ?? "The model",
     ...(model && model.name !== server.capabilities?.default_model ? { model: model.name } : {}),
-    ...(model?.verbs.includes("thinking") ? { enable_thinking: preferences.thinking } : {}),
+    ...(model?.verbs.includes("thinking") ? { thinking: preferences.thinking } : {}),
   };
 }

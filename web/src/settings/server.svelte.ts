@@ -1,6 +1,7 @@
 // What the server says of itself, kept fresh while it is not ready. Owns when to ask; knows no page.
 import type { Clock } from "../wire/clock";
-import { type Capabilities, type Fetch, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
+import type { Fetch } from "../wire/http";
+import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
 
 /** "asking" before the first answer; "locked" when a key is needed; "unreachable" when nobody answers. */
 export type Standing = ServerState | "asking" | "locked" | "unreachable";

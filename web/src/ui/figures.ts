@@ -1,5 +1,27 @@
 // Numbers as a person reads them; a number and its unit never part at a line's end. Pure.
-import type { Figures } from "../chat/reply";
+import type { Message } from "../wire/rows";
+
+/** What a reply cost, over all its turns. Milliseconds; null where the server did not say. */
+export interface Figures {
+  readonly tokens: number;
+  readonly input: number | null;
+  readonly generating: number | null;
+  readonly first: number | null;
+}
+
+/** Of a reply's rows; null where there is nothing to say. */
+export function figuresOf(messages: readonly Pick<Message, "usage" | "timings">[]): Figures | null {
+  const sum = (values: readonly (number | undefined)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const counted = messages.filter(({ usage }) => usage !== null);
+  const tokens = sum(counted.map(({ usage }) => usage?.output));
+  if (tokens === 0) return null;
+  return {
+    tokens,
+    input: counted.at(-1)?.usage?.input ?? null,
+    generating: sum(counted.map(({ timings }) => timings?.generate)) || null,
+    first: counted[0]?.timings?.first || null,
+  };
+}
 
 function round(value: number): string {
   return (value < 10 ? Math.round(value * 10) / 10 : Math.round(value)).toLocaleString("en");
@@ -26,6 +48,11 @@ export function wholeSeconds(milliseconds: number): string {
   if (seconds < 60) return `${seconds}\u00a0s`;
   const rest = seconds % 60;
   return `${Math.floor(seconds / 60)}\u00a0min${rest ? ` ${rest}\u00a0s` : ""}`;
+}
+
+/** "2 replies"; the word as it is for one. */
+export function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString("en")}\u00a0${count === 1 ? one : many}`;
 }
 
 /** "1 token", "38 tokens". */

@@ -47,6 +47,11 @@ export class Follower {
     this.#settle();
   }
 
+  /** Stay where the reader is. */
+  leave(): void {
+    this.#following = false;
+  }
+
   #scrolled(scroller: HTMLElement): void {
     const { scrollTop, scrollHeight, clientHeight } = scroller;
     const shrank = scrollHeight < this.#height;

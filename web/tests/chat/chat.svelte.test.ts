@@ -1,305 +1,575 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Announcer } from "../../src/chat/announcer.svelte";
+import { Attachments } from "../../src/chat/attachments.svelte";
 import { Chat } from "../../src/chat/chat.svelte";
 import { Draft } from "../../src/chat/draft.svelte";
-import { ShelfStore } from "../../src/chat/store";
-import type { AssistantTurn, UserTurn } from "../../src/chat/turn.svelte";
+import { Notices } from "../../src/chat/notices.svelte";
+import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
 import { MemoryShelf } from "../../src/settings/shelf";
-import { ChatSocket } from "../../src/wire/socket";
+import { ConversationClient } from "../../src/wire/conversations";
+import { EventStream } from "../../src/wire/event_source";
+import { textOf } from "../../src/wire/rows";
 import { FakeClock } from "../clock";
-import { FakeNetwork, type FakeSocket } from "../sockets";
+import { calm, FakeServer } from "../server";
 
 let clock: FakeClock;
-let network: FakeNetwork;
+let server: FakeServer;
 let shelf: MemoryShelf;
 let draft: Draft;
 let announcer: Announcer;
+let notices: Notices;
+let went: (string | null)[];
 let troubles: number;
 let chat: Chat;
 
+/** A tab of its own on the same server. */
 function page(): Chat {
   draft = new Draft(shelf);
   announcer = new Announcer(clock);
+  notices = new Notices(clock);
   return new Chat({
-    socket: new ChatSocket(network.open),
+    client: new ConversationClient(server.fetch),
+    stream: (address, listener) => new EventStream(server.fetch, clock, address, listener),
     clock,
     draft,
-    store: new ShelfStore(shelf),
+    attachments: new Attachments(shelf, () => {
+      throw new Error("no uploads here");
+    }),
     announcer,
-    options: () => ({ speaker: "mini", enable_thinking: true }),
+    notices,
+    options: () => ({ speaker: "mini", thinking: true }),
     trouble: () => void troubles++,
+    go: (conversation) => void went.push(conversation),
   });
 }
 
 beforeEach(() => {
   clock = new FakeClock();
-  network = new FakeNetwork();
+  server = new FakeServer();
   shelf = new MemoryShelf();
+  went = [];
   troubles = 0;
   chat = page();
 });
 
-function server(): FakeSocket {
-  if (network.last.readyState === 0) network.last.opens();
-  return network.last;
-}
+const open = (conversation: string | null, message: string | null = null) => chat.open({ conversation, message });
+const rows = () => chat.shown.flatMap((turn) => (turn.kind === "reply" ? turn.rows : [turn.row]));
+const texts = () => rows().map((row) => row.text);
+const said = (index: number) => rows()[index] as Row;
+const lastReply = () => chat.shown.at(-1) as ReplyTurn;
+const lastMessage = () => lastReply().rows.at(-1)!.message;
 
-function lastReply(): AssistantTurn {
-  return chat.shown.at(-1) as AssistantTurn;
-}
-
-function writes(text: string): void {
-  server().says({ type: "chunk", id: lastReply().id, text_delta: text });
+async function drawn(): Promise<void> {
+  await calm();
   clock.draw();
 }
 
-function ends(more: object = {}): void {
-  server().says({ type: "done", id: lastReply().id, finish_reason: "stop", ...more });
-}
-
-function fails(message = "The worker ended."): void {
-  server().says({ type: "error", id: lastReply().id, code: "worker_lost", message });
-}
-
-function told(question: string, answer: string): void {
+async function told(question: string, answer: string): Promise<void> {
   chat.send(question);
-  writes(answer);
-  ends();
+  await calm();
+  server.writes(answer);
+  server.ends();
+  await drawn();
 }
-
-const texts = () => chat.shown.map((turn) => turn.text);
-const asked = () => server().sent.at(-1);
 
 describe("sending", () => {
-  it("shows the message at once and asks with everything said so far", () => {
-    told("one", "1");
-    chat.send("two");
-    server();
-    expect(texts()).toEqual(["one", "1", "two", ""]);
-    expect(asked()).toMatchObject({
-      id: lastReply().id,
-      streaming: true,
-      progress: true,
-      enable_thinking: true,
-      messages: [
-        { role: "user", content: "one" },
-        { role: "assistant", content: "1" },
-        { role: "user", content: "two" },
-      ],
-    });
-    expect(asked()).not.toHaveProperty("speaker");
-  });
-
-  it("sends nothing that is empty, and nothing while a reply runs", () => {
-    expect(chat.send("  \n")).toBe(false);
+  it("shows the message and its beginning answer at once", () => {
     expect(chat.send("one")).toBe(true);
-    expect(chat.send("two")).toBe(false);
     expect(texts()).toEqual(["one", ""]);
+    expect(chat.running).toBe(true);
+    expect(lastMessage()).toMatchObject({ status: "running", model: "mini" });
   });
 
-  it("draws a fast reply once a frame", () => {
+  it("makes the conversation, goes to it, and asks for the reply as the person prefers", async () => {
     chat.send("one");
-    for (const text of ["a", "b", "c"]) server().says({ type: "chunk", id: lastReply().id, text_delta: text });
-    expect(lastReply().reply.text).toBe("");
+    await calm();
+    expect(server.commands()).toEqual(["POST api/conversations", "POST api/conversations/ID/runs"]);
+    expect(went).toEqual([chat.id]);
+    expect(server.last("/runs")).toMatchObject({
+      verb: "send",
+      message: { content: [{ type: "text", text: "one" }] },
+      parent: null,
+      options: { thinking: true },
+    });
+    expect(server.last("/runs").options).not.toHaveProperty("speaker");
+  });
+
+  it("says the next thing after what was said last", async () => {
+    await told("one", "1");
+    await told("two", "2");
+    expect(texts()).toEqual(["one", "1", "two", "2"]);
+    expect(server.last("/runs").parent).toBe(said(1).id);
+  });
+
+  it("keeps the reply's place on the page when the server gives it its row", async () => {
+    chat.send("one");
+    const { key } = lastReply();
+    await drawn();
+    expect(lastReply().rows[0]!.id).toBe(server.row.id);
+    expect(lastReply().key).toBe(key);
+  });
+
+  it("sends nothing that is empty", () => {
+    expect(chat.send("  \n")).toBe(false);
+    draft.text = " ";
+    expect(chat.submit()).toBe(false);
+    expect(texts()).toEqual([]);
+  });
+
+  it("draws a fast reply once a frame, and its end at once", async () => {
+    chat.send("one");
+    await calm();
+    for (const text of ["a", "b", "c"]) server.writes(text);
+    await calm();
+    expect(textOf(lastMessage().content)).toBe("");
     clock.draw();
-    expect(lastReply().reply.text).toBe("abc");
+    expect(textOf(lastMessage().content)).toBe("abc");
+    server.writes("d");
+    server.ends();
+    await calm();
+    expect(lastMessage()).toMatchObject({ status: "done" });
+    expect(texts()).toEqual(["one", "abcd"]);
+    expect(chat.running).toBe(false);
   });
 
-  it("draws the end at once, also where no frame comes", () => {
-    chat.send("one");
-    server().says({ type: "chunk", id: lastReply().id, text_delta: "abc" });
-    ends();
-    expect(lastReply().reply).toMatchObject({ stage: "ended", text: "abc" });
-    expect(chat.running).toBeNull();
+  it("takes the draft with it, and what is typed meanwhile into the new conversation", async () => {
+    draft.text = "one";
+    expect(chat.submit()).toBe(true);
+    expect(draft.text).toBe("");
+    draft.text = "next";
+    await calm();
+    expect(draft.text).toBe("next");
+    expect(shelf.get(`duologue.draft.${chat.id}`)).toBe("next");
+    expect(shelf.get("duologue.draft")).toBeNull();
   });
 });
 
 describe("stopping", () => {
-  it("keeps what was said", () => {
+  it("keeps what was said", async () => {
     chat.send("one");
-    writes("half a");
+    await calm();
+    server.writes("half");
+    await drawn();
     chat.stop();
-    expect(chat.stopping).toBe(true);
-    expect(asked()).toEqual({ type: "cancel", id: lastReply().id });
-    ends({ finish_reason: "cancelled", text: "half a" });
-    expect(lastReply().reply).toMatchObject({ stage: "ended", text: "half a", finish: "cancelled" });
-    expect(chat.stopping).toBe(false);
+    expect(chat.reply.stopping).toBe(true);
+    await calm();
+    expect(lastMessage()).toMatchObject({ status: "stopped" });
+    expect(texts()).toEqual(["one", "half"]);
     expect(draft.text).toBe("");
+    clock.draw();
+    expect(announcer.sentence).toBe("Stopped.");
   });
 
-  it("does not wait for ever for the server's word", () => {
+  it("puts back what had no answer, and says it again in its place", async () => {
     chat.send("one");
-    writes("half");
+    await calm();
     chat.stop();
-    clock.pass(1999);
-    expect(chat.running).not.toBeNull();
-    clock.pass(1);
-    expect(lastReply().reply).toMatchObject({ finish: "cancelled", text: "half" });
-    chat.send("two");
-    expect(network.sockets).toHaveLength(2);
-  });
-
-  it("leaves a later reply alone when the patience with an earlier one runs out", () => {
-    chat.send("one");
-    writes("a");
-    chat.stop();
-    ends({ finish_reason: "cancelled" });
-    chat.send("two");
-    clock.pass(5000);
-    expect(chat.running).toBe(lastReply());
-  });
-
-  it("gives the words back when nothing was answered yet, and sends them once", () => {
-    chat.send("one");
-    chat.stop();
+    await calm();
     expect(draft.text).toBe("one");
-    chat.send("one, better");
-    expect(texts()).toEqual(["one, better", ""]);
+    chat.submit();
+    await calm();
+    expect(texts()).toEqual(["one", ""]);
+    expect(server.commands().slice(-2)).toEqual(["DELETE api/conversations/ID/messages/ID", "POST api/conversations/ID/runs"]);
+    expect(server.only.messages).toHaveLength(2);
+  });
+
+  it("does not wait long for a server that has not even begun, and stops the run when it does", async () => {
+    let begin = () => {};
+    server.gate = new Promise((resolve) => (begin = resolve));
+    chat.send("one");
+    await calm();
+    chat.stop();
+    clock.pass(2000);
+    expect(chat.running).toBe(false);
+    expect(draft.text).toBe("one");
+    begin();
+    await calm();
+    expect(server.commands().at(-1)).toMatch(/stop$/);
+  });
+
+  it("stops as soon as the server has begun", async () => {
+    chat.send("one");
+    chat.stop();
+    await calm();
+    expect(server.commands().at(-1)).toMatch(/stop$/);
+    expect(chat.running).toBe(false);
   });
 });
 
 describe("failing", () => {
-  it("keeps the partial reply and tells of trouble", () => {
+  it("keeps the words, says why, and looks after the server", async () => {
     chat.send("one");
-    writes("half");
-    fails();
-    expect(lastReply().reply).toMatchObject({ stage: "failed", text: "half", failure: { message: "The worker ended." } });
+    await calm();
+    server.writes("half");
+    server.ends({ status: "failed", error: { kind: "model", code: "engine_failed", message: "The worker ended." } }, "failed");
+    await calm();
+    expect(lastMessage()).toMatchObject({ status: "failed", error: { message: "The worker ended." } });
+    expect(texts()).toEqual(["one", "half"]);
     expect(troubles).toBe(1);
-    expect(draft.text).toBe("");
   });
 
-  it("puts the text back into the empty composer when there was no answer at all", () => {
+  it("shows what the server refused on the reply, and Retry asks the same again", async () => {
+    await told("zero", "0");
+    server.refusal = { status: 400, code: "unsupported", message: "It takes no pictures." };
     chat.send("one");
-    fails();
+    await calm();
+    expect(lastMessage()).toMatchObject({ status: "failed", error: { code: "unsupported", message: "It takes no pictures." } });
     expect(draft.text).toBe("one");
-  });
-
-  it("leaves alone what is being typed", () => {
-    chat.send("one");
-    draft.text = "next thought";
-    fails();
-    expect(draft.text).toBe("next thought");
-  });
-
-  it("asks again on retry, without the failed reply, and takes the text back", () => {
-    chat.send("one");
-    fails();
+    const first = server.last("/runs");
     chat.again(lastReply());
     expect(draft.text).toBe("");
-    expect(chat.versions(lastReply())).toHaveLength(1);
-    expect(asked().messages).toEqual([{ role: "user", content: "one" }]);
+    await calm();
+    expect(server.last("/runs")).toEqual(first);
+    expect(texts()).toEqual(["zero", "0", "one", ""]);
   });
 
-  it("keeps a partial reply as a version on retry", () => {
+  it("tells that nobody answers, and the next message takes the place of the one that did not arrive", async () => {
+    await told("zero", "0");
+    server.away = true;
     chat.send("one");
-    writes("half");
-    fails();
-    chat.again(lastReply());
-    expect(chat.versions(lastReply()).map((turn) => turn.text)).toEqual(["half", ""]);
+    await calm();
+    expect(lastMessage().error?.message).toContain("does not answer");
+    server.away = false;
+    chat.send("two");
+    await calm();
+    expect(texts()).toEqual(["zero", "0", "two", ""]);
+    expect(server.last("/runs").parent).toBe(said(1).id);
   });
 
-  it("tells a connection lost in the middle from a server never reached", () => {
+  it("goes on by itself when the line breaks, without losing or repeating a word", async () => {
     chat.send("one");
-    network.last.dies();
-    expect(lastReply().reply.failure?.code).toBe("unreachable");
+    await calm();
+    server.writes("a");
+    await drawn();
+    server.cut();
+    await calm();
+    clock.pass(250);
+    server.writes("b");
+    await drawn();
+    server.writes("c");
+    await drawn();
+    expect(texts()).toEqual(["one", "abc"]);
+    expect(server.asked.at(-1)!.headers["Last-Event-ID"]).toBe("4");
+  });
+
+  it("reads the conversation again when the server knows less of the run than was heard here", async () => {
     chat.send("one");
-    writes("a");
-    network.last.dies();
-    expect(lastReply().reply).toMatchObject({ text: "a", failure: { code: "connection_lost" } });
+    await calm();
+    server.writes("half a reply");
+    await drawn();
+    Object.assign(server.row, { status: "interrupted", content: [{ type: "text", text: "half" }] });
+    server.only.conversation.running = null;
+    for (let time = 0; time < 3; time++) {
+      server.cut();
+      await calm();
+      clock.pass(1000);
+      await calm();
+    }
+    expect(chat.running).toBe(false);
+    expect(lastMessage().status).toBe("interrupted");
+    expect(texts()).toEqual(["one", "half"]);
+  });
+
+  it("says that the line is gone when it stays away", async () => {
+    chat.send("one");
+    await calm();
+    server.away = true;
+    server.cut();
+    await calm();
+    clock.pass(1000);
+    expect(chat.reply.lost).toBe(true);
+    await calm();
+    server.away = false;
+    clock.pass(2000);
+    await calm();
+    expect(chat.reply.lost).toBe(false);
   });
 });
 
-describe("asking again and editing", () => {
-  it("keeps the replaced reply reachable", () => {
-    told("one", "1");
+describe("asking again", () => {
+  it("leaves the first reply reachable", async () => {
+    await told("one", "1");
+    const first = said(1);
     chat.again(lastReply());
-    writes("uno");
-    ends();
-    const [first, second] = chat.versions(lastReply());
-    expect([first?.text, second?.text]).toEqual(["1", "uno"]);
-    chat.show(first!);
+    await calm();
+    server.writes("uno");
+    server.ends();
+    await drawn();
+    expect(texts()).toEqual(["one", "uno"]);
+    expect(chat.versions(said(1)).map((row) => row.text)).toEqual(["1", "uno"]);
+    void chat.show(first);
     expect(texts()).toEqual(["one", "1"]);
+    await calm();
+    expect(server.only.conversation.leaf).toBe(first.id);
   });
 
-  it("answers an edited message anew and keeps the old branch", () => {
-    told("one", "1");
-    told("two", "2");
-    chat.edit(chat.shown[0] as UserTurn, "ONE");
-    expect(asked().messages).toEqual([{ role: "user", content: "ONE" }]);
-    writes("I");
-    ends();
-    expect(texts()).toEqual(["ONE", "I"]);
-    chat.show(chat.versions(chat.shown[0]!)[0]!);
+  it("does not keep one that said nothing", async () => {
+    chat.send("one");
+    await calm();
+    server.ends({ status: "failed", error: { kind: "model", code: "x", message: "No." } }, "failed");
+    await calm();
+    chat.again(lastReply());
+    await calm();
+    expect(chat.versions(said(1))).toHaveLength(1);
+    expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: said(0).id });
+  });
+
+  it("lets a cut reply go on in its own row", async () => {
+    chat.send("one");
+    await calm();
+    server.writes("half ");
+    server.ends({ finish: "length" });
+    await calm();
+    const { key } = lastReply();
+    chat.goOn(lastReply());
+    await calm();
+    server.writes("and half");
+    server.ends();
+    await drawn();
+    expect(texts()).toEqual(["one", "half and half"]);
+    expect(lastReply().key).toBe(key);
+  });
+
+  it("makes a branch of an edited message, and keeps the old one", async () => {
+    await told("one", "1");
+    expect(chat.edit(said(0), "two")).toBe(true);
+    await calm();
+    server.writes("2");
+    server.ends();
+    await drawn();
+    expect(texts()).toEqual(["two", "2"]);
+    void chat.show(chat.versions(said(0))[0]!);
+    expect(texts()).toEqual(["one", "1"]);
+  });
+});
+
+describe("changing what was said", () => {
+  it("keeps an edit in its place, and takes it back when the server will not", async () => {
+    await told("one", "1");
+    expect(await chat.rewrite(said(1), "uno")).toBe("");
+    expect(texts()).toEqual(["one", "uno"]);
+    expect(server.commands().at(-1)).toMatch(/^PATCH .*messages/);
+    server.refusal = { status: 409, code: "run_in_progress", message: "It is being written." };
+    expect(await chat.rewrite(said(1), "dos")).toBe("It is being written.");
+    expect(texts()).toEqual(["one", "uno"]);
+  });
+
+  it("deletes a message and what follows it", async () => {
+    await told("one", "1");
+    await told("two", "2");
+    await chat.remove(said(2));
+    expect(texts()).toEqual(["one", "1"]);
+  });
+});
+
+describe("what is said while a reply runs", () => {
+  it("waits, and is answered when that one is done", async () => {
+    chat.send("one");
+    await calm();
+    chat.send("two");
+    await calm();
+    expect(chat.pending.map(({ content }) => textOf(content))).toEqual(["two"]);
+    expect(server.last("/runs")).not.toHaveProperty("parent");
+    server.ends();
+    await calm();
+    const kept = server.only;
+    const [waited] = kept.pending.splice(0);
+    await server.fetch(`api/conversations/${kept.conversation.id}/runs`, {
+      method: "POST",
+      body: JSON.stringify({ verb: "send", run: "next", message: waited, parent: kept.conversation.leaf }),
+    });
+    chat.heard({ type: "run", conversation: kept.conversation.id, run: "next" });
+    clock.pass(200);
+    await drawn();
+    expect(texts()).toEqual(["one", "", "two", ""]);
+    expect(chat.pending).toEqual([]);
+    expect(chat.running).toBe(true);
+  });
+
+  it("is taken back to where it was typed", async () => {
+    chat.send("one");
+    await calm();
+    chat.send("two");
+    await calm();
+    await chat.takeBack(chat.pending[0]!, true);
+    expect(chat.pending).toEqual([]);
+    expect(draft.text).toBe("two");
+  });
+
+  it("goes into the running reply when it cannot wait", async () => {
+    chat.send("one");
+    await calm();
+    chat.send("two");
+    await calm();
+    await chat.hurry(chat.pending[0]!);
+    expect(server.last(chat.pending[0]!.id)).toEqual({ how: "steer" });
+    expect(chat.pending[0]!.how).toBe("steer");
+  });
+});
+
+describe("tools", () => {
+  it("shows calls, questions and results as they come, as one reply", async () => {
+    chat.send("weather?");
+    await calm();
+    const call = { id: "k", name: "weather", arguments: "{}" };
+    Object.assign(server.row, { status: "done", finish: "tool_calls", tool_calls: [call] });
+    const asked = { id: "t", parent: server.row.id, role: "tool", run: server.run, tool_call_id: "k", call: { name: "weather", state: "waiting" } } as const;
+    server.says(
+      { type: "delta", message: server.row.id, kind: "tool_call", id: "k", name: "weather", text: "{}" },
+      { type: "message_done", message: { ...server.row } },
+      { type: "message_added", message: server.add(asked) },
+      { type: "approval_asked", approval: { id: "t", run: server.run, conversation: chat.id!, tool: "weather", server: "skies" } },
+    );
+    await drawn();
+    expect(chat.reply.approvals).toHaveLength(1);
+    clock.draw();
+    expect(announcer.sentence).toContain("May weather run?");
+    expect(await chat.decide(chat.reply.approvals[0]!, { decision: "once" })).toBe("");
+    expect(server.last("approvals/t")).toEqual({ decision: "once" });
+    expect(chat.reply.approvals).toEqual([]);
+    server.says({ type: "approval_answered", id: "t", decision: "once" }, { type: "tool_started", message: "t" });
+    await drawn();
+    expect(rows()[2]!.message.call?.state).toBe("running");
+    server.says({ type: "tool_result", message: { ...asked, content: [{ type: "text", text: "rain" }], call: { name: "weather", state: "done" } } });
+    server.says({ type: "message_added", message: server.add({ id: "a2", parent: "t", role: "assistant", status: "running", run: server.run }) });
+    server.writes("It rains.");
+    server.ends();
+    await drawn();
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["said", "reply"]);
+    expect(texts()).toEqual(["weather?", "", "rain", "It rains."]);
+  });
+});
+
+describe("coming back", () => {
+  const past = () => [
+    { id: "u", parent: null, role: "user", content: [{ type: "text", text: "one" }] } as const,
+    { id: "a", parent: "u", role: "assistant", content: [{ type: "text", text: "1" }] } as const,
+  ];
+
+  it("opens a conversation by its address, and says when there is none", async () => {
+    server.conversation("c", past(), "Numbers");
+    await open("c");
+    expect(texts()).toEqual(["one", "1"]);
+    expect(chat.title).toBe("Numbers");
+    await open("x");
+    expect(texts()).toEqual([]);
+    expect(chat.problem).toContain("not here");
+  });
+
+  it("leaves what is shown until the other one is here, and drops a late answer", async () => {
+    server.conversation("c", past());
+    server.conversation("d", []);
+    await open("c");
+    const first = open("d");
+    expect(texts()).toEqual(["one", "1"]);
+    const second = open("c");
+    await Promise.all([first, second]);
+    expect(chat.id).toBe("c");
+  });
+
+  it("follows a reply that is being written, from where it stands and without a flicker", async () => {
+    await open(null);
+    chat.send("one");
+    await calm();
+    server.writes("half ");
+    await drawn();
+    const other = (chat = page());
+    await open(server.only.conversation.id);
+    expect(other.running).toBe(true);
+    expect(texts()).toEqual(["one", "half "]);
+    await drawn();
+    expect(texts()).toEqual(["one", "half "]);
+    server.writes("a reply");
+    await drawn();
+    expect(texts()).toEqual(["one", "half a reply"]);
+    server.ends();
+    await drawn();
+    expect(other.running).toBe(false);
+  });
+
+  it("shows two tabs the same", async () => {
+    const mine = chat;
+    await told("one", "1");
+    const other = (chat = page());
+    await open(mine.id);
+    mine.send("two");
+    await calm();
+    other.heard({ type: "run", conversation: mine.id!, run: server.run });
+    clock.pass(200);
+    await calm();
+    server.writes("2");
+    await drawn();
     expect(texts()).toEqual(["one", "1", "two", "2"]);
   });
-});
 
-describe("a reload", () => {
-  it("brings the conversation and the draft back", () => {
-    told("one", "1");
-    chat.again(lastReply());
-    writes("uno");
-    ends();
-    draft.text = "two, perh";
-    chat = page();
+  it("reads again what was changed elsewhere, and not what was changed here", async () => {
+    server.conversation("c", past());
+    await open("c");
+    const reads = () => server.asked.filter(({ address, method }) => method === "GET" && address === "api/conversations/c").length;
+    Object.assign(server.only.messages[1]!, { content: [{ type: "text", text: "uno" }] });
+    clock.pass(2000);
+    chat.heard({ type: "changed", conversation: "c" });
+    clock.pass(200);
+    await calm();
     expect(texts()).toEqual(["one", "uno"]);
-    expect(chat.versions(lastReply())).toHaveLength(2);
-    expect(draft.text).toBe("two, perh");
+    const before = reads();
+    await chat.rewrite(said(1), "dos");
+    chat.heard({ type: "changed", conversation: "c" });
+    clock.pass(200);
+    await calm();
+    expect(reads()).toBe(before);
   });
 
-  it("keeps the words of a reply it interrupted, and says so", () => {
+  it("shows the branch of a message that was looked for", async () => {
+    server.conversation("c", [...past(), { id: "b", parent: "u", role: "assistant", content: [{ type: "text", text: "uno" }] }]);
+    await open("c", "a");
+    expect(texts()).toEqual(["one", "1"]);
+    expect(chat.sought).toBe("a");
+  });
+
+  it("asks once more when the server is back", async () => {
+    server.conversation("c", past());
+    server.away = true;
+    await open("c");
+    expect(chat.problem).toContain("does not answer");
+    server.away = false;
+    chat.wake();
+    await calm();
+    expect(texts()).toEqual(["one", "1"]);
+    expect(chat.problem).toBe("");
+  });
+
+  it("keeps a draft for each conversation", async () => {
+    server.conversation("c", past());
+    draft.text = "new";
+    await open("c");
+    expect(draft.text).toBe("");
+    draft.text = "old";
+    await open(null);
+    expect(draft.text).toBe("new");
+    await open("c");
+    expect(draft.text).toBe("old");
+  });
+
+  it("starts anew and leaves the running reply to the server", async () => {
     chat.send("one");
-    writes("half");
-    clock.pass(500);
-    chat = page();
-    expect(lastReply().reply).toMatchObject({ stage: "failed", text: "half", failure: { code: "interrupted" } });
-  });
-
-  it("begins empty on what it cannot read", () => {
-    shelf.put("duologue.conversation", '{"version":99,"turns":[]}');
-    expect(page().shown).toEqual([]);
-    shelf.put("duologue.conversation", "{");
-    expect(page().shown).toEqual([]);
-  });
-});
-
-describe("a new chat", () => {
-  it("is empty, and the one before can be brought back", () => {
-    told("one", "1");
+    await calm();
+    const { id } = chat;
     chat.startAnew();
     expect(texts()).toEqual([]);
-    expect(chat.hasPrevious).toBe(true);
-    chat.goBack();
+    expect([chat.running, chat.previous, went.at(-1)]).toEqual([false, id, null]);
+    expect(server.commands().some((command) => command.endsWith("stop"))).toBe(false);
+    server.writes("1");
+    server.ends();
+    await open(id);
     expect(texts()).toEqual(["one", "1"]);
-    expect(chat.hasPrevious).toBe(false);
   });
 
-  it("ends a running reply", () => {
-    chat.send("one");
-    server();
-    chat.startAnew();
-    expect(chat.running).toBeNull();
-    expect(network.last.readyState).toBe(3);
-    expect(draft.text).toBe("");
-  });
-});
-
-describe("what a screen reader is told", () => {
-  it("is the beginning and the end, never a piece", () => {
-    const said: string[] = [];
-    const listen = () => {
-      clock.draw();
-      if (said.at(-1) !== announcer.sentence) said.push(announcer.sentence);
-    };
-    chat.send("one");
-    listen();
-    for (const piece of ["**Hel", "lo**", " there"]) {
-      writes(piece);
-      listen();
-    }
-    ends();
-    listen();
-    expect(said).toEqual(["mini is answering.", "mini: Hello there"]);
+  it("goes away with the conversation that was deleted elsewhere", async () => {
+    server.conversation("c", past());
+    await open("c");
+    chat.heard({ type: "removed", conversation: "c" });
+    expect([chat.id, chat.previous, texts()]).toEqual([null, null, []]);
   });
 });

@@ -50,4 +50,10 @@ describe("on the page", () => {
     expect(pageAction(press("o", { shiftKey: true, metaKey: true }))).toBe("new-chat");
     expect(pageAction(press("o", { ctrlKey: true }))).toBeNull();
   });
+
+  it("Ctrl or Cmd and K searches", () => {
+    expect(pageAction(press("k", { ctrlKey: true }))).toBe("search");
+    expect(pageAction(press("K", { metaKey: true }))).toBe("search");
+    expect(pageAction(press("k"))).toBeNull();
+  });
 });

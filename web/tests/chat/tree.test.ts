@@ -1,42 +1,35 @@
 import { describe, expect, it } from "vitest";
 
-import { childrenOf, choose, path, prune } from "../../src/chat/tree";
+import { Tree } from "../../src/chat/tree";
 
-//  a ── b ── c
-//   └── d ── e
-//  f
-const nodes = [
-  { id: "a", parent: null },
-  { id: "b", parent: "a" },
-  { id: "c", parent: "b" },
-  { id: "d", parent: "a" },
-  { id: "e", parent: "d" },
-  { id: "f", parent: null },
-];
-const ids = (shown: { id: string }[]) => shown.map(({ id }) => id).join("");
+const node = (id: string, parent: string | null, sequence: number) => ({ id, parent, sequence });
 
-describe("a conversation's tree", () => {
-  it("shows the newest where nothing was chosen", () => {
-    expect(ids(path(nodes, {}))).toBe("f");
-    expect(ids(path(nodes, { "": "a" }))).toBe("ade");
+//  a ─ b ─ d
+//    └ c ─ e
+//        └ f
+const tree = new Tree([node("a", null, 1), node("b", "a", 2), node("c", "a", 3), node("d", "b", 6), node("e", "c", 4), node("f", "c", 5)]);
+
+const ids = (nodes: readonly { id: string }[]) => nodes.map(({ id }) => id).join("");
+
+describe("the tree", () => {
+  it("gives the path to a leaf", () => {
+    expect(ids(tree.path("e"))).toBe("ace");
+    expect(ids(tree.path(null))).toBe("");
+    expect(ids(tree.path("x"))).toBe("");
   });
 
-  it("shows what was chosen", () => {
-    const choice = choose(choose({}, nodes[0]!), nodes[1]!);
-    expect(ids(path(nodes, choice))).toBe("abc");
+  it("orders siblings by when they came, whatever the order they are given in", () => {
+    const mixed = new Tree([node("late", null, 9), node("early", null, 1)]);
+    expect(ids(mixed.siblings(mixed.get("late")!))).toBe("earlylate");
   });
 
-  it("falls back to the newest when what was chosen is gone", () => {
-    expect(ids(path(nodes, { "": "a", a: "x" }))).toBe("ade");
+  it("finds the end of the branch that was written last", () => {
+    expect(tree.newestLeaf("a")).toBe("d");
+    expect(tree.newestLeaf("c")).toBe("f");
+    expect(tree.newestLeaf("e")).toBe("e");
   });
 
-  it("finds the alternatives of a turn, oldest first", () => {
-    expect(ids(childrenOf(nodes, "a"))).toBe("bd");
-    expect(ids(childrenOf(nodes, null))).toBe("af");
-  });
-
-  it("loses a turn with everything below it, and nothing else", () => {
-    expect(ids(prune(nodes, nodes[1]!))).toBe("adef");
-    expect(ids(prune(nodes, nodes[0]!))).toBe("f");
+  it("gives nothing for a ring, and does not hang", () => {
+    expect(new Tree([node("a", "b", 1), node("b", "a", 2)]).path("a")).toEqual([]);
   });
 });

@@ -8,8 +8,8 @@ const server = (model: object | null) => ({ capabilities: { default_model: "mini
 
 describe("how a request is asked", () => {
   it("says whether to think, to a model that can", () => {
-    expect(optionsFor(server(mini), { model: "", thinking: true })).toEqual({ speaker: "mini", enable_thinking: true });
-    expect(optionsFor(server(mini), { model: "", thinking: false })).toEqual({ speaker: "mini", enable_thinking: false });
+    expect(optionsFor(server(mini), { model: "", thinking: true })).toEqual({ speaker: "mini", thinking: true });
+    expect(optionsFor(server(mini), { model: "", thinking: false })).toEqual({ speaker: "mini", thinking: false });
   });
 
   it("names the model where it is not the default one", () => {

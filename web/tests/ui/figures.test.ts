@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { duration, magnitude, summary, tokens, wholeSeconds } from "../../src/ui/figures";
+import { counted, duration, figuresOf, magnitude, summary, tokens, wholeSeconds } from "../../src/ui/figures";
 
 const spaced = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -32,5 +32,19 @@ describe("numbers as people read them", () => {
     expect(spaced(summary({ tokens: 38, input: 9, generating: 340, first: 214 }))).toBe("38 tokens · 112 per second · first after 0.21 s");
     expect(summary({ tokens: 1, input: null, generating: null, first: null })).toBe("1 token");
     expect(summary({ tokens: 5, input: null, generating: 5, first: null })).toBe("5 tokens");
+  });
+
+  it("counts things", () => {
+    expect([counted(1, "reply", "replies"), counted(1200, "reply", "replies")].map(spaced)).toEqual(["1 reply", "1,200 replies"]);
+  });
+
+  it("adds the turns of a reply up", () => {
+    const turns = [
+      { usage: { input: 10, output: 5 }, timings: { generate: 100, first: 40 } },
+      { usage: null, timings: null },
+      { usage: { input: 30, output: 7 }, timings: { generate: 50, first: 20 } },
+    ];
+    expect(figuresOf(turns)).toEqual({ tokens: 12, input: 30, generating: 150, first: 40 });
+    expect(figuresOf([{ usage: null, timings: null }])).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { chatAddress, fetchCapabilities } from "../../src/wire/server";
+import { fetchCapabilities } from "../../src/wire/server";
 
 const answering = (status: number, body: string) => () => Promise.resolve(new Response(body, { status }));
 
@@ -18,6 +18,8 @@ describe("the server's answers", () => {
     expect(await fetchCapabilities(answering(418, "<html>"))).toEqual({
       kind: "refused",
       message: "The server answered with status 418.",
+      code: "",
+      status: 418,
     });
     expect(await fetchCapabilities(answering(200, "<html>"))).toMatchObject({ kind: "refused" });
   });
@@ -25,12 +27,5 @@ describe("the server's answers", () => {
   it("takes a proxy that finds nobody, and no answer at all, for unreachable", async () => {
     expect(await fetchCapabilities(answering(502, ""))).toEqual({ kind: "unreachable" });
     expect(await fetchCapabilities(() => Promise.reject(new TypeError("failed")))).toEqual({ kind: "unreachable" });
-  });
-});
-
-describe("the chat socket's address", () => {
-  it("stands beside the page, under any base path", () => {
-    expect(chatAddress("http://localhost:8006/")).toBe("ws://localhost:8006/ws/chat");
-    expect(chatAddress("https://example.org/talk/?a=b#c")).toBe("wss://example.org/talk/ws/chat");
   });
 });

@@ -1,0 +1,68 @@
+"""A Chromium for the tests of the page, and tabs in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tabs import Tab
+
+ROOT = Path(__file__).parents[3]
+BUILT = ROOT / "src/duologue/gateway/page/index.html"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESK = {"width": 1280, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One Chromium for a file; ended with it, as its event loop would be in the way of asynchronous tests."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no Chromium on this machine: install the package `chromium` to run the browser tests")
+    if not BUILT.exists():
+        pytest.skip("the page is not built: run `make web` to run the browser tests")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, args=QUIET)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, server: Any) -> Iterator[Callable[..., Tab]]:
+    """Opens tabs, each in a profile of its own unless `beside` names another; `on` is another server."""
+    tabs: list[Tab] = []
+
+    def make(*, beside: Tab | None = None, on: Any = None, **options: Any) -> Tab:
+        context = beside.context if beside else chromium.new_context(**({"viewport": DESK} | options))
+        context.set_default_timeout(15_000)
+        url = beside.url if beside else (on or server).url.rstrip("/") + "/"
+        tabs.append(Tab(context, url))
+        return tabs[-1]
+
+    yield make
+    for tab in tabs:
+        tab.context.close()
+        home = urlsplit(tab.url).netloc
+        foreign = [url for url in tab.requests if urlsplit(url).netloc not in (home, "")]
+        assert foreign == [], "requests to another origin"
+        assert tab.errors == [], "complaints on the console"
+
+
+@pytest.fixture
+def tab(visit: Callable[..., Tab]) -> Tab:
+    return visit().open()

@@ -1,0 +1,310 @@
+"""Talking on the page, in a real Chromium against the real server with the scripted engine: what a person sees."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tabs import RICH, Tab
+
+pytestmark = pytest.mark.browser
+
+# The empty page
+
+
+def test_the_empty_page_says_who_answers_that_it_is_small_and_how_to_bring_another(
+    visit: Callable[..., Tab],
+) -> None:
+    tab = visit()
+    tab.capabilities()
+    tab.open()
+    expect(tab.page.get_by_role("heading", name="Say something to duologue-mini")).to_be_visible()
+    expect(tab.page.get_by_role("main")).to_contain_text("5.2 million parameters. That is small.")
+    for command in ("duologue serve --model FILE.gguf", "duologue serve --upstream URL"):
+        expect(tab.page.get_by_text(command)).to_be_visible()
+    expect(tab.composer).to_be_focused()
+
+
+def test_a_model_of_ones_own_is_not_called_small(tab: Tab) -> None:
+    expect(tab.page.get_by_role("heading", name="Say something to scripted")).to_be_visible()
+    expect(tab.page.get_by_role("main")).not_to_contain_text("small")
+
+
+def test_an_example_starts_the_conversation(tab: Tab) -> None:
+    tab.button("Hello! Who are you?").click()
+    expect(tab.reply).to_contain_text("You said: Hello! Who are you?")
+    expect(tab.page).to_have_title("Hello! Who are you? · Duologue")
+    expect(tab.composer).to_be_focused()
+
+
+# Talking
+
+
+def test_a_reply_streams_in_as_markdown(tab: Tab) -> None:
+    tab.say(f"/say {RICH}\n/hang")
+    expect(tab.reply.get_by_text("That is all.")).to_be_visible()
+    expect(tab.reply).to_have_attribute("aria-busy", "true")
+    expect(tab.reply.get_by_role("heading", name="Tea", level=3)).to_be_visible()
+    expect(tab.reply.locator("strong")).to_have_text("three things")
+    expect(tab.reply.locator("ol > li")).to_have_count(2)
+    expect(tab.reply.get_by_role("columnheader")).to_have_text(["Tea", "Minutes"])
+    expect(tab.reply.locator("pre")).to_contain_text("return 'tea'")
+    expect(tab.reply.locator(".language")).to_have_text("python")
+    link = tab.reply.get_by_role("link", name="the guide")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(tab.reply).not_to_contain_text("**")
+
+
+def test_unfinished_markdown_never_shows_its_marks(tab: Tab) -> None:
+    tab.say("/say It is **very\n/hang")
+    expect(tab.reply.locator("strong")).to_have_text("very")
+    expect(tab.reply).not_to_contain_text("*")
+
+
+def test_a_streaming_code_block_is_code_at_once(tab: Tab) -> None:
+    tab.say("/say ```js\\nlet a = 1;\n/hang")
+    expect(tab.reply.locator("pre")).to_have_text("let a = 1;")
+    expect(tab.reply.locator(".language")).to_have_text("js")
+
+
+def test_what_the_model_writes_is_never_run_and_loads_nothing(tab: Tab) -> None:
+    tab.told(
+        "/say <img src=x onerror=document.title='taken'> ![cat](https://example.org/cat.png)"
+        " <script>document.title='taken'</script> [x](javascript:document.title='taken')"
+    )
+    expect(tab.reply).to_contain_text("<img src=x")
+    assert tab.reply.locator("img, script, [onerror], a[href^=javascript]").count() == 0
+    expect(tab.reply.get_by_role("link", name="[image: cat]")).to_be_visible()
+    expect(tab.page).not_to_have_title("taken")
+
+
+def test_code_and_replies_are_copied(visit: Callable[..., Tab]) -> None:
+    tab = visit(permissions=["clipboard-read", "clipboard-write"]).open()
+    tab.told("/say **Look:**\\n\\n```\\na\\n  b\\n```\\n\\n- in a list\\n\\n  ```\\n  c\\n  ```")
+    clipboard = "navigator.clipboard.readText()"
+    tab.button("Copy code").click()
+    expect(tab.button("Copy code")).to_have_text("Copied")
+    assert tab.page.evaluate(clipboard) == "a\n  b"
+    tab.reply.locator("li").get_by_role("button", name="Copy").click()
+    expect(tab.reply.locator("li button")).to_have_text("Copied")
+    assert tab.page.evaluate(clipboard) == "c"
+    tab.button("Copy reply").click()
+    tab.page.wait_for_function(
+        "() => navigator.clipboard.readText().then(text => text.startsWith('**Look:**'))"
+    )
+
+
+def test_the_next_question_carries_the_conversation(tab: Tab) -> None:
+    asked = tab.asked("POST", "/runs")
+    tab.told("/say one")
+    tab.told("/say two")
+    expect(tab.replies).to_have_text([re.compile("one"), re.compile("two")])
+    assert [run["message"]["content"][0]["text"] for run in asked] == ["/say one", "/say two"]
+    assert [run["parent"] is None for run in asked] == [True, False]
+
+
+def test_a_reply_tells_what_it_cost(tab: Tab) -> None:
+    tab.told("/pace 20\n/repeat 5 word ")
+    expect(tab.reply).to_contain_text(re.compile(r"5 tokens · [\d.]+ per second · first after 0\.\d\d\ss"))
+
+
+# Stopping
+
+
+def test_stop_stands_where_send_stood_and_keeps_the_words(tab: Tab) -> None:
+    tab.composer.fill("/say half a\n/hang")
+    place = tab.button("Send").bounding_box()
+    tab.button("Send").click()
+    expect(tab.reply).to_contain_text("half a")
+    assert tab.button("Stop").bounding_box() == place
+    tab.button("Stop").click()
+    tab.ended()
+    expect(tab.reply).to_contain_text("Stopped.")
+    expect(tab.reply).to_contain_text("half a")
+    expect(tab.composer).to_be_focused()
+    tab.told("/say and on")
+    expect(tab.reply).to_contain_text("and on")
+
+
+def test_escape_stops_and_what_had_no_answer_comes_back_to_the_composer(tab: Tab) -> None:
+    tab.say("/hang")
+    expect(tab.button("Stop")).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    tab.ended()
+    expect(tab.composer).to_have_value("/hang")
+    tab.told("/say instead")
+    expect(tab.said).to_have_count(1)
+    expect(tab.said).to_contain_text("/say instead")
+
+
+def test_a_stopped_reply_goes_on_where_it_was(tab: Tab) -> None:
+    tab.say("/pace 30\n/repeat 40 more \n/say that is all.")
+    expect(tab.reply).to_contain_text("more more")
+    tab.button("Stop").click()
+    tab.ended()
+    tab.reply.get_by_role("button", name="Continue").click()
+    expect(tab.reply).to_contain_text("that is all.")
+    tab.ended()
+    expect(tab.reply).to_contain_text(re.compile(r"^\D*(more ){40}that is all\.", re.DOTALL))
+    expect(tab.reply.get_by_role("group", name="Versions")).to_have_count(0)
+
+
+def test_a_reply_that_was_cut_off_goes_on(tab: Tab) -> None:
+    tab.told("/say one \n/length\n/say and two")
+    expect(tab.reply).to_contain_text("Cut off")
+    tab.reply.get_by_role("button", name="Continue").click()
+    expect(tab.reply).to_contain_text("one and two")
+    expect(tab.reply).not_to_contain_text("Cut off")
+    expect(tab.replies).to_have_count(1)
+
+
+def test_a_model_that_cannot_go_on_says_so_beforehand(tab: Tab) -> None:
+    plain = {"name": "scripted", "engine": "x", "context": 1, "parameters": 0, "description": ""}
+    tab.capabilities(models=[plain | {"bundled": False, "verbs": []}], default_model="scripted")
+    tab.page.reload()
+    tab.told("/say one \n/length")
+    expect(tab.reply.get_by_role("button", name="Continue")).to_be_disabled()
+
+
+# Waiting
+
+
+def test_the_place_in_the_queue_is_told(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.hears({"type": "progress", "waiting": "queue", "position": 2, "wait": 40})
+    tab.open().say("hello")
+    expect(tab.reply).to_contain_text(re.compile(r"Waiting in the queue, place 2, about \d\d\ss"))
+
+
+def test_reading_a_long_prompt_is_told_in_per_cent(tab: Tab) -> None:
+    tab.say("/read 20 60\n/say done")
+    expect(tab.reply).to_contain_text(re.compile(r"Reading, \d+ %"))
+    expect(tab.reply.get_by_role("progressbar")).to_be_visible()
+    expect(tab.reply).to_contain_text("done")
+    expect(tab.reply.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_reasoning_is_folded_and_opens(tab: Tab) -> None:
+    tab.say("/pace 30\n/say <think>start at **two** and count on for a little while</think>Five.\n/hang")
+    expect(tab.reply.get_by_role("button", name="Thinking")).to_be_visible()
+    thought = tab.reply.get_by_role("button", name="Thought for")
+    expect(thought).to_have_attribute("aria-expanded", "false")
+    expect(tab.reply).to_contain_text("Five.")
+    expect(tab.reply.get_by_text("start at")).to_be_hidden()
+    thought.click()
+    expect(thought).to_have_attribute("aria-expanded", "true")
+    expect(tab.reply.get_by_text("start at two")).to_be_visible()
+
+
+def test_the_thinking_switch_is_sent_and_remembered(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    asked = tab.asked("POST", "/runs")
+    tab.open()
+    tab.told("/say one")
+    tab.button("Think first").click()
+    tab.told("/say two")
+    tab.page.reload()
+    expect(tab.button("Think first")).to_have_attribute("aria-pressed", "true")
+    assert [run["options"]["thinking"] for run in asked] == [False, True]
+
+
+# Errors
+
+
+def test_an_error_is_on_the_message_with_its_sentence_and_the_text_is_kept(tab: Tab) -> None:
+    tab.told("/fail The tea is out.")
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The tea is out.")
+    expect(tab.composer).to_have_value("/fail The tea is out.")
+    tab.reply.get_by_role("button", name="Retry").click()
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The tea is out.")
+    expect(tab.replies).to_have_count(1)
+    tab.told("/say there is more")
+    expect(tab.said).to_have_count(1)
+    expect(tab.reply).to_contain_text("there is more")
+
+
+def test_an_error_in_the_middle_keeps_both_the_words_and_what_is_being_typed(tab: Tab) -> None:
+    tab.say("/say half\n/wait 400\n/fail The tea is out.")
+    tab.composer.fill("my next thought")
+    expect(tab.reply.get_by_role("alert")).to_be_visible()
+    expect(tab.reply).to_contain_text("half")
+    expect(tab.composer).to_have_value("my next thought")
+
+
+def test_a_failed_reply_is_asked_for_again_and_the_first_stays_reachable(tab: Tab) -> None:
+    tab.told("/say half\n/fail The tea is out.")
+    tab.reply.get_by_role("button", name="Retry").click()
+    expect(tab.reply.get_by_role("group", name="Versions")).to_contain_text("2 / 2")
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The tea is out.")
+
+
+def test_what_the_server_did_not_take_is_said_on_the_message_and_can_be_sent_again(tab: Tab) -> None:
+    tab.page.route("**/runs", lambda route: route.abort("connectionrefused"))
+    tab.told("/say hello")
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(tab.composer).to_have_value("/say hello")
+    tab.page.unroute("**/runs")
+    tab.reply.get_by_role("button", name="Retry").click()
+    expect(tab.reply).to_contain_text("hello")
+    expect(tab.composer).to_have_value("")
+    expect(tab.said).to_have_count(1)
+    tab.forgive("ERR_CONNECTION_REFUSED")
+
+
+def test_a_broken_line_mends_without_a_word_lost_or_said_twice(tab: Tab) -> None:
+    cut: list[str] = []
+
+    def breaks(route: Route) -> None:
+        if len(cut) < 3:
+            cut.append(route.request.headers.get("last-event-id", ""))
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    tab.page.route("**/api/runs/*/events", breaks)
+    tab.told("/pace 20\n/repeat 30 word \n/say end")
+    expect(tab.reply).to_contain_text(re.compile(r"^\D*(word ){30}end", re.DOTALL))
+    assert len(cut) == 3
+    tab.forgive("ERR_CONNECTION_RESET")
+
+
+def test_a_crashed_worker_shows_as_such_and_the_page_recovers(tab: Tab) -> None:
+    tab.told("/say half\n/wait 200\n/crash")
+    expect(tab.reply).to_contain_text("half")
+    expect(tab.reply.get_by_role("alert")).to_be_visible()
+    # The worker may be back before the page has looked; what it shows until then is the next test's.
+    expect(tab.page.get_by_role("status").filter(has_text="restart")).to_have_count(0, timeout=20_000)
+    tab.told("/say back again")
+    expect(tab.reply).to_contain_text("back again")
+
+
+def test_a_restarting_model_shows_as_such_until_it_is_back(tab: Tab) -> None:
+    tab.capabilities(state="restarting", detail="The model scripted is restarting.")
+    tab.told("/fail The model tripped.")
+    expect(tab.page.get_by_role("status").filter(has_text="is restarting")).to_be_visible()
+    tab.capabilities()
+    expect(tab.page.get_by_role("status").filter(has_text="is restarting")).to_have_count(0)
+
+
+def test_a_loading_model_shows_as_such_until_it_is_ready(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.capabilities(
+        state="loading", detail="The model duologue-mini is loading.", models=[], default_model=None
+    )
+    tab.open()
+    expect(tab.page.get_by_text("The model duologue-mini is loading.")).to_be_visible()
+    tab.capabilities()
+    expect(tab.page.get_by_role("heading", name="Say something to duologue-mini")).to_be_visible()
+    expect(tab.page.get_by_text("is loading")).to_have_count(0)
+
+
+def test_a_server_that_does_not_answer_shows_as_such(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.page.route("**/api/capabilities", lambda route: route.abort("connectionrefused"))
+    tab.open()
+    expect(tab.page.get_by_text("The server does not answer.")).to_be_visible()
+    tab.page.unroute("**/api/capabilities")
+    expect(tab.page.get_by_text("The server does not answer.")).to_have_count(0)
+    tab.forgive("ERR_CONNECTION_REFUSED")

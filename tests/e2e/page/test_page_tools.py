@@ -1,0 +1,185 @@
+"""Tools on the page: calls with their states and results, and what a person is asked before and while they run."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tabs import Tab
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
+NOTES = Path(__file__).parent / "notes_server.py"
+
+
+@pytest.fixture
+def notes(serve: Callable[..., Any], tmp_path: Path) -> Any:
+    """A server with an MCP server of ours; a reply takes one turn with calls, as a script knows no results."""
+    config = tmp_path / "duologue.yaml"
+    config.write_text(
+        json.dumps(
+            {
+                "runs": {"max_turns": 1},
+                "mcp": {"servers": {"notes": {"command": sys.executable, "args": [str(NOTES)]}}},
+            }
+        )
+    )
+    server = serve("--engine", "scripted", "--config", str(config)).ready()
+
+    def there() -> bool:
+        rows = httpx.get(f"{server.url}/api/mcp").json()["servers"]
+        return any(row["name"] == "notes" and row["phase"] == "ready" for row in rows)
+
+    server.until(there, seconds=30)
+    return server
+
+
+@pytest.fixture
+def tab(notes: Any, visit: Callable[..., Tab]) -> Tab:
+    return visit(on=notes).open()
+
+
+def call(name: str, **arguments: object) -> str:
+    written = json.dumps({"name": name, "arguments": arguments})
+    return f"/say Let me see. <tool_call>{written}</tool_call>"
+
+
+def question(tab: Tab) -> Locator:
+    return tab.reply.get_by_role("group", name=re.compile("^May|asks"))
+
+
+def test_a_tool_that_only_reads_runs_at_once_and_shows_what_it_gave(tab: Tab) -> None:
+    tab.told(call("calculator", expression="6 * 7"))
+    expect(tab.reply).to_contain_text("Let me see.")
+    line = tab.reply.get_by_role("button", name="calculator")
+    expect(line).to_have_attribute("aria-expanded", "false")
+    line.click()
+    expect(tab.reply.locator("pre").first).to_have_text('{\n  "expression": "6 * 7"\n}')
+    expect(tab.reply.locator("pre").last).to_contain_text("42")
+    expect(tab.reply).to_contain_text("as many turns as it may")
+    tab.page.reload()
+    expect(tab.reply.get_by_role("button", name="calculator")).to_be_visible()
+    expect(tab.reply.get_by_role("button", name="Continue")).to_be_visible()
+
+
+def test_a_tool_that_fails_says_so(tab: Tab) -> None:
+    tab.told(call("calculator", expression="six times seven"))
+    expect(tab.reply.get_by_role("button", name="calculator")).to_contain_text("Failed")
+
+
+def test_a_tool_that_writes_asks_first_and_the_answer_can_come_from_elsewhere(
+    tab: Tab, visit: Callable[..., Tab]
+) -> None:
+    tab.say(call("write_note", text="Tea is out"))
+    card = question(tab)
+    expect(card).to_contain_text("May write_note of notes run?")
+    expect(card.locator("pre")).to_contain_text("Tea is out")
+    expect(tab.composer).to_be_focused()
+    expect(tab.page.locator("[aria-live=polite]:not([role=log])").last).to_contain_text("May write_note run?")
+    expect(tab.page.get_by_role("navigation", name="Chats")).to_contain_text("Waits for your answer")
+    other = visit(beside=tab)
+    other.page.goto(tab.page.url)
+    question(other).get_by_role("button", name="Allow once").click()
+    for each in (tab, other):
+        each.ended()
+        expect(question(each)).to_have_count(0)
+        each.reply.get_by_role("button", name="write_note").click()
+        expect(each.reply.locator("pre").last).to_contain_text("Written: Tea is out")
+
+
+def test_what_is_allowed_for_good_is_not_asked_again(tab: Tab) -> None:
+    tab.say(call("write_note", text="one"))
+    question(tab).get_by_role("button", name="Always this tool").click()
+    tab.ended()
+    tab.told(call("write_note", text="two"))
+    tab.reply.get_by_role("button", name="write_note").click()
+    expect(tab.reply.locator("pre").last).to_contain_text("Written: two")
+
+
+def test_a_denied_call_is_not_made(tab: Tab) -> None:
+    tab.say(call("write_note", text="never"))
+    question(tab).get_by_role("button", name="Deny").click()
+    tab.ended()
+    expect(tab.reply.get_by_role("button", name="write_note")).to_contain_text("Not allowed")
+
+
+def test_stopping_takes_the_question_back(tab: Tab) -> None:
+    tab.say(call("write_note", text="never"))
+    expect(question(tab)).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    tab.ended()
+    expect(question(tab)).to_have_count(0)
+    expect(tab.reply.get_by_role("button", name="write_note")).to_contain_text("Not run")
+
+
+def test_a_question_outlives_a_reload(tab: Tab) -> None:
+    tab.say(call("write_note", text="later"))
+    expect(question(tab)).to_be_visible()
+    tab.page.reload()
+    question(tab).get_by_role("button", name="Allow once").click()
+    tab.ended()
+    expect(tab.reply.get_by_role("button", name="write_note")).not_to_contain_text("Not")
+
+
+def test_a_server_s_own_question_is_a_form(tab: Tab) -> None:
+    tab.say(call("choose_cover"))
+    question(tab).get_by_role("button", name="Allow once").click()
+    form = tab.reply.get_by_role("group", name="notes asks")
+    expect(form).to_contain_text("Which cover shall it be?")
+    form.get_by_label("Colour").fill("green")
+    form.get_by_label("Lined").uncheck()
+    form.get_by_role("button", name="Send").click()
+    tab.ended()
+    tab.reply.get_by_role("button", name="choose_cover").click()
+    expect(tab.reply.locator("pre").last).to_contain_text("A green cover, plain")
+
+
+def test_a_picture_a_tool_drew_is_shown(tab: Tab) -> None:
+    tab.told(call("draw"))
+    picture = tab.reply.get_by_role("img").first
+    expect(picture).to_be_visible()
+    tab.page.wait_for_function("() => document.querySelector('article img').naturalWidth > 0")
+
+
+def test_a_tool_says_how_far_it_is(tab: Tab) -> None:
+    tab.say(call("count_pages"))
+    expect(tab.reply).to_contain_text(re.compile("Page [123] of 4"))
+    expect(tab.reply.get_by_role("progressbar")).to_be_visible()
+    tab.ended()
+    expect(tab.reply.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_what_cannot_wait_goes_in_before_the_call_that_is_asked_about(tab: Tab) -> None:
+    tab.say(call("write_note", text="wrong"))
+    expect(question(tab)).to_be_visible()
+    tab.composer.fill("/say never mind")
+    tab.composer.press("Enter")
+    tab.page.get_by_role("group", name="Waiting message").get_by_role("button", name="Say it now").click()
+    expect(tab.said).to_have_count(2)
+    expect(tab.replies.first.get_by_role("button", name="write_note")).to_contain_text("Not run")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_asked_can_be_read_by_everybody(notes: Any, visit: Callable[..., Tab], theme: str) -> None:
+    tab = visit(on=notes, color_scheme=theme, reduced_motion="reduce", viewport={"width": 320, "height": 640})
+    tab.open().say(call("choose_cover"))
+    expect(question(tab)).to_be_visible()
+    assert tab.complaints(AXE) == []
+    question(tab).get_by_role("button", name="Allow once").click()
+    expect(tab.reply.get_by_label("Colour")).to_be_visible()
+    assert tab.complaints(AXE) == []
+    tab.reply.get_by_label("Colour").fill("green")
+    tab.reply.get_by_role("button", name="Send").click()
+    tab.ended()
+    tab.reply.get_by_role("button", name="choose_cover").click()
+    assert tab.complaints(AXE) == []
+    assert tab.page.evaluate("() => document.querySelector('.scroller').scrollWidth <= innerWidth")

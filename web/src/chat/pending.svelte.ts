@@ -1,0 +1,65 @@
+// What is said while a reply runs, and waits: for its end, or for its next step. Owns the line of what waits.
+import { problemOf } from "../wire/http";
+import { type Content, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
+import type { RunOptions } from "../wire/conversations";
+import { handBack, type Surroundings } from "./surroundings";
+
+export class Pending {
+  readonly #around: Surroundings;
+  #messages = $state.raw<readonly PendingMessage[]>([]);
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  get messages(): readonly PendingMessage[] {
+    return this.#messages;
+  }
+
+  /** What the server says waits. */
+  load(messages: readonly PendingMessage[]): void {
+    this.#messages = messages;
+  }
+
+  /** Without those that were said in the meantime. */
+  said(wasSaid: (id: string) => boolean): void {
+    if (this.#messages.some(({ id }) => wasSaid(id))) this.#messages = this.#messages.filter(({ id }) => !wasSaid(id));
+  }
+
+  /** Gives true when it does not wait: the reply had just ended, and the server answers it at once. */
+  async add(conversation: string, content: readonly Content[], options: RunOptions): Promise<boolean> {
+    const { client, notices } = this.#around;
+    const id = newId();
+    this.#messages = [...this.#messages, { id, content, how: "queue" }];
+    const message = { id, content: sentAgain(content, textOf(content)) };
+    const answer = await client.start(conversation, { verb: "send", run: newId(), message, busy: "queue", options });
+    if (answer.kind === "ok" && "pending" in answer.value) return false;
+    this.#without(id);
+    if (answer.kind === "ok") return true;
+    handBack(this.#around, content);
+    notices.say(problemOf(answer));
+    return false;
+  }
+
+  /** It goes into the running reply at its next step. */
+  async hurry(conversation: string, pending: PendingMessage): Promise<void> {
+    const answer = await this.#around.client.changePending(conversation, pending.id, { how: "steer" });
+    if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
+    this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
+    this.#around.announcer.say("It goes in at the next step.");
+  }
+
+  /** It is taken back; with `keep` to where it was typed. */
+  async takeBack(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
+    const answer = await this.#around.client.dropPending(conversation, pending.id);
+    if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
+      return this.#around.notices.say(problemOf(answer));
+    }
+    this.#without(pending.id);
+    if (keep) handBack(this.#around, pending.content);
+  }
+
+  #without(id: string): void {
+    this.#messages = this.#messages.filter((other) => other.id !== id);
+  }
+}

@@ -1,0 +1,40 @@
+// A path of rows as it is drawn: what a person said, and what came back. A reply is everything up to the next thing
+// said: its model turns, and the tools' rows between them. Pure.
+import type { Role } from "../wire/rows";
+
+export interface Drawn {
+  readonly key: string;
+  readonly role: Role;
+  readonly kind: "message" | "summary";
+}
+
+export type Turn<R extends Drawn> =
+  | { readonly kind: "said" | "system" | "summary"; readonly key: string; readonly row: R }
+  | { readonly kind: "reply"; readonly key: string; readonly rows: readonly R[] };
+
+export function turnsOf<R extends Drawn>(path: readonly R[]): Turn<R>[] {
+  const turns: Turn<R>[] = [];
+  let reply: R[] | null = null;
+  for (const row of path) {
+    if (row.kind === "message" && (row.role === "assistant" || row.role === "tool")) {
+      if (reply) reply.push(row);
+      else turns.push({ kind: "reply", key: row.key, rows: (reply = [row]) });
+      continue;
+    }
+    reply = null;
+    turns.push({ kind: row.kind === "summary" ? "summary" : row.role === "system" ? "system" : "said", key: row.key, row });
+  }
+  return turns;
+}
+
+/** A reply's model turns, each with the rows of the tools it called. */
+export function partsOf<R extends Drawn>(rows: readonly R[]): { readonly key: string; readonly row: R | null; readonly tools: readonly R[] }[] {
+  const parts: { key: string; row: R | null; tools: R[] }[] = [];
+  for (const row of rows) {
+    const last = parts.at(-1);
+    if (row.role === "assistant") parts.push({ key: row.key, row, tools: [] });
+    else if (last) last.tools.push(row);
+    else parts.push({ key: row.key, row: null, tools: [row] });
+  }
+  return parts;
+}

@@ -1,0 +1,62 @@
+// The fields of a form that a tool's server asks for: flat JSON schemas, as MCP allows them here. Pure.
+
+export type Written = string | boolean;
+
+export interface Field {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly kind: "text" | "number" | "boolean" | "choice";
+  /** The kind of text field a browser knows for it. */
+  readonly format: "text" | "email" | "url" | "date" | "datetime-local";
+  readonly whole: boolean;
+  readonly required: boolean;
+  readonly choices: readonly { readonly value: string; readonly title: string }[];
+  readonly initial: Written;
+}
+
+const FORMATS = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const;
+
+function textIn(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+function choicesOf(property: Record<string, unknown>): Field["choices"] {
+  if (Array.isArray(property["oneOf"])) {
+    return (property["oneOf"] as Record<string, unknown>[]).map((one) => ({ value: textIn(one["const"]), title: textIn(one["title"]) || textIn(one["const"]) }));
+  }
+  if (!Array.isArray(property["enum"])) return [];
+  const names = Array.isArray(property["enumNames"]) ? property["enumNames"] : [];
+  return property["enum"].map((value, index) => ({ value: textIn(value), title: textIn(names[index]) || textIn(value) }));
+}
+
+export function fieldsOf(schema: Readonly<Record<string, unknown>>): Field[] {
+  const properties = (schema["properties"] ?? {}) as Record<string, Record<string, unknown>>;
+  const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
+  return Object.entries(properties).map(([name, property]) => {
+    const choices = choicesOf(property);
+    const type = property["type"];
+    const kind = choices.length > 0 ? "choice" : type === "boolean" ? "boolean" : type === "number" || type === "integer" ? "number" : "text";
+    return {
+      name,
+      title: textIn(property["title"]) || name,
+      description: textIn(property["description"]),
+      kind,
+      format: FORMATS[property["format"] as keyof typeof FORMATS] ?? "text",
+      whole: type === "integer",
+      required: required.has(name) && kind !== "boolean",
+      choices,
+      initial: kind === "boolean" ? property["default"] === true : textIn(property["default"]),
+    };
+  });
+}
+
+/** What was written in a field, as its type wants it; undefined where nothing was. */
+export function valueOf(field: Field, written: Written): unknown {
+  if (field.kind === "boolean") return written === true;
+  if (written === "" || typeof written === "boolean") return undefined;
+  if (field.kind === "number") return Number(written);
+  // The browser's field knows no time zone; the server wants one.
+  if (field.format === "datetime-local") return new Date(written).toISOString();
+  return written;
+}

@@ -1,0 +1,172 @@
+// What a run says, and what that makes of its rows: a pure reducer, an event in, the next view of the run out. Owns
+// the shapes of the events; one it does not know changes nothing. Knows no clock and no socket.
+import { type Approval, type Message, messageOf, type RowError, type SparseMessage, textOf, type ToolCall } from "./rows";
+
+export type Outcome = "done" | "stopped" | "failed" | "interrupted" | "limit";
+export type Waiting = "" | "queue" | "model" | "tool" | "approval";
+
+export interface Run {
+  readonly id: string;
+  readonly conversation: string;
+  readonly outcome?: Outcome | null;
+  readonly error?: RowError | null;
+}
+
+export interface RunDelta {
+  readonly type: "delta";
+  readonly message: string;
+  readonly kind: "text" | "reasoning" | "tool_call";
+  readonly text?: string;
+  readonly call?: number;
+  readonly id?: string;
+  readonly name?: string;
+}
+
+export interface RunProgress {
+  readonly type: "progress";
+  readonly waiting?: Waiting;
+  readonly position?: number;
+  readonly wait?: number;
+  readonly processed?: number;
+  readonly total?: number;
+}
+
+export interface ToolOutput {
+  readonly type: "tool_output";
+  readonly message: string;
+  readonly text?: string;
+  readonly progress?: number;
+  readonly total?: number;
+}
+
+export interface RunDone {
+  readonly type: "run_done";
+  readonly outcome: Outcome;
+  readonly error?: RowError | null;
+}
+
+export type RunEvent =
+  | { readonly type: "run_started"; readonly run: string; readonly conversation: string; readonly message?: string | null; readonly model?: string }
+  | { readonly type: "message_added"; readonly message: SparseMessage }
+  | RunDelta
+  | RunProgress
+  | { readonly type: "tool_started"; readonly message: string }
+  | ToolOutput
+  | { readonly type: "tool_result"; readonly message: SparseMessage }
+  | { readonly type: "approval_asked"; readonly approval: Approval }
+  | { readonly type: "approval_answered"; readonly id: string; readonly decision: string | null }
+  | { readonly type: "message_done"; readonly message: SparseMessage }
+  | RunDone;
+
+const TYPES = new Set([
+  "run_started",
+  "message_added",
+  "delta",
+  "progress",
+  "tool_started",
+  "tool_output",
+  "tool_result",
+  "approval_asked",
+  "approval_answered",
+  "message_done",
+  "run_done",
+]);
+
+/** A line of the stream as an event; null for what this page does not know, which is skipped. */
+export function readEvent(data: string): RunEvent | null {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (typeof event !== "object" || event === null || !("type" in event)) return null;
+    return TYPES.has(String(event.type)) ? (event as RunEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A run as it was heard so far. `rows` are those it added or changed, in their order. */
+export interface RunView {
+  readonly rows: ReadonlyMap<string, Message>;
+  readonly model: string;
+  readonly asked: readonly Approval[];
+  /** What running tools last said, by row. */
+  readonly outputs: Readonly<Record<string, ToolOutput>>;
+  readonly done: RunDone | null;
+}
+
+export const UNHEARD: RunView = { rows: new Map(), model: "", asked: [], outputs: {}, done: null };
+
+function withRow(view: RunView, message: Message): RunView {
+  return { ...view, rows: new Map(view.rows).set(message.id, message) };
+}
+
+function withText(message: Message, text: string): Message {
+  const last = message.content.at(-1);
+  if (last?.type !== "text") return { ...message, content: [...message.content, { type: "text", text }] };
+  return { ...message, content: [...message.content.slice(0, -1), { type: "text", text: last.text + text }] };
+}
+
+function withCall(message: Message, { call = 0, id = "", name = "", text = "" }: RunDelta): Message {
+  // A call the server skipped would leave a hole.
+  const calls: ToolCall[] = Array.from(
+    { length: Math.max(message.tool_calls.length, call + 1) },
+    (_, index) => message.tool_calls[index] ?? { id: "", name: "", arguments: "" },
+  );
+  const before = calls[call]!;
+  calls[call] = { id: before.id || id, name: before.name || name, arguments: before.arguments + text };
+  return { ...message, tool_calls: calls };
+}
+
+function grown(message: Message, delta: RunDelta): Message {
+  if (delta.kind === "text") return withText(message, delta.text ?? "");
+  if (delta.kind === "reasoning") return { ...message, reasoning: message.reasoning + (delta.text ?? "") };
+  return withCall(message, delta);
+}
+
+/** The view after one more event. After the run's end nothing changes it any more. */
+export function advance(view: RunView, event: RunEvent): RunView {
+  if (view.done) return view;
+  switch (event.type) {
+    case "run_started":
+      return { ...view, model: event.model ?? "" };
+    case "message_added":
+    case "message_done":
+      return withRow(view, messageOf(event.message));
+    case "tool_result": {
+      const { [event.message.id]: _, ...outputs } = view.outputs;
+      return withRow({ ...view, outputs }, messageOf(event.message));
+    }
+    case "delta": {
+      const message = view.rows.get(event.message);
+      return message ? withRow(view, grown(message, event)) : view;
+    }
+    case "tool_started": {
+      const message = view.rows.get(event.message);
+      return message?.call ? withRow(view, { ...message, call: { ...message.call, state: "running" } }) : view;
+    }
+    case "tool_output":
+      return { ...view, outputs: { ...view.outputs, [event.message]: event } };
+    case "approval_asked":
+      return { ...view, asked: [...view.asked.filter(({ id }) => id !== event.approval.id), event.approval] };
+    case "approval_answered":
+      return { ...view, asked: view.asked.filter(({ id }) => id !== event.id) };
+    case "run_done":
+      return { ...view, asked: [], outputs: {}, done: event };
+    case "progress":
+      return view;
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(["done", "failed", "denied", "expired", "skipped"]);
+
+function isBehind(text: string, shown: string): boolean {
+  return text.length < shown.length && shown.startsWith(text);
+}
+
+/** What of a row is shown: a stream that is heard once more from its beginning takes nothing back that is on the page. */
+export function settled(shown: Message, next: Message): Message {
+  const sameRun = shown.run !== "" && shown.run === next.run;
+  if (next.call) return sameRun && shown.call && ENDED.has(shown.call.state) && !ENDED.has(next.call.state) ? shown : next;
+  if (next.status !== "running") return next;
+  if (isBehind(textOf(next.content), textOf(shown.content)) || isBehind(next.reasoning, shown.reasoning)) return shown;
+  return sameRun && shown.status !== "running" ? shown : next;
+}
