@@ -194,13 +194,15 @@ async def test_a_model_without_tools_and_a_user_without_them_are_offered_none(wo
     assert world.tools.offered[0][2] == CARD.context // 3
 
 
-async def test_half_a_call_is_no_call(world):
+async def test_half_a_call_is_no_call_and_the_reply_says_so(world):
     world.tools.add("clock")
     half = [TextDelta("I will"), ToolCallDelta(0, '{"zo', "call_0", "clock"), Done("length")]
     world.model.plays(half)
-    assert (await world.said()).outcome == "done"
+    assert (await world.said()).outcome == "failed"
     row = (await world.path())[-1]
     assert (row.text, row.tool_calls, row.finish) == ("I will", (), "length")
+    assert row.error is not None
+    assert row.error.code == "call_cut"
 
 
 async def test_a_call_without_an_id_is_given_one(world):

@@ -67,7 +67,10 @@ def test_calls_are_joined_by_their_index_and_named_once():
         StoredCall("one", "clock", '{"a": 1}'),
         StoredCall("a_1", "fetch", "{}"),
     )
-    assert turn.done(Done("length")).tool_calls == ()
+    broken_off = turn.done(Done("length"))
+    assert (broken_off.tool_calls, broken_off.status) == ((), "failed")
+    assert broken_off.error is not None
+    assert broken_off.error.code == "call_cut"
     assert turn.cut("stopped").tool_calls == ()
 
 

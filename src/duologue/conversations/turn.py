@@ -30,6 +30,11 @@ _KINDS = {"queue_full": "queue", "context_length_exceeded": "context", "model_si
 _MODEL = {"unsupported", "invalid_request", "model_not_found", "engine_failed", "scripted_failure"}
 
 
+CALL_CUT = RowError(
+    "model", "call_cut", "The model broke off in the middle of a tool call, so it was not made. Try again."
+)
+
+
 class _Call(Struct):
     """A call as it comes: `arguments` are its pieces."""
 
@@ -107,16 +112,18 @@ class Turn:
         )
 
     def done(self, done: Done) -> StoredMessage:
-        """The row as the model ended it."""
+        """The row as the model ended it. One that breaks off within a call has failed: the call cannot be made, and with
+        no other word of it the reply would look complete."""
         calls = self._stored_calls() if done.finish == "tool_calls" else ()
+        error = CALL_CUT if self._calls and done.finish == "length" else None
         return msgspec.structs.replace(
             self.row(),
-            status="stopped" if done.finish == "cancelled" else "done",
+            status="failed" if error else "stopped" if done.finish == "cancelled" else "done",
             tool_calls=calls,
             finish=done.finish,
             usage=_with(self._base.usage, done.usage),
             timings=_after(self._base.timings, done.timings),
-            error=None,
+            error=error,
         )
 
     def cut(self, status: Status, error: RowError | None = None) -> StoredMessage:
