@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue import __version__, cli_backup, cli_keys, cli_models
+from duologue.cli_flags import Config, Data
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -59,15 +60,10 @@ def duologue(
     """Duologue: a self-hosted server you can talk to, with any model."""
 
 
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The settings file; else duologue.yaml is searched."),
-]
 Host = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Where to listen (127.0.0.1); others need a key.")
 ]
 Port = Annotated[int | None, typer.Option(metavar="N", help="Port to listen on (8006).")]
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for everything the server writes.")]
 Model = Annotated[
     str | None, typer.Option(metavar="FILE", help="A GGUF file, or a name in the data folder's models.")
 ]

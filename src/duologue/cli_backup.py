@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from duologue.cli_flags import Config, Data
 from duologue.errors import StartFailed
 
 if TYPE_CHECKING:
     from duologue.store.backup import Backup
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The settings file; else duologue.yaml is searched."),
-]
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for everything the server writes.")]
 
 
 def backup(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from duologue.cli_flags import Config, Data
 from duologue.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -28,12 +29,6 @@ keys = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The settings file; else duologue.yaml is searched."),
-]
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for everything the server writes.")]
 
 
 @keys.command()

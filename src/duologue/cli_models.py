@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from duologue.cli_flags import Config, Data
+
 if TYPE_CHECKING:
     from duologue.config import Settings
 
@@ -21,12 +23,6 @@ models = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The settings file; else duologue.yaml is searched."),
-]
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for everything the server writes.")]
 
 
 @models.command("list")
