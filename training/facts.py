@@ -1,13 +1,14 @@
 """What is true of Duologue, topic by topic: the sentences and commands of an answer, and where the docs tell it.
 
-The one place of such facts, with the tables of glossary.py; a test holds every name in it to the code and the docs.
-Knows no question. The slots `$port`, `$file` and their like are the asker's own words, given back.
+The one place of such facts, with its parts facts_keys.py, facts_chats.py and facts_tools.py and the tables of
+glossary.py; a test holds every name in it to the code and the docs. Knows no question. The slots `$port`, `$file` and
+their like are the asker's own words, given back.
 """
 
-from dataclasses import dataclass
-
-RUNNING, PROTOCOLS, ERRORS = "docs/running.md", "docs/protocols.md", "docs/errors.md"
-MODELS, README, DESIGN, CONTRIBUTING = "docs/models.md", "README.md", "docs/design.md", "CONTRIBUTING.md"
+from training.fact import CONTRIBUTING, DESIGN, ERRORS, MODELS, PROTOCOLS, README, RUNNING, Fact, fact
+from training.facts_chats import CHATS
+from training.facts_keys import KEYS
+from training.facts_tools import TOOLS
 
 SNIPPETS = {
     "curl": 'curl http://127.0.0.1:8006/v1/chat/completions \\\n  -H "Content-Type: application/json" \\\n'
@@ -20,7 +21,10 @@ SNIPPETS = {
     '  body: JSON.stringify({messages: [{role: "user", content: "Hello!"}]}),\n});',
     "frame": '{"messages": [{"role": "user", "content": "Hello!"}]}',
     "cancel": '{"type": "cancel"}',
-    "makekey": 'python3 -c "import secrets; print(secrets.token_urlsafe(32))" > duologue.key',
+    "mcpservers": "mcp:\n  servers:\n    time:\n      command: python3\n      args: [-m, mcp_server_time]",
+    "mcpurl": "mcp:\n  servers:\n    mine:\n      url: https:",
+    "owncert": "tls:\n  certificate: FILE.pem\n  private_key: KEY.pem",
+    "temporary": '"temporary": true',
     "twoworkers": "workers:\n  - name: small\n  - model: ~/models/big.gguf",
     "aliases": "aliases:\n  gpt-4o: NAME",
     "thinkoff": '"enable_thinking": false',
@@ -31,29 +35,18 @@ SNIPPETS = {
 """Texts with brackets of their own, filled in as they are."""
 
 
-@dataclass(frozen=True)
-class Fact:
-    """`subject` names the topic in a thought; `brief` is the shortest true answer; `answers` are patterns."""
-
-    subject: str
-    page: str
-    brief: str
-    answers: tuple[str, ...]
-
-
-def _fact(subject: str, page: str, brief: str, *answers: str) -> Fact:
-    return Fact(subject, page, brief, answers)
-
-
 FACTS: dict[str, Fact] = {
-    "what": _fact(
+    **KEYS,
+    **CHATS,
+    **TOOLS,
+    "what": fact(
         "what Duologue is",
         README,
         "A chat server of your own, for any model.",
-        "Duologue is {a chat server of your own|a self-hosted chat server}: {you bring any model|it takes any model}, and it brings {the page, the sockets, the API and the queue|what stands around it: a page, a chat socket, an OpenAI-compatible API and a queue}.",
+        "Duologue is {a chat server of your own|a self-hosted chat server}: {you bring any model|it takes any model}, and it brings {the page, the conversations, the tools, the API and the queue|what stands around it: a page, conversations that stay, tools, an OpenAI-compatible API and a queue}.",
         "{It is|Duologue is} a server you run on your own machine and talk to[ in a page or through an API]. {Any GGUF file or OpenAI-compatible server can be the model|The model can be any GGUF file, or another server that speaks OpenAI's API}.",
     ),
-    "start": _fact(
+    "start": fact(
         "starting the server",
         RUNNING,
         "Run `make serve`.",
@@ -61,28 +54,28 @@ FACTS: dict[str, Fact] = {
         "{In the project's folder|In its folder}:\n\n```\nmake serve\n```\n\n{Then open|The page is then at} http://127.0.0.1:8006.",
         "{With|Use} `make serve` in the project's folder[; where it is installed, `duologue serve`]. The page is then at http://127.0.0.1:8006.",
     ),
-    "first": _fact(
+    "first": fact(
         "the first start",
         README,
         "The first start takes a minute or two.",
         "The first `make serve` takes a minute or two: it makes a Python environment in `.venv`, installs what it needs and builds the page. After that a start takes a second or two.",
         "{That is normal the first time|Only the first start is slow}: `make serve` installs what it needs into `.venv` and builds the page. Later starts take a second or two.",
     ),
-    "needs": _fact(
+    "needs": fact(
         "what it needs",
         README,
         "GNU Make and Python 3.11 or newer.",
         "It needs GNU Make and Python 3.11 or newer, and nothing else: no account, no key, no graphics card.",
         "Python 3.11 or newer and GNU Make{.| are enough.} {No graphics card and no account is needed|A graphics card is not needed, nor an account}.",
     ),
-    "systems": _fact(
+    "systems": fact(
         "operating systems",
         README,
         "Linux; macOS should work; Windows not yet.",
         "It is tested on Linux. macOS should work; Windows does not yet.",
         "Linux is what it is tested on, macOS should work, {and Windows does not yet|but not Windows yet}.",
     ),
-    "page": _fact(
+    "page": fact(
         "the address of the page",
         RUNNING,
         "http://127.0.0.1:8006",
@@ -90,7 +83,7 @@ FACTS: dict[str, Fact] = {
         "The page is at http://127.0.0.1:8006[, unless another port was set].",
         "At http://127.0.0.1:8006{.| while the server runs.}",
     ),
-    "port": _fact(
+    "port": fact(
         "the port",
         RUNNING,
         "Use `--port`, for example `duologue serve --port 9000`.",
@@ -98,7 +91,7 @@ FACTS: dict[str, Fact] = {
         "The port is 8006 unless you {say otherwise|set another}: `PORT=9000 make serve`, `duologue serve --port 9000`, or `port: 9000` in `duologue.yaml`.",
         "Set the port at the start{:| like this:}\n\n```\nPORT=9000 make serve\n```",
     ),
-    "port given": _fact(
+    "port given": fact(
         "a certain port",
         RUNNING,
         "`duologue serve --port $port`",
@@ -106,7 +99,7 @@ FACTS: dict[str, Fact] = {
         "{Like this|With this}:\n\n```\nPORT=$port make serve\n```\n\nThen open http://127.0.0.1:$port.",
         "`duologue serve --port $port`[ does it], and the page is at http://127.0.0.1:$port.",
     ),
-    "port taken": _fact(
+    "port taken": fact(
         "a port that is in use",
         RUNNING,
         "Stop what holds the port, or choose another: `PORT=9000 make serve`.",
@@ -114,27 +107,27 @@ FACTS: dict[str, Fact] = {
         "Something else {holds|listens on} that port, maybe a Duologue that still runs. Stop it, or start with `duologue serve --port 9000`.",
         "Choose another port, for example `duologue serve --port 9000`, or stop the program that {has|holds} it.[ `duologue doctor` looks at that, too.]",
     ),
-    "port zero": _fact(
+    "port zero": fact(
         "any free port",
         RUNNING,
         "`duologue serve --port 0`",
         "`duologue serve --port 0` takes any free port; the line at the start says which.",
     ),
-    "stop": _fact(
+    "stop": fact(
         "stopping the server",
         RUNNING,
         "Press Ctrl-C in its terminal.",
-        "Press Ctrl-C in the terminal {where it runs|of the server}.[ It ends within three seconds.]",
+        "Press Ctrl-C in the terminal {where it runs|of the server}.[ It ends within three seconds, and the chats are kept.]",
         "Ctrl-C in its terminal, or a SIGTERM, ends it within three seconds.",
     ),
-    "restart": _fact(
+    "restart": fact(
         "starting it anew",
         RUNNING,
         "Ctrl-C, then `make serve` again.",
-        "Press Ctrl-C in its terminal, then run `make serve` {again|once more}.",
+        "Press Ctrl-C in its terminal, then run `make serve` {again|once more}.[ Chats and logins stay.]",
         "Stop it with Ctrl-C and start it again: `make serve`, or `duologue serve`.",
     ),
-    "model": _fact(
+    "model": fact(
         "another model",
         RUNNING,
         "`duologue serve --model FILE.gguf`, or `duologue setup`.",
@@ -143,7 +136,7 @@ FACTS: dict[str, Fact] = {
         "Any GGUF file works:\n\n```\nduologue serve --model FILE.gguf\n```\n\n{For a model in another server|If another server runs the model}, use `--upstream URL`.",
         'With `duologue serve --model FILE.gguf`, or in a checkout `make serve ARGS="--model FILE.gguf"`.',
     ),
-    "model given": _fact(
+    "model given": fact(
         "this model file",
         RUNNING,
         "`duologue serve --model $file`",
@@ -152,14 +145,14 @@ FACTS: dict[str, Fact] = {
         '`duologue serve --model $file`[; in a checkout: `make serve ARGS="--model $file"`].',
         "Write `model: $file` into `duologue.yaml`, or start with `duologue serve --model $file`.",
     ),
-    "setup": _fact(
+    "setup": fact(
         "`duologue setup`",
         RUNNING,
         "`duologue setup` finds and downloads a model that fits.",
         "`duologue setup` looks at this machine, proposes a model that fits, downloads it and makes it the one that answers.[ `--dry-run` only looks.]",
         "It {looks at your machine and proposes|finds} a model that fits, downloads it and sets it up. `duologue setup --yes` asks nothing, `--dry-run` changes nothing.",
     ),
-    "pull": _fact(
+    "pull": fact(
         "downloading a model",
         RUNNING,
         "`duologue models pull NAME`",
@@ -167,7 +160,7 @@ FACTS: dict[str, Fact] = {
         "Use `duologue models pull NAME`. NAME is one of `duologue models list --available`, a repository of Hugging Face, or the address of a GGUF file.",
         "{See|First see} what fits with `duologue models list --available`, then `duologue models pull NAME`.[ `duologue setup` does both.]",
     ),
-    "pull given": _fact(
+    "pull given": fact(
         "downloading this model",
         RUNNING,
         "`duologue models pull $model`",
@@ -175,48 +168,48 @@ FACTS: dict[str, Fact] = {
         "{Download it with|Run} `duologue models pull $model`[. It says at the end how to start with it].",
         "{Like this|Try this}:\n\n```\nduologue models pull $model\n```",
     ),
-    "pull broken": _fact(
+    "pull broken": fact(
         "a download that broke off",
         RUNNING,
         "Pull it again; it goes on.",
         "Pull it again: what an earlier try left is used.[ `duologue models list` shows what is unfinished.]",
         "Run the same `duologue models pull` again, {it goes on where it stopped|and it goes on}. `duologue models rm NAME` throws the unfinished part away.",
     ),
-    "models list": _fact(
+    "models list": fact(
         "the list of models",
         RUNNING,
         "`duologue models list`",
         "`duologue models list` shows the models that are here; with `--available` those worth downloading, and which fit.",
         "{Run|Use} `duologue models list`.[ The one with the asterisk answers at the next start.] A running server lists its own at `/v1/models`.",
     ),
-    "models rm": _fact(
+    "models rm": fact(
         "removing a model",
         RUNNING,
         "`duologue models rm NAME`",
         "`duologue models rm NAME` removes it[; `duologue models list` shows the names].",
         "Use `duologue models rm NAME`, with the name that `duologue models list` shows.",
     ),
-    "models where": _fact(
+    "models where": fact(
         "where models live",
         RUNNING,
         "In `models/` of the data folder.",
         "In the folder `models/` of the data folder, on Linux `~/.local/share/duologue/models`. Files there go by their name without `.gguf`: `--model NAME`.",
         "Downloaded models are in `models/` of the data folder; put your own GGUF files there too, and name them by `--model NAME`. A file anywhere else goes by its path.",
     ),
-    "model broken": _fact(
+    "model broken": fact(
         "a model file that does not load",
         RUNNING,
         "The file is probably cut short or the wrong one: download it again.",
         "{Probably the file is cut short or not a GGUF|The file may be incomplete}: download it again. The sentence at the start says what is wrong with it, and `duologue doctor --model FILE.gguf` looks at it{.| alone.}",
         "The file's header is read first, so the message at the start says what is wrong: missing, cut short, or of an architecture the engine does not know. {Fetch the file again, or take another|If it is cut short, fetch it again}.",
     ),
-    "model split": _fact(
+    "model split": fact(
         "a model in parts",
         RUNNING,
         "Give the first part.",
         "Give the first part{:|, the one with} `-00001-of-` in its name[; all parts must be in one folder].",
     ),
-    "upstream": _fact(
+    "upstream": fact(
         "another server as the model",
         RUNNING,
         "`duologue serve --upstream URL`",
@@ -224,7 +217,7 @@ FACTS: dict[str, Fact] = {
         "{Point it at that server|Give its address}: `duologue serve --upstream http://127.0.0.1:11434` is the usual one for Ollama.[ vLLM, SGLang and LM Studio work the same way.]",
         "With `--upstream URL`, any OpenAI-compatible server can answer: vLLM, Ollama, LM Studio and others.",
     ),
-    "upstream given": _fact(
+    "upstream given": fact(
         "this upstream",
         RUNNING,
         "`duologue serve --upstream $url`",
@@ -232,27 +225,27 @@ FACTS: dict[str, Fact] = {
         "{Like this|With this}:\n\n```\nduologue serve --upstream $url\n```",
         "`duologue serve --upstream $url`, or set `DUOLOGUE_UPSTREAM=$url`.",
     ),
-    "upstream model": _fact(
+    "upstream model": fact(
         "choosing a model of the upstream",
         RUNNING,
         "`--upstream-model NAME`",
         "`--upstream-model NAME` chooses {which of its models|the model there}; without it the first one it names answers.",
     ),
-    "upstream key": _fact(
+    "upstream key": fact(
         "the upstream's key",
         RUNNING,
         "Set `DUOLOGUE_UPSTREAM__KEY`.",
         "Set `DUOLOGUE_UPSTREAM__KEY`; `--upstream-key` works too, but other users of the machine can read flags.",
         "Give it as `DUOLOGUE_UPSTREAM__KEY` in the environment.[ Better than `--upstream-key`, which others on the machine could see.]",
     ),
-    "upstream down": _fact(
+    "upstream down": fact(
         "an upstream that does not answer",
         ERRORS,
         "Start that server, or check its address.",
         "The code is `upstream_unreachable`: the other server does not answer at its address. Start it, or correct `--upstream`. `duologue doctor` checks it.",
         "Duologue runs, but the server behind it does not answer. Start that one, and check the address you gave by `--upstream`.",
     ),
-    "workers": _fact(
+    "workers": fact(
         "several models at once",
         RUNNING,
         "List them as `workers` in `duologue.yaml`.",
@@ -260,85 +253,28 @@ FACTS: dict[str, Fact] = {
         "Each model is a worker. List them under `workers` in `duologue.yaml`[, each with its own `model` or `upstream`]; the page then lets you choose.",
         "With `--model` and `--upstream` together there are two workers already. For more, write a `workers` list into `duologue.yaml`.",
     ),
-    "aliases": _fact(
+    "aliases": fact(
         "another name for a model",
         RUNNING,
         "Set `aliases` in `duologue.yaml`.",
         "{Set|Use} `aliases` in `duologue.yaml`, the new name first:\n\n```\n$aliases\n```",
         "The setting `aliases` does that: `DUOLOGUE_ALIASES__NAME=model` in the environment, or a table in `duologue.yaml`.",
     ),
-    "expose": _fact(
-        "reaching it from other machines",
-        RUNNING,
-        "Give it a key and `--host 0.0.0.0 --insecure-http`, better a proxy with HTTPS.",
-        "It needs a key then:\n\n```\n$makekey\nduologue serve --host 0.0.0.0 --key-file duologue.key --insecure-http\n```\n\n{Better|Safer}: leave it on 127.0.0.1 and put a proxy with HTTPS in front.",
-        "{Other machines can reach it|It can be reached from outside} with `--host 0.0.0.0`, a key (`--key-file FILE`) and `--insecure-http`. Plain HTTP is readable on the way, so a proxy with HTTPS in front is better.",
-        "By default only this machine can. Make a key, then `duologue serve --host 0.0.0.0 --key-file duologue.key --insecure-http`, or put a proxy with HTTPS in front of it.",
-    ),
-    "insecure": _fact(
-        "`--insecure-http`",
-        RUNNING,
-        "It allows plain HTTP on an open address.",
-        "`--insecure-http` allows plain HTTP on an address others can reach. It has to be said, because the key and every word then travel readable.",
-    ),
-    "https": _fact(
-        "HTTPS",
-        RUNNING,
-        "Not built in: use a proxy.",
-        "{Duologue does not speak HTTPS itself yet|There is no TLS of its own yet}: leave it on 127.0.0.1 and put a proxy with HTTPS in front. Tell it the name: `--host-name chat.example.org --allow-origin https://chat.example.org`.",
-        "Not by itself[ in this version]. Put a proxy with HTTPS in front, and start Duologue with `--host-name` and `--allow-origin` for that address.",
-    ),
-    "proxy given": _fact(
-        "a proxy under this name",
-        RUNNING,
-        "`--host-name $domain --allow-origin https://$domain`",
-        "{Start it with|Use} `duologue serve --host-name $domain --allow-origin https://$domain`[ and let the proxy do HTTPS].",
-        "Say both: `--host-name $domain --allow-origin https://$domain`.",
-    ),
-    "key": _fact(
-        "a key",
-        RUNNING,
-        "Make a key file and start with `--key-file FILE`.",
-        "Make one and give it at the start:\n\n```\n$makekey\nduologue serve --key-file duologue.key\n```",
-        "Put the key into a file and start with `duologue serve --key-file FILE`, or set `DUOLOGUE_KEY`.",
-        "On this machine alone no key is needed. To set one: `--key-file FILE` or `DUOLOGUE_KEY`.",
-    ),
-    "key sending": _fact(
-        "sending the key",
-        PROTOCOLS,
-        "As `Authorization: Bearer KEY`.",
-        "{Send it as|With} the header `Authorization: Bearer KEY`, or `x-api-key: KEY`.",
-        "Scripts send `Authorization: Bearer KEY`[ or `x-api-key: KEY`]; `duologue say` takes it from `DUOLOGUE_KEY`.",
-    ),
-    "key wrong": _fact(
-        "a key that is refused",
-        ERRORS,
-        "Check the key; send it as `Authorization: Bearer KEY`.",
-        "401 `unauthorized` means that the key is missing or wrong. {Check the key file the server was started with|Whoever runs the server has the right one}, and send it as `Authorization: Bearer KEY`.",
-        "The key is missing or not the right one. It is in the file of `--key-file`, or in `DUOLOGUE_KEY`[ of the server]. After five wrong tries you have to wait a little.",
-    ),
-    "login": _fact(
-        "logging in on the page",
-        RUNNING,
-        "Type the server's key into the page.",
-        "The page asks for the key once and keeps you logged in with a cookie. After a restart of the server it asks again.",
-        "Enter the server's key on the page{.|; whoever runs the server can give you one.} It asks again after the server was restarted.",
-    ),
-    "host refused": _fact(
+    "host refused": fact(
         "a refused host name",
         RUNNING,
         "Add `--host-name NAME`.",
         "The server does not know the name it was called by. Add it: `duologue serve --host-name NAME`.",
         "That is `host_refused`: start the server with `--host-name NAME` for {the name you use|every name you reach it by}.",
     ),
-    "origin": _fact(
+    "origin": fact(
         "pages of other origins",
         RUNNING,
         "Add `--allow-origin https://name:port`.",
         "A web page of another origin may not use the server unless you list it: `--allow-origin https://name:port`[ at the start].",
         "That is `origin_refused`. List the page's origin with `--allow-origin`, as `https://name:port`; the setting is `allow_origins`.",
     ),
-    "api": _fact(
+    "api": fact(
         "the API",
         PROTOCOLS,
         "OpenAI's API, at http://127.0.0.1:8006/v1.",
@@ -346,406 +282,382 @@ FACTS: dict[str, Fact] = {
         "{Send requests to|Post to} http://127.0.0.1:8006/v1/chat/completions. {OpenAI's clients work unchanged|Any OpenAI client works}[ with any key where none is needed].",
         "The API is at `/v1/chat/completions`{ and speaks OpenAI's dialect|, compatible with OpenAI's}. There is also a socket, `/ws/chat`.",
     ),
-    "curl": _fact(
+    "curl": fact(
         "calling it with curl",
         README,
         "Post to http://127.0.0.1:8006/v1/chat/completions.",
         "{Like this|For example}:\n\n```\n$curl\n```",
     ),
-    "python": _fact(
+    "python": fact(
         "calling it from Python",
         README,
         'Use the `openai` package with `base_url="http://127.0.0.1:8006/v1"`.',
         "{With|Use} the official `openai` package:\n\n```python\n$python\n```",
         'Use the `openai` package with `base_url="http://127.0.0.1:8006/v1"` and any key.[ `examples/openai_client.py` shows it.]',
     ),
-    "javascript": _fact(
+    "javascript": fact(
         "calling it from JavaScript",
         PROTOCOLS,
         "Use `fetch`, or OpenAI's client with the base URL `http://127.0.0.1:8006/v1`.",
         "{For example|Like this}:\n\n```js\n$javascript\n```",
         "OpenAI's client works with the base URL `http://127.0.0.1:8006/v1`. From a web page of another origin, start the server with `--allow-origin`.",
     ),
-    "streaming": _fact(
+    "streaming": fact(
         "streaming",
         PROTOCOLS,
         "Send `$stream`.",
         "{Send|Put} `$stream` in the request; the reply then comes in pieces and ends with `data: $done`.",
         "Over the API say `$stream`. On `/ws/chat` replies stream by themselves.",
     ),
-    "socket": _fact(
+    "socket": fact(
         "the chat socket",
         PROTOCOLS,
         "A WebSocket at `/ws/chat`.",
         "`/ws/chat` is a WebSocket of JSON frames. Send `$frame`; back come `prefill_done`, `chunk` and `done`.",
         "Connect to `ws://127.0.0.1:8006/ws/chat` and send a frame like `$frame`. The reply comes as `chunk` messages and ends with `done`.",
     ),
-    "cancel": _fact(
+    "cancel": fact(
         "stopping a reply",
         PROTOCOLS,
         "Press Esc, or the stop button.",
-        "On the page press Esc or the stop button. On the socket send `$cancel`; over HTTP just close the connection.",
+        "On the page press Esc or the stop button. On the socket send `$cancel`; over `/v1` just close the connection.",
         "{Press|Just press} Esc, or click Stop.[ Programs send `$cancel` on `/ws/chat`.] What was written stays.",
     ),
-    "thinking": _fact(
+    "thinking": fact(
         "thinking",
         PROTOCOLS,
         'Press "Think first" on the page, or send `$thinkon`.',
         'On the page press {"Think first"|the button "Think first"}. In a request say `$thinkon`; `duologue say --thinking` does it in a terminal.',
         '{Turn on|Press} "Think first" under the message on the page. The thoughts are shown folded away; in the API they come as `reasoning_content`.',
     ),
-    "thinking off": _fact(
+    "thinking off": fact(
         "turning thinking off",
         PROTOCOLS,
         'Press "Think first" again, or send `$thinkoff`.',
         'Press "Think first" again on the page, or send `$thinkoff`. `duologue say --no-thinking` does it in a terminal.',
     ),
-    "tools": _fact(
-        "tools",
-        PROTOCOLS,
-        "Send them as `tools`, as in OpenAI's API.",
-        "Send `tools` with the request, as in OpenAI's API. The model answers with `tool_calls`; your program runs them and sends the results back as `tool` messages.",
-        "Over the API: give `tools`, run the calls that come back in your own program, and send their results. Tools and MCP in the server itself are not there yet.",
-    ),
-    "queue": _fact(
+    "queue": fact(
         "the queue",
         RUNNING,
         "Those who must wait wait in order; the page shows your place.",
         "When all slots are busy, requests wait in order. The page shows your place{.| and about how long.} `/api/queue` tells who waits; more `--slots` let more replies be written at once.",
         "Others are being answered first. {The page shows your place in the queue|Your place is shown on the page}, and it moves up by itself[; `--slots N` sets how many replies are written side by side].",
     ),
-    "queue full": _fact(
+    "queue full": fact(
         "a full queue",
         ERRORS,
         "`queue.limit` requests wait already; try again later.",
         "`queue_full` means that as many requests wait as `queue.limit` allows, 1000 unless set otherwise. Try again in a while, or raise the limit.",
     ),
-    "slots": _fact(
+    "slots": fact(
         "slots",
         RUNNING,
         "`--slots N`: replies written at the same time.",
         "`--slots N` is how many replies are written at the same time. Without it: 4 for models of up to 3 billion parameters, 2 up to 15 billion, 1 beyond.",
     ),
-    "context": _fact(
+    "context": fact(
         "the context",
         RUNNING,
         "`--context N` sets the tokens of one chat.",
         "`--context N` sets how many tokens one chat may have, up to what the model was trained for. Without it: up to 16,384, and less where memory is short.",
         "{That many tokens fit into one chat|It is the number of tokens one chat may have}; the line at the start says it, and `--context N` sets it.",
     ),
-    "too long": _fact(
+    "too long": fact(
         "a conversation that is too long",
         ERRORS,
-        "Start a new chat, or raise `--context`.",
-        "`context_length_exceeded`: the conversation is longer than the context. Start a new chat, or the server with a larger `--context`[ if the model allows it].",
+        "Start a new chat, fold this one, or raise `--context`.",
+        "`context_length_exceeded`: the conversation is longer than the context. Start a new chat, or the server with a larger `--context`[ if the model allows it]; `POST /api/conversations/ID/compact` folds the oldest turns into a summary.",
     ),
-    "threads": _fact(
+    "threads": fact(
         "threads",
         RUNNING,
         "`--threads N`.",
         "`--threads N` sets them. Without it a small model takes one thread and a larger one all cores but one.",
     ),
-    "gpu": _fact(
+    "gpu": fact(
         "a graphics card",
         RUNNING,
         "It needs the engine's CUDA, ROCm or Vulkan build; docs/running.md has the command.",
         "The engine installed by default runs on the processor[, and on Metal on a Mac]. For CUDA, ROCm or Vulkan install another build of xllamacpp: docs/running.md has the command. `--gpu-layers N` then sets how many layers go to the card.",
         'None is needed. To use one, install xllamacpp\'s build for it, as docs/running.md says under "Graphics cards"; `duologue doctor` says what it sees.',
     ),
-    "slow": _fact(
+    "slow": fact(
         "slow replies",
         RUNNING,
         "Take a smaller model or use a graphics card.",
         "A smaller model is faster, and a graphics card helps most. Other busy programs slow it down too; `--threads` sets how many threads it takes.",
     ),
-    "memory": _fact(
+    "memory": fact(
         "too little memory",
         RUNNING,
         "Take a smaller model, or a smaller `--context`.",
         "Take a smaller model or file, or give it less: a smaller `--context` and fewer `--slots` need less memory. `duologue models list --available` says what fits.",
     ),
-    "config": _fact(
+    "config": fact(
         "the settings file",
         RUNNING,
         "`duologue.yaml`.",
         "{Write|Put} your settings into `duologue.yaml` in the working folder or the data folder, for example `port: 9000`. `--config FILE` names another file.",
         "It is called `duologue.yaml` and is looked for in the working folder, then in the data folder; `--config FILE` or `DUOLOGUE_CONFIG` names another.",
     ),
-    "precedence": _fact(
+    "precedence": fact(
         "which setting wins",
         RUNNING,
         "Flags over the environment, the environment over the file.",
         "Flags win over the environment, and the environment over the file.[ All have the same names: `--port 9000`, `DUOLOGUE_PORT=9000`, `port: 9000`.]",
     ),
-    "environment": _fact(
+    "environment": fact(
         "environment variables",
         RUNNING,
         "`DUOLOGUE_` and the setting's name.",
         "Every setting is also a variable: `DUOLOGUE_` and its name in capitals, like `DUOLOGUE_PORT=9000`; inside a table two underscores, like `DUOLOGUE_LOG__LEVEL=debug`.",
     ),
-    "settings": _fact(
+    "settings": fact(
         "the settings",
         RUNNING,
         "All are in the table of docs/running.md.",
         "All settings are in the table of docs/running.md; `duologue serve --help` lists the flags.",
     ),
-    "data": _fact(
+    "data": fact(
         "the data folder",
         RUNNING,
         "`~/.local/share/duologue` on Linux; `--data FOLDER` changes it.",
         "Everything the server writes is in its data folder, `~/.local/share/duologue` on Linux. `--data FOLDER` or `DUOLOGUE_DATA` {changes it|chooses another}.",
-        "In the data folder: the one of `--data` or `DUOLOGUE_DATA`, else `~/.local/share/duologue` on Linux.",
+        "In the data folder: the one of `--data` or `DUOLOGUE_DATA`, else `~/.local/share/duologue` on Linux. Chats, files and models are there, too.",
     ),
-    "data given": _fact(
+    "data given": fact(
         "this data folder",
         RUNNING,
         "`duologue serve --data $folder`",
         "{Use|Start it with} `duologue serve --data $folder`, or set `DUOLOGUE_DATA=$folder`.",
         "`duologue serve --data $folder`[ keeps everything it writes there].",
     ),
-    "data taken": _fact(
+    "data taken": fact(
         "a data folder in use",
         RUNNING,
         "Stop the other server, or give another `--data`.",
         "One server holds a data folder at a time. Stop the other one, or start this one with another folder: `--data FOLDER`.",
     ),
-    "chats": _fact(
-        "where conversations are kept",
-        RUNNING,
-        "The server does not store them.",
-        "The server does not store conversations in this version; the page keeps the current one in its own browser tab. Keeping them on the server is planned.",
-        "Nowhere on the server[ in this version]. Your browser tab keeps the current chat, and that is all.",
-    ),
-    "privacy": _fact(
+    "privacy": fact(
         "privacy",
         README,
-        "Nothing you say is stored or logged by the server.",
-        "What you say is neither stored nor logged by the server, and only this machine can reach it unless you open it.[ With `--upstream`, what you say goes to that server.]",
-        "{It stays with you|Private}: the server runs on your machine, stores no conversation and logs nothing that is said.",
+        "It stays on the server's machine, for your account alone.",
+        "What you say is stored in the data folder of the server, for your account alone, and never logged.[ A temporary chat is not stored at all.][ With `--upstream`, what you say goes to that server.]",
+        "{It stays with you|Private}: the server runs on your machine, keeps your chats for your account alone and logs nothing that is said. Only this machine can reach it unless you open it.",
+        "It is yours alone: chats lie in the server's data folder, each user sees only their own, and nothing that is said is logged. {Whoever runs the machine can read its files|The owner of the machine has its files}.",
     ),
-    "offline": _fact(
+    "offline": fact(
         "working offline",
         README,
         "It needs no network, with duologue-mini or a model file.",
-        "Once it is installed it needs no network: the bundled duologue-mini and any GGUF file run on your machine.",
+        "Once it is installed it needs no network: the bundled duologue-mini and any GGUF file run on your machine.[ Only tools that read web pages do.]",
     ),
-    "health": _fact(
+    "health": fact(
         "looking after the server",
         RUNNING,
         "`/health`, `/ready`, `/status`.",
         "`/health` says the gateway is alive, `/ready` whether a chat would be answered, `/status` what runs and waits, `/workers` each worker.",
         "Ask `http://127.0.0.1:8006/ready`: 200 means a chat would be answered, 503 comes with the reason. `/status` and `/workers` tell more.",
     ),
-    "metrics": _fact(
+    "metrics": fact(
         "figures",
         RUNNING,
         "At `/metrics`, for Prometheus.",
         "`/metrics` has figures in Prometheus' text format: requests, tokens, waiting times, restarts.[ docs/running.md lists them.]",
     ),
-    "logs": _fact(
+    "logs": fact(
         "the log",
         RUNNING,
         "It goes to the terminal's error stream.",
         "The log goes to the error stream of the terminal, one line a record, with the request's id at the end. `--log-level debug` tells more, `--log-format json` is for programs.",
         "On the error stream of the server's terminal. {Nothing that users say is in it|What users say is never logged}.",
     ),
-    "verbose": _fact(
+    "verbose": fact(
         "a more talkative log",
         RUNNING,
         "`--log-level debug`",
         "{Start with|Use} `duologue serve --log-level debug`.",
     ),
-    "request id": _fact(
+    "request id": fact(
         "the request's id",
         RUNNING,
         "It is in `X-Request-Id`.",
         "Every answer has its id in the header `X-Request-Id`, and so has every line of the log that belongs to it. You may send your own in that header.",
     ),
-    "doctor": _fact(
+    "doctor": fact(
         "`duologue doctor`",
         RUNNING,
         "`duologue doctor` looks whether a server can run here.",
         "`duologue doctor` looks whether a server can run here and says what to do where it cannot.",
         "It checks this machine line by line: packages, address, data folder, model, page, graphics card. Each line is ok, a warning, or a problem and what to do.",
     ),
-    "trouble": _fact(
+    "trouble": fact(
         "a server that does not start",
         RUNNING,
         "Run `duologue doctor`.",
         "{Run|Try} `duologue doctor`: it looks at this machine and says what to do.[ The message at the start says what went wrong, too.]",
         "{Let's look|First}: `duologue doctor` names the problem and what to do about it. In a checkout it is `.venv/bin/duologue doctor`.",
     ),
-    "not found": _fact(
+    "not found": fact(
         "a command that is not found",
         README,
         "In a checkout it is `.venv/bin/duologue`.",
         "In a checkout the program is `.venv/bin/duologue`, for example `.venv/bin/duologue say hello`. `make serve` finds it by itself.",
     ),
-    "unreachable": _fact(
+    "unreachable": fact(
         "a page that does not open",
         RUNNING,
         "Is it running? Start it with `make serve`.",
         "Is the server running? Start it with `make serve` and look at its last line: it says the address[, usually http://127.0.0.1:8006]. `duologue doctor` helps if it does not start.",
     ),
-    "say": _fact(
+    "say": fact(
         "`duologue say`",
         RUNNING,
         "`duologue say hello` asks the running server.",
         '`duologue say "Hello!"` asks the running server from a terminal.[ `--model`, `--system` and `--thinking` shape it.]',
         "With `duologue say TEXT`, for example `duologue say hello`; `-` instead of the text reads it from the standard input.",
     ),
-    "say elsewhere": _fact(
+    "say elsewhere": fact(
         "asking a server at another address",
         RUNNING,
         "`duologue say --server URL TEXT`",
-        "`duologue say --server URL TEXT` asks a server at another address[; `DUOLOGUE_SERVER` says it for good]. Its key comes from `DUOLOGUE_KEY`.",
+        "`duologue say --server URL TEXT` asks a server at another address[; `DUOLOGUE_SERVER` says it for good]. The key comes from `DUOLOGUE_KEY`.",
     ),
-    "parse": _fact(
+    "parse": fact(
         "`duologue parse`",
         CONTRIBUTING,
         "It splits a model's raw output into its parts.",
         "`duologue parse --format hermes` reads a model's raw output and prints its reasoning, content and tool calls as JSON. It is the tool for adding a tool-call format.",
     ),
-    "worker died": _fact(
+    "worker died": fact(
         "a worker that died",
         RUNNING,
         "It is started again at once.",
-        "A worker that dies is started again at once. Its running replies end with `worker_lost`, and requests that wait keep their place. Just ask again.",
+        "A worker that dies is started again at once. Its running replies end with `worker_lost` and keep what was written, and requests that wait keep their place. Continue the reply or ask again.",
         "{The model's process ended|The process with the model died} in the middle of the reply. It is started anew by itself; ask again in a moment. If it happens often, memory may be short.",
     ),
-    "model failed": _fact(
+    "model failed": fact(
         "a model that cannot be loaded",
         RUNNING,
         "`/ready` says why; mend it and start anew.",
-        "`model_failed`: the model cannot be loaded, and `/ready` says why. Correct that, or choose another by `--model`, and start the server again.",
+        "`model_failed`: the model cannot be loaded, and `/ready` says why. Correct that, and it is tried again by itself within five minutes; or start the server with another `--model`.",
     ),
-    "page missing": _fact(
+    "page missing": fact(
         "a page that is not built",
         CONTRIBUTING,
         "Run `make web`, then start again.",
         "The page is not built yet: run `make web` in the project's folder, then start again. The APIs work without it.",
     ),
-    "no page": _fact(
+    "no page": fact(
         "serving without the page",
         RUNNING,
         "`duologue serve --no-ui`",
         "`duologue serve --no-ui` serves the APIs without the page.",
     ),
-    "keyboard": _fact(
+    "keyboard": fact(
         "keys on the page",
         README,
         "Enter sends, Shift+Enter breaks the line, Esc stops.",
-        "Enter sends, Shift+Enter breaks the line, Esc stops the reply, Ctrl+Shift+O begins a new chat.",
+        "Enter sends, Shift+Enter breaks the line, Esc stops the reply, Ctrl+K searches, Ctrl+Shift+O begins a new chat.",
     ),
-    "new chat": _fact(
+    "new chat": fact(
         "a new chat",
         README,
-        "The button at the top right, or Ctrl+Shift+O.",
-        'Press {"New chat"|the button "New chat"} at the top right, or Ctrl+Shift+O.',
+        'Press "New chat", or Ctrl+Shift+O.',
+        'Press {"New chat"|the button "New chat"} above the list, or Ctrl+Shift+O. The old chat {is kept|stays in the list}.',
     ),
-    "theme": _fact(
+    "theme": fact(
         "light and dark",
         README,
         "The button at the top changes it.",
         'The button "Theme" at the top right changes between light, dark and what the system uses.',
     ),
-    "edit": _fact(
+    "edit": fact(
         "changing a message",
         README,
         'Press "Edit message" under it.',
-        'Press "Edit message" under what you wrote; the arrow key up in the empty field edits the last one. "Another reply" under my answer asks for a new one.',
+        'Press "Edit message" under what you wrote; the arrow key up in the empty field edits the last one. "Another reply" under my answer asks for a new one. The old version is kept.',
+        '"Edit message" changes yours and "Another reply" asks for another one; {the old ones stay, behind the arrows|the arrows lead back to the old ones}.',
     ),
-    "people": _fact(
-        "several people",
-        README,
-        "Side by side; there is one key for all.",
-        "Several people can talk at once, and those who must wait wait in order. In this version they share one key; users of their own are planned.",
-    ),
-    "update": _fact(
+    "update": fact(
         "updating",
         README,
         "Fetch the new sources, then `make serve`.",
         "Fetch the new sources into the project's folder and run `make serve`: it installs and builds what has changed. CHANGELOG.md says what is new.",
     ),
-    "version": _fact(
+    "version": fact(
         "the version",
         README,
         "`duologue --version` says it.",
         "`duologue --version` says it. {It is 0.1, and young|This is version 0.1}.",
     ),
-    "licence": _fact(
+    "licence": fact(
         "the licence",
         README,
         "Apache License 2.0.",
         "Apache License 2.0[; the text is in the file LICENSE].",
         "Duologue is free under the Apache License 2.0, {and so are the weights of duologue-mini|duologue-mini included}.",
     ),
-    "mini": _fact(
+    "mini": fact(
         "duologue-mini",
         MODELS,
         "The small model inside the package.",
         "duologue-mini is the small model inside the package, so that it answers at once, without a network. That is me. docs/models.md tells what I can do and what not.",
     ),
-    "scripted": _fact(
+    "scripted": fact(
         "the scripted engine",
         RUNNING,
         "An engine that answers by rule, for trying things out.",
         "`duologue serve --engine scripted` starts an engine that needs no model and answers by rule. It is for trying things out and for tests.",
     ),
-    "images": _fact(
-        "pictures",
-        PROTOCOLS,
-        "Only with a model that takes them; I do not.",
-        "A picture for a text model is refused with `unsupported`. I read text only.",
-    ),
-    "formats": _fact(
+    "formats": fact(
         "JSON answers",
         PROTOCOLS,
         "`response_format` in the request.",
         "Send `response_format` with `json_object` or `json_schema`, or a GBNF `grammar`. Where the engine cannot keep it the request is refused as `unsupported`.",
     ),
-    "sampling": _fact(
+    "sampling": fact(
         "temperature and its like",
         PROTOCOLS,
         "Fields of the request, like `temperature`.",
         "They are fields of the request: `temperature`, `top_p`, `top_k`, `seed`, `stop`, `max_tokens` and more. On `/ws/chat` they go into `generation`.",
     ),
-    "api docs": _fact(
+    "api docs": fact(
         "the description of the API",
         PROTOCOLS,
         "docs/protocols.md, and `/docs` on the server.",
         "docs/protocols.md describes it, `/docs` on the running server lists every field, and `/openapi.json` is for programs.",
     ),
-    "docs": _fact(
+    "docs": fact(
         "the documentation",
         README,
         "In `docs/`.",
         "Begin with README.md; docs/running.md is about starting and settings, docs/protocols.md about the API, docs/errors.md about errors, docs/models.md about models.",
     ),
-    "code": _fact(
+    "code": fact(
         "the code",
         DESIGN,
         "docs/design.md is its map.",
         "docs/design.md is the map of the code, and CONTRIBUTING.md has the rules. `make test` runs the tests, `make check` the rest.",
     ),
-    "examples": _fact(
+    "examples": fact(
         "examples",
         README,
         "In the folder `examples/`.",
-        "The folder `examples/` has some: a chat, OpenAI's client, two workers.",
+        "The folder `examples/` has some: a chat, a conversation with a file and a tool, OpenAI's client, settings with an MCP server and with two workers.",
     ),
-    "remove": _fact(
+    "remove": fact(
         "removing Duologue",
         RUNNING,
         "Delete its folder and the data folder.",
-        "Stop it, then delete the project's folder and the data folder, `~/.local/share/duologue` on Linux. It writes nowhere else.",
+        "Stop it, then delete the project's folder and the data folder, `~/.local/share/duologue` on Linux; your chats are in it. It writes nowhere else.",
     ),
-    "not yet": _fact(
+    "not yet": fact(
         "something that is not there yet",
         README,
         "Not yet.",
-        "{Not yet|Not in this version}: {it does text chat only|this is version 0.1, for text chat}. README.md says where it stands.",
-        "For $small it is too early: {this version does text chat only|so far it does text chat}, in the page, on the socket and over the API. README.md lists what comes next.",
+        "{Not yet|Not in this version}: {it talks in text only|this is version 0.1, for text, files and tools}. README.md says where it stands.",
+        "For $small it is too early: {this version talks in text only|so far it does text, files and tools}, in the page, on the socket and over the API. README.md lists what comes next.",
         "{Not yet|That is still to come|That is not there yet}. $feature: {see README.md, it lists what comes next|README.md has it among what comes next}[ and what works now].",
     ),
 }

@@ -15,15 +15,22 @@ from training.inquiries import INQUIRIES
 from training.phrases import say
 from training.skills import guide, manners, scope
 
-from duologue.cli import app
+from duologue.cli import app as command_line
+from duologue.config import Settings
 from duologue.config.words import all_settings
+from duologue.conversations import service
+from duologue.conversations.routes import router
+from duologue.gateway.app import Gateway
+from duologue.gateway.loadouts import loadouts
 from duologue.models.recommended import RECOMMENDED
 from training import glossary
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = re.compile(r"\$([a-z]+)")
-GIVEN = {"port", "file", "url", "folder", "domain", "model", "small", "feature"}
+GIVEN = {"port", "file", "url", "folder", "domain", "model", "user", "small", "feature"}
 """Slots that the asker fills."""
+OTHERS = {"--data-binary", "--cacert"}
+"""Flags of other programs."""
 
 
 @cache
@@ -45,7 +52,7 @@ def commands() -> dict[str, set[str]]:
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, f"{path} {name}")
 
-    walk(typer.main.get_command(app), "duologue")
+    walk(typer.main.get_command(command_line), "duologue")
     return found
 
 
@@ -60,6 +67,7 @@ def told() -> list[str]:
         "folder": "FOLDER",
         "domain": "chat.example.org",
         "model": "NAME",
+        "user": "ada",
         "small": "voice",
         "feature": "Voice",
     }
@@ -115,7 +123,7 @@ def test_every_command_and_its_flags_exist() -> None:
 
 
 def test_every_flag_exists_somewhere() -> None:
-    known = {flag for flags in commands().values() for flag in flags} | {"--force-reinstall", "--no-deps"}
+    known = {flag for flags in commands().values() for flag in flags} | OTHERS
     for answer in told():
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", answer)) <= known, answer
 
@@ -148,13 +156,15 @@ def test_the_settings_agree_with_the_tree() -> None:
         assert not knob.flag or knob.flag in flags
         default = tree[knob.name].field.get_default()
         if isinstance(default, (int, float)) or (isinstance(default, str) and default):
-            assert knob.default.strip("`") == str(default).lower(), knob.name
+            assert knob.default.strip("`") == str(default).lower().removesuffix(".0"), knob.name
 
 
 def test_every_address_and_code_and_figure_is_documented() -> None:
-    for name in [*glossary.ADDRESSES, *glossary.CODES, *glossary.FIGURES, *glossary.FRAMES]:
+    for name in [*glossary.CODES, *glossary.FIGURES, *glossary.FRAMES]:
         assert f"`{name}`" in documentation(), name
-    addresses = {*glossary.ADDRESSES, "/v1", "/docs"}
+    for address in glossary.ADDRESSES:
+        assert re.search(rf"`(?:[A-Z]+ )?{re.escape(address)}[`?]", documentation()), address
+    addresses = {*glossary.ADDRESSES, "/v1"}
     for answer in told():
         for address in re.findall(r"`(/[a-z0-9/._]+)`", answer):
             assert address in addresses, answer
@@ -164,9 +174,26 @@ def test_every_address_and_code_and_figure_is_documented() -> None:
     assert set(glossary.FLAGS) <= known
 
 
+@pytest.mark.anyio
+async def test_every_address_of_the_api_is_served(tmp_path: Path) -> None:
+    """Those with a method before them; an ID, a RUN or a NAME stands for any."""
+    settings = Settings(engine="scripted", data=tmp_path)
+    gateway = Gateway(settings, loadouts(settings), print)
+    app = gateway.app
+    async with service.opened(settings, generate=gateway.generate, resolve=gateway.models.resolve) as opened:
+        app.include_router(router(opened))
+    paths = app.openapi()["paths"]
+    served = {(method.upper(), re.sub(r"\{\w+\}", "@", path)) for path in paths for method in paths[path]}
+    for answer in told():
+        for method, path in re.findall(r"`([A-Z]+) (/[\w/.]+)", answer):
+            assert (method, re.sub(r"\b(?:ID|RUN|NAME)\b", "@", path)) in served, answer
+
+
 def test_every_file_named_is_there() -> None:
     for answer in told():
-        for name in re.findall(r"\b(?:docs/)?[A-Za-z]+\.md\b|\bexamples/[a-z_]+\.py\b|\bLICENSE\b", answer):
+        for name in re.findall(
+            r"\b(?:docs/)?[A-Za-z]+\.md\b|\bexamples/[a-z_]+\.(?:py|yaml)\b|\bLICENSE\b", answer
+        ):
             assert (ROOT / name).exists(), answer
 
 
@@ -186,5 +213,17 @@ def test_buttons_and_keys_are_those_of_the_page() -> None:
         "Theme",
         "Ctrl+Shift+O",
         "Stop",
+        "Search",
+        "Continue",
+        "Rename",
+        "Delete",
+        "Delete message",
+        "Undo",
+        "Say it now",
+        "Attach files",
+        "Allow once",
+        "Always this tool",
+        "Deny",
+        "Earlier version",
     ):
         assert label in page, label

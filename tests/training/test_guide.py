@@ -54,7 +54,18 @@ def test_what_the_asker_named_comes_back_whole() -> None:
     """Ports, files, folders and addresses in an answer are those of the question, or those of the docs."""
     fixed = {"9000", "0", "FILE.gguf", "FOLDER"}
     random = Random(8)
-    for name in ("port given", "model given", "upstream given", "data given", "proxy given", "pull given"):
+    for name in (
+        "port given",
+        "model given",
+        "upstream given",
+        "data given",
+        "proxy given",
+        "pull given",
+        "mcp given",
+        "backup given",
+        "key given",
+        "key revoke given",
+    ):
         for _ in range(200):
             slots = guide.fills(random)
             turn = guide.topic_turn(random, name, slots)
@@ -65,6 +76,9 @@ def test_what_the_asker_named_comes_back_whole() -> None:
                 "data": "folder",
                 "proxy": "domain",
                 "pull": "model",
+                "mcp": "domain",
+                "backup": "folder",
+                "key": "user",
             }[name.split()[0]]
             assert slots[slot] in turn.user, turn
             assert slots[slot] in turn.assistant, turn

@@ -3,12 +3,23 @@
 Puts the wordings of all topics together. Knows no answer.
 """
 
+from training.inquiries.chats import CHATS
 from training.inquiries.doors import DOORS
 from training.inquiries.engines import ENGINES
 from training.inquiries.inquiry import Inquiry
+from training.inquiries.keys import KEYS
 from training.inquiries.page import PAGE
 from training.inquiries.running import RUNNING
+from training.inquiries.tools import TOOLS
 
-INQUIRIES: dict[str, Inquiry] = {**RUNNING, **ENGINES, **DOORS, **PAGE}
+INQUIRIES: dict[str, Inquiry] = {
+    **RUNNING,
+    **ENGINES,
+    **DOORS,
+    **KEYS,
+    **PAGE,
+    **CHATS,
+    **TOOLS,
+}
 
 __all__ = ["INQUIRIES", "Inquiry"]

@@ -1,4 +1,4 @@
-"""How people ask about keys, other machines, the API, the socket and what can be watched. Knows no answer."""
+"""How people ask about other machines, the login, the API, the socket and what can be watched. Knows no answer."""
 
 from training.inquiries.inquiry import Inquiry
 
@@ -32,21 +32,6 @@ DOORS: dict[str, Inquiry] = {
             "Is --insecure-http {dangerous|safe|bad}?",
         ),
     ),
-    "https": Inquiry(
-        (
-            "{use|turn on|set up|enable|get} {HTTPS|TLS|SSL|a certificate|https}[ {here|for Duologue}]",
-            "encrypt the connection",
-            "put {it|Duologue} behind {nginx|Caddy|a proxy|a reverse proxy|Traefik}",
-        ),
-        ("HTTPS", "TLS", "certificates", "a proxy", "encryption"),
-        (),
-        (
-            "{Does|Can} {it|Duologue|the server} {do|speak|support|have} {HTTPS|TLS|SSL|certificates}?",
-            "Is the connection encrypted?",
-            "Where do I put my certificate?",
-        ),
-        3,
-    ),
     "proxy given": Inquiry(
         (
             "{reach|serve|open|publish} {it|Duologue} {as|under|at} {https://|}$domain",
@@ -56,21 +41,6 @@ DOORS: dict[str, Inquiry] = {
         ("my proxy {is|answers at} {https://|}$domain", "I want {people to use|to call} it {as |}$domain"),
         (),
         2,
-    ),
-    "key": Inquiry(
-        (
-            "{set|make|create|add|use|give it} a key",
-            "{protect|lock|secure} {it|the server|Duologue|the page}[ {with a key|with a password}]",
-            "{set|add} a password",
-            "keep {others|strangers} out",
-        ),
-        ("keys", "the key", "a password", "authentication", "API keys", "security"),
-        ("it says that it needs a key", "I want a password on it"),
-        (
-            "{Do I need|Is there|Does it need} {a key|a password|an API key}?",
-            "{What|Which} {is the|is my} {default key|API key|password}?",
-        ),
-        4,
     ),
     "key sending": Inquiry(
         (
@@ -82,18 +52,6 @@ DOORS: dict[str, Inquiry] = {
         ("{Which|What} header {is|takes|has|carries} the key?", "Where does the key go{ in a request|}?"),
         2,
     ),
-    "key wrong": Inquiry(
-        (),
-        (),
-        (
-            "my key {does not work|is refused|is wrong|is not accepted|doesn't work}",
-            "{I get|it says|curl says} {401|unauthorized|the key is wrong|401 unauthorized}",
-            "I {lost|forgot} {the|my} key",
-            "I typed the {key|password} wrong too often",
-        ),
-        ("{Why|How come} is my key {wrong|refused|not accepted}?",),
-        3,
-    ),
     "login": Inquiry(
         ("{log in|sign in|get in|log into the page}[ on the page]",),
         ("the login", "logging in", "the login page"),
@@ -102,6 +60,7 @@ DOORS: dict[str, Inquiry] = {
             "{Why|How come} do I have to log in[ again]?",
             "{What|Which} {do I type|key do I enter} {on|into} the {login|login page}?",
             "{How long|Do} {do I stay|I stay} logged in?",
+            "{Do|Must} I log in again after a restart?",
         ),
         2,
     ),
@@ -192,19 +151,6 @@ DOORS: dict[str, Inquiry] = {
             "{Is there|Does it have} a {WebSocket|socket}?",
             "What {is /ws/chat[ for]|does /ws/chat do}?",
             "{What|Which} messages come over the socket?",
-        ),
-        2,
-    ),
-    "tools": Inquiry(
-        (
-            "{use|send|give you|pass|define} {tools|functions}[ {over|with|in} the API]",
-            "{do|use} {tool calls|function calling|tool calling}",
-        ),
-        ("tools", "function calling", "tool calls"),
-        (),
-        (
-            "{Does|Can} {it|Duologue|this model|the API} {do|support|handle} {tools|function calling|tool calls}?",
-            "Does it know function calling?",
         ),
         2,
     ),

@@ -1,4 +1,4 @@
-"""How people ask about what one does on the page, and what becomes of what is said. Knows no answer."""
+"""How people ask about what one does on the page, and whether it is private. Knows no answer."""
 
 from training.inquiries.inquiry import Inquiry
 
@@ -60,16 +60,6 @@ PAGE: dict[str, Inquiry] = {
         ("How many requests may wait?",),
         1,
     ),
-    "chats": Inquiry(
-        ("{find|save|keep|export|see} my {old |}{chats|conversations|messages|history}",),
-        ("my chats", "the chat history", "old conversations"),
-        ("my {chat|conversation|chat of yesterday} is gone", "I {closed|lost} the tab"),
-        (
-            "{Where are|Are} my {chats|conversations|messages|old chats} {stored|saved|kept}?",
-            "{Does it|Do you|Does the server} {store|save|keep|remember} {my chats|conversations|what I say|the history}?",
-        ),
-        3,
-    ),
     "privacy": Inquiry(
         ("be sure that nothing leaves my machine",),
         ("privacy", "data protection"),
@@ -127,23 +117,6 @@ PAGE: dict[str, Inquiry] = {
         ("editing a message", "another reply"),
         (),
         (),
-        1,
-    ),
-    "people": Inquiry(
-        ("{use it|share it} with {several people|my family|my team|others}", "add {users|a user|accounts}"),
-        ("several users", "accounts", "user accounts"),
-        (),
-        (
-            "{Can|Could} {several|two|many|more} people {use it|talk to it|chat} at {once|the same time}?",
-            "Does it have {users|accounts}?",
-        ),
-        2,
-    ),
-    "images": Inquiry(
-        ("{send|show you|upload} {a picture|an image|images|a photo}",),
-        ("pictures", "images in a chat"),
-        ("my picture {was|is} refused",),
-        ("{Can|Does} {it|Duologue|the server} {take|read|handle} {pictures|images}?",),
         1,
     ),
     "docs": Inquiry(

@@ -18,10 +18,10 @@ WHAT = [
     "{Why|What for} {should I|would I|do people} use Duologue?",
 ]
 WHAT_ANSWERS = [
-    "Duologue is {a server|one self-hosted server} you can talk to: by text, by voice, or through an API."
+    "Duologue is {a server|one self-hosted server} you can talk to: in a page, or through an API."
     " You bring any model; it brings {the rest|everything around it}.",
-    "It is a self-hosted server you talk to, by text, voice or API. {It runs on your own machine|Any model"
-    " can be brought}.",
+    "It is a self-hosted server you talk to, in a page or by an API. {It runs on your own machine, and keeps"
+    " your chats there|Any model can be brought}.",
 ]
 START = [
     "{Which|What} command {starts|runs|launches|brings up} {Duologue|duologue|the server|it}[ {here|on my"
@@ -116,7 +116,7 @@ DATA = [
     " directory}?",
 ]
 DATA_ANSWERS = [
-    "{All it writes|Everything it writes} goes into one data folder. The setting `DUOLOGUE_DATA` {chooses|"
+    "{All it writes, chats too,|Everything it writes, chats and files,} goes into one data folder. The setting `DUOLOGUE_DATA` {chooses|"
     "changes} it.",
     "In the data folder. Set `DUOLOGUE_DATA` to {move it|choose another folder}[, for example"
     " `DUOLOGUE_DATA=~/talk make serve`].",

@@ -117,9 +117,9 @@ UNKNOWN_ANSWERS = {
     ],
 }
 FEATURES = (
-    "voice|voice input|speech|talking aloud|speech recognition|text to speech|MCP|MCP servers|Anthropic's API|the Realtime API|"
-    "embeddings|avatars|video|user accounts|several users|stored conversations|a history of chats|conversations on the server|"
-    "barge-in|agents|Windows support|calls by voice|a voice|several machines|live video"
+    "voice|voice input|speech|talking aloud|speech recognition|text to speech|Anthropic's API|the Realtime API|"
+    "embeddings|avatars|video|barge-in|Windows support|calls by voice|a voice|several machines|live video|"
+    "spoken replies|workers on other machines|the Responses API|an avatar"
 ).split("|")
 
 
@@ -144,6 +144,7 @@ def fills(random: Random) -> dict[str, str]:
         "url": address(random),
         "folder": folder(random),
         "domain": domain(random),
+        "user": _user(random),
         "model": random.choice(MODEL_NAMES)
         if random.random() < 0.7
         else f"{words.invented(random)}-{random.randint(1, 70)}b",
@@ -152,7 +153,15 @@ def fills(random: Random) -> dict[str, str]:
     }
 
 
-GIVEN = ("port", "file", "url", "folder", "domain", "model")
+def _user(random: Random) -> str:
+    """The name of a user as it is typed into a terminal; long enough not to be the beginning of another word."""
+    name = ""
+    while len(name) < 4:
+        name = words.name(random)
+    return name.lower() if random.random() < 0.6 else name
+
+
+GIVEN = ("port", "file", "url", "folder", "domain", "model", "user")
 """Slots with the asker's own words, which come back in the answer."""
 MODEL_NAMES = "qwen3-4b qwen3-8b qwen3-0.6b qwen3-1.7b qwen3-14b gemma-3-4b gemma-3-1b llama-3.2-3b llama-3.1-8b phi-4 smollm3-3b gpt-oss-20b".split()
 TOPICS = list(INQUIRIES)
@@ -164,7 +173,7 @@ NEXT = {
     "port": ["port given", "port given", "port taken", "config", "port zero"],
     "port given": ["port given", "port given", "port taken", "expose", "data given"],
     "port taken": ["port given", "stop", "port zero"],
-    "stop": ["start", "restart", "worker died", "cancel"],
+    "stop": ["start", "restart", "after restart", "cancel"],
     "model": ["model given", "setup", "pull", "gpu", "slow", "upstream", "models where", "workers"],
     "model given": ["model given", "model broken", "slow", "context", "gpu", "models where", "config"],
     "setup": ["pull", "models list", "model broken", "not yet"],
@@ -172,19 +181,65 @@ NEXT = {
     "pull given": ["pull given", "pull broken", "models where", "slow"],
     "upstream": ["upstream given", "upstream key", "upstream model", "upstream down"],
     "upstream given": ["upstream given", "upstream key", "upstream model", "upstream down", "workers"],
-    "expose": ["key", "https", "insecure", "host refused", "login", "proxy given"],
-    "https": ["proxy given", "host refused", "origin", "insecure"],
-    "key": ["key sending", "key wrong", "login", "expose"],
-    "api": ["curl", "python", "javascript", "streaming", "key sending", "tools", "socket", "api docs"],
-    "python": ["streaming", "tools", "thinking", "javascript"],
+    "expose": ["key", "https", "trust", "people", "insecure", "host refused", "login", "proxy"],
+    "https": ["trust", "trust iphone", "trust android", "certificate", "proxy", "insecure"],
+    "trust": ["trust iphone", "trust android", "trust computer", "certificate"],
+    "proxy": ["proxy given", "host refused", "origin"],
+    "people": ["key given", "key list", "admin", "privacy", "queue"],
+    "key": ["key given", "key sending", "key list", "key revoke", "key first", "login", "expose", "admin"],
+    "key given": ["key given", "key list", "key revoke given", "login", "admin"],
+    "key list": ["key revoke", "key revoke given", "key lost"],
+    "key revoke": ["key revoke given", "key list", "key all", "key lost"],
+    "key lost": ["key revoke", "key given", "login"],
+    "api": [
+        "curl",
+        "python",
+        "javascript",
+        "streaming",
+        "key sending",
+        "tools api",
+        "socket",
+        "conversation api",
+    ],
+    "python": ["streaming", "tools api", "thinking", "javascript"],
     "curl": ["python", "streaming", "key sending"],
-    "socket": ["cancel", "queue", "thinking", "tools"],
+    "socket": ["cancel", "queue", "thinking", "tools api"],
     "thinking": ["thinking off", "slow", "cancel"],
     "queue": ["slots", "queue full", "people"],
-    "data": ["data given", "chats", "data taken", "models where"],
+    "data": ["data given", "chats", "backup", "data taken", "models where", "postgres"],
     "data given": ["data given", "port given", "chats"],
-    "chats": ["privacy", "data", "not yet"],
-    "privacy": ["chats", "logs", "offline"],
+    "chats": [
+        "search",
+        "export",
+        "backup",
+        "temporary",
+        "devices",
+        "tab closed",
+        "privacy",
+        "delete chat",
+        "postgres",
+    ],
+    "tab closed": ["devices", "after restart", "meanwhile", "continue"],
+    "after restart": ["continue", "tab closed", "backup"],
+    "devices": ["expose", "tab closed", "login"],
+    "search": ["folders", "title", "export", "chats lost"],
+    "export": ["import", "backup", "search"],
+    "import": ["import broken", "export", "search"],
+    "backup": ["backup given", "restore", "postgres", "export"],
+    "backup given": ["restore", "backup given"],
+    "temporary": ["privacy", "delete chat", "chats"],
+    "delete chat": ["undelete", "temporary", "folders"],
+    "edit": ["branches", "continue", "delete chat"],
+    "tools": ["mcp", "built in", "approvals", "tools api", "mcp given"],
+    "built in": ["built in off", "mcp", "search", "private addresses"],
+    "mcp": ["mcp given", "mcp command", "mcp file", "approvals", "mcp broken", "mcp login"],
+    "mcp given": ["mcp given", "mcp broken", "mcp login", "approvals"],
+    "mcp command": ["mcp file", "mcp broken", "approvals"],
+    "approvals": ["approvals fewer", "approvals late", "tools", "devices"],
+    "files": ["documents", "images", "files large", "files kept"],
+    "documents": ["images", "files large", "files kept"],
+    "postgres": ["backup", "chats", "storage"],
+    "privacy": ["chats", "temporary", "logs", "offline", "people"],
     "health": ["metrics", "logs", "doctor"],
     "logs": ["verbose", "request id", "privacy"],
     "trouble": ["doctor", "port taken", "model broken", "logs", "not found"],
@@ -253,7 +308,8 @@ def _begun(text: str, slots: dict[str, str]) -> str:
 
 
 def _turn(random: Random, fact: Fact, user: str, slots: dict[str, str]) -> Turn:
-    answer = pick(random, list(fact.answers), **slots)
+    pattern = random.choice(fact.answers)
+    answer = say(random, pattern, **slots)
     brief = say(random, fact.brief, **slots)
     thought = pick(
         random,
@@ -261,7 +317,7 @@ def _turn(random: Random, fact: Fact, user: str, slots: dict[str, str]) -> Turn:
         subject=fact.subject,
         brief=brief,
     )
-    copies = any(slots[name] in answer for name in GIVEN)
+    copies = any(f"${name}" in pattern and slots[name] in answer for name in GIVEN)
     return Turn(user, answer, thought, exact=copies)
 
 

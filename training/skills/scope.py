@@ -75,10 +75,10 @@ LIVE_POINTER = [
 PAGE = [
     "{I cannot open|I can't open|I have no way to open} {pages|links|web pages} or files. {Paste a short text here, and I can answer from it|If you paste the text here, I can read a short one}.",
     "{I see only what is written in this chat|I can read only what stands in this chat}: {paste the part you mean, if it is short|no pages, no files}.",
-    "{I do not see any text or file here|There is no text here that I could read}. {Please paste it, if it is short|Paste a short text and ask me about it}.",
+    "{I do not see any text or file here|There is no text here that I could read}. {Please paste it, if it is short|Paste a short text and ask me about it|Paste it, or attach a short text file}.",
 ]
 IMAGE = [
-    "{I work with text only|I only read and write text|I know only text}: {pictures|images, sound and files} are beyond me.",
+    "{I work with text only|I only read and write text|I know only text}: {pictures|images and sound} are beyond me.",
     "{I can neither see nor draw|I have no eyes and no ears}, {only text|I read and write text}.",
 ]
 SUMS = [

@@ -1,0 +1,20 @@
+"""What one true thing of Duologue looks like, and the pages that tell them. Knows no topic."""
+
+from dataclasses import dataclass
+
+RUNNING, PROTOCOLS, ERRORS = "docs/running.md", "docs/protocols.md", "docs/errors.md"
+MODELS, README, DESIGN, CONTRIBUTING = "docs/models.md", "README.md", "docs/design.md", "CONTRIBUTING.md"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """`subject` names the topic in a thought; `brief` is the shortest true answer; `answers` are patterns."""
+
+    subject: str
+    page: str
+    brief: str
+    answers: tuple[str, ...]
+
+
+def fact(subject: str, page: str, brief: str, *answers: str) -> Fact:
+    return Fact(subject, page, brief, answers)

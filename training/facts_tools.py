@@ -1,0 +1,158 @@
+"""What is true of tools, of the servers they come from, of what they may do, and of files in messages.
+
+A part of facts.py, whose rules hold here too.
+"""
+
+from training.fact import ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
+
+TOOLS: dict[str, Fact] = {
+    "tools": fact(
+        "tools",
+        README,
+        "MCP servers and four built-in ones; over `/v1` send `tools`.",
+        "Any MCP server can be added, and {a clock, a calculator, a page reader and a search of your conversations are|four tools are} built in. What only reads runs at once; the rest asks you first.",
+        "{Yes|There are some}: a clock, a calculator, a page reader and a search of your conversations are built in, and MCP servers under `mcp.servers` in `duologue.yaml` bring more.",
+        "In the page the model uses the tools of the server: the built-in ones and your MCP servers. Over `/v1` your program sends `tools` and runs the calls itself.",
+    ),
+    "tools api": fact(
+        "tools over the API",
+        PROTOCOLS,
+        "Send them as `tools`, as in OpenAI's API.",
+        "Send `tools` with the request, as in OpenAI's API. The model answers with `tool_calls`; your program runs them and sends the results back as `tool` messages.",
+        "Over `/v1/chat/completions` give `tools`, run the calls that come back in your own program, and send their results.[ In conversations on the server it runs the tools itself.]",
+    ),
+    "built in": fact(
+        "the built-in tools",
+        RUNNING,
+        "A clock, a calculator, a page reader and a search.",
+        "{Four|There are four}: `clock`, `calculator`, `fetch`, which reads web pages, and `search`, which looks through your conversations.",
+        "A clock, a calculator, a page reader and a search of your conversations. `tools.builtin` says which are offered.",
+    ),
+    "built in off": fact(
+        "leaving built-in tools out",
+        RUNNING,
+        "List those you want as `tools.builtin`.",
+        "List the ones you want as `tools.builtin` in `duologue.yaml`, or `DUOLOGUE_TOOLS__BUILTIN=clock,calculator`; the others are then not offered.",
+        "`tools.builtin` lists what is offered: leave `fetch` out and no page is read.",
+    ),
+    "mcp": fact(
+        "MCP servers",
+        RUNNING,
+        "List them under `mcp.servers` in `duologue.yaml`.",
+        "{Yes, any MCP server|Any MCP server works}. List it under `mcp.servers` in `duologue.yaml`:\n\n```\n$mcpservers\n```",
+        "Write it under `mcp.servers` in `duologue.yaml`, with a `command` and `args`, or with a `url`.[ `examples/mcp_servers.yaml` shows one.]",
+        "{By the settings|In `duologue.yaml`}: `mcp.servers` holds servers by name, and `mcp.file` names a JSON file with `mcpServers` as other programs have it. An admin can add one over `POST /api/mcp/servers`, too.",
+    ),
+    "mcp given": fact(
+        "an MCP server at this address",
+        RUNNING,
+        "Its `url` under `mcp.servers`: `https://$domain/mcp`.",
+        "{Write|Put} this into `duologue.yaml`:\n\n```\n$mcpurl//$domain/mcp\n```",
+        "Under `mcp.servers` in `duologue.yaml` give it a name and its `url`, `https://$domain/mcp`, then start the server again.",
+    ),
+    "mcp command": fact(
+        "an MCP server that is a program",
+        RUNNING,
+        "Its `command` and `args` under `mcp.servers`.",
+        "Give its `command` and `args` under `mcp.servers`:\n\n```\n$mcpservers\n```\n\nThe server starts it by itself.",
+        "A program that speaks MCP on its standard input and output goes by `command`, `args` and, where needed, `env` and `cwd`, under `mcp.servers` in `duologue.yaml`.",
+    ),
+    "mcp file": fact(
+        "an `mcpServers` file",
+        RUNNING,
+        "Set `mcp.file` to it.",
+        "Set `mcp.file` to that JSON file; its `mcpServers` are then added{.| to those of the settings.}",
+        "{Yes|That works}: `mcp.file`, or `DUOLOGUE_MCP__FILE`, takes a JSON file with `mcpServers` as other programs have it.",
+    ),
+    "mcp broken": fact(
+        "a tool server that does not work",
+        ERRORS,
+        "`GET /api/mcp` says how it is.",
+        "`/api/mcp` says how each server is, and `GET /api/mcp/servers/NAME/log` what it said last. {A command must be on this machine|Check its command or address}; `POST /api/mcp/servers/NAME/reconnect` tries it again.",
+        "Look at its last words: `GET /api/mcp/servers/NAME/log`. `tool_server_command` is a command that cannot be run, `tool_server_unreachable` an address that does not answer, `tool_server_login` one that wants you to sign in.",
+    ),
+    "mcp login": fact(
+        "signing in at a tool server",
+        PROTOCOLS,
+        "`POST /api/mcp/servers/NAME/login`",
+        "`POST /api/mcp/servers/NAME/login` begins the sign-in and answers with the address to open. A server that takes a key gets it in `headers` of its settings.",
+    ),
+    "approvals": fact(
+        "approvals",
+        README,
+        "What does more than read asks you first.",
+        'A tool that only reads runs at once; any other asks you first. {You can answer|Answer} "Allow once", "Always this tool" or "Deny", on whatever device you are.',
+        "Before a tool does more than read it asks, and the reply waits{.| for your answer.} {No page needs to be open|The question waits even when the page is closed}: answer it from any device, within a day.",
+        "The server asks because the tool may change something. Allow it once, always for this tool or this server, or deny it; the model is told and goes on.",
+    ),
+    "approvals fewer": fact(
+        "letting a tool run without asking",
+        PROTOCOLS,
+        'Answer "Always this tool".',
+        'Answer "Always this tool" when it asks, or "Always" with the name of the server. `DELETE /api/permissions` has it ask again.',
+        'With "Always this tool" it runs without asking from then on; `/api/permissions` lists what you allowed, and `DELETE` there takes it back.',
+    ),
+    "approvals late": fact(
+        "a question that nobody answered",
+        RUNNING,
+        "After a day it counts as denied.",
+        "It waits for a day, then it counts as denied and the model goes on without it. `runs.approval_s` sets another time, in seconds.",
+        "{For a day|It waits 86400 seconds, a day}: `runs.approval_s` sets it. The question is there on every device meanwhile.",
+    ),
+    "private addresses": fact(
+        "tools and private networks",
+        ERRORS,
+        "List them as `tools.private_addresses`.",
+        "Tools may not reach private networks, so that a page cannot lead them there. `tools.private_addresses` lists hosts or networks that they may, such as 10.0.0.0/8.",
+        "`private_address` means that the address lies in a private network. {Allow it by|List it in} `tools.private_addresses`[ in `duologue.yaml`].",
+    ),
+    "many turns": fact(
+        "replies with many tool calls",
+        RUNNING,
+        "After `runs.max_turns` turns it asks whether to go on.",
+        'A reply may take `runs.max_turns` turns of the model, 10 unless set otherwise; then it ends, and "Continue" goes on. `runs.parallel_calls` tools run at the same time.',
+        "It stops after 10 turns with tool calls so that it does not run on for ever. Continue it, or set `runs.max_turns` higher.",
+    ),
+    "tool slow": fact(
+        "a tool that takes too long",
+        RUNNING,
+        "`runs.tool_s`, 300 seconds.",
+        "One call may take `runs.tool_s`, 300 seconds unless set otherwise. Nobody holds a slot meanwhile, and you can stop the reply at any time.",
+    ),
+    "files": fact(
+        "files in a message",
+        README,
+        'Press "Attach files", or drop them on the page.',
+        'Press "Attach files" beside the message, or drop the files on the page. Pictures, PDFs, text and sound are made into what the model can take.',
+        '{Use the button "Attach files"|With "Attach files"}, or drag them onto the page.[ Programs send them to `/api/blobs` first.]',
+        "{Yes|You can}: pictures, PDFs, text files and sound. Attach them with the button beside the message; which of them a model takes depends on the model. Of text I can read a little.",
+    ),
+    "files large": fact(
+        "how large and how many files may be",
+        RUNNING,
+        "256 megabytes each, 32 in a message.",
+        "One file may have `limits.blob_mb`, 256 megabytes, and a message `limits.attachments`, 32 files, unless set otherwise.",
+        "`limits.blob_mb` is the largest file, `limits.attachments` how many a message may carry, `limits.document_pages` how many pages are shown to a model.",
+    ),
+    "documents": fact(
+        "PDFs and other documents",
+        PROTOCOLS,
+        "Attach it; the model gets its text, or its pages as pictures.",
+        "Attach it: the server gives the model its text, or its pages as pictures if the model sees them. A scan has no text, and a PDF with a password cannot be opened.",
+        "{PDFs and text files|PDFs} can be attached; their text goes to the model. `document_without_text` means that it is a scan and the model cannot see pages, `document_locked` that it needs a password.",
+    ),
+    "images": fact(
+        "pictures",
+        PROTOCOLS,
+        "Attach it, with a model that takes pictures; I do not.",
+        'Attach it with "Attach files". The model must take pictures: for a text model the answer is `modality_unsupported`, and I read text only.',
+        "{I read text only|I do not see pictures}. With a model that takes pictures, attach it on the page, or send it in an `image_url` part over the API.",
+    ),
+    "files kept": fact(
+        "where attached files are kept",
+        RUNNING,
+        "In the data folder.",
+        "In the data folder, beside the conversations, once each. `duologue backup FILE` copies them, too.",
+        "The server keeps them in its data folder[, for you alone]; those of a temporary chat are in memory only.",
+    ),
+}
