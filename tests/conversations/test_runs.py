@@ -459,6 +459,23 @@ async def test_a_steering_message_becomes_the_next_turn_of_the_same_run(world):
     assert await world.store().pending.of("c") == []
 
 
+async def test_a_steering_message_that_is_sent_again_after_it_was_taken_is_not_taken_twice(world):
+    go_on, end = anyio.Event(), anyio.Event()
+    world.model.plays([TextDelta("First"), go_on, Done("stop")], [TextDelta("Second"), end, Done("stop")])
+    run = await world.send("One")
+    await world.until(run, is_text)
+    message = PendingMessage("s", "c", (TextContent("Two"),), "steer")
+    await world.runs.steer("ann", run.id, message)
+    go_on.set()
+    await world.until(run, lambda event: is_text(event) and event.text == "Second")
+    assert (await world.runs.steer("ann", run.id, message)).id == "s"
+    end.set()
+    assert (await world.done(run)).turns == 2
+    assert (await world.runs.steer("ann", run.id, message)).id == "s"
+    assert await world.shown() == ["user: One", "assistant: First", "user: Two", "assistant: Second"]
+    assert await world.store().pending.of("c") == []
+
+
 async def test_a_steering_message_that_was_taken_back_is_no_turn(world):
     go_on = anyio.Event()
     world.model.plays([TextDelta("First"), go_on, Done("stop")])

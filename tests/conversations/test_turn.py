@@ -74,6 +74,13 @@ def test_calls_are_joined_by_their_index_and_named_once():
     assert turn.cut("stopped").tool_calls == ()
 
 
+def test_calls_that_are_no_json_are_kept_when_the_model_itself_ended_so_that_they_are_answered():
+    turn, _ = grown(ROW, ToolCallDelta(0, '{"a": x}', "one", "clock"))
+    ended = turn.done(Done("stop"))
+    assert (ended.tool_calls, ended.status) == ((StoredCall("one", "clock", '{"a": x}'),), "done")
+    assert turn.done(Done("stop", stop="END")).tool_calls == ()
+
+
 def test_a_row_that_goes_on_keeps_what_it_has():
     before = StoredMessage(
         "a",

@@ -312,6 +312,46 @@ async def test_a_message_that_steers_goes_into_the_run_at_its_next_step(talk):
     assert (await talk.texts())[1:] == ["one two three four", "/say turned", "turned"]
 
 
+# ---- room
+
+
+async def test_a_conversation_that_grows_beyond_the_context_is_folded_visibly_and_unfolded(serve):
+    server = serve("--engine", "scripted", "--context", "6000").ready()
+    async with Client(server.url) as client:
+        talk = await Talk.begin(client, options={"tools": False})
+        for number in range(12):
+            word = f"word{number} "
+            assert (await talk.ask("/say " + word * 60)).count(word.strip()) == 60
+        summaries = [row for row in await talk.rows() if row.get("kind") == "summary"]
+        assert summaries
+        assert any("word11" in text for text in await talk.texts())
+        gauge = await client.api("GET", f"{talk.path}/context")
+        assert gauge["tokens"] <= gauge["context"] == 6000
+        await client.api("DELETE", f"{talk.path}/messages/{summaries[-1]['id']}")
+        rows = {row["id"]: row for row in await talk.rows()}
+        assert summaries[-1]["id"] not in rows
+        assert all(row["parent"] is None or row["parent"] in rows for row in rows.values())
+        assert any("word0" in text for text in await talk.texts())
+
+
+async def test_the_model_writes_a_title_when_it_is_asked_to(talk):
+    await talk.ask("/say The tide rises.")
+    assert (await talk.whole())["conversation"]["title"]
+    titled = await talk.client.api("POST", f"{talk.path}/title")
+    assert titled["title"]
+
+
+async def test_other_parameters_are_those_of_one_reply(talk):
+    await talk.ask("/say one two three")
+    run = await talk.start(
+        "regenerate", message=(await talk.last())["id"], options={"sampling": {"max_tokens": 1}}
+    )
+    await talk.heard(run)
+    answer = await talk.last()
+    assert (text_of(answer).strip(), answer["finish"]) == ("one", "length")
+    assert await talk.ask("/say one two") == "one two"
+
+
 # ---- repeating
 
 

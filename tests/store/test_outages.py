@@ -67,3 +67,10 @@ def test_an_outage_is_a_sentence_that_says_what_to_do(error, words):
 )
 def test_a_mistake_of_ours_is_no_outage(error):
     assert outage(error, "DB") is None
+
+
+def test_a_text_that_cannot_be_held_is_the_fault_of_who_sent_it():
+    problem = outage(exc.DBAPIError("SELECT", {}, PostgresqlError("22021")), "DB")
+    assert problem is not None
+    assert (problem.status, problem.code) == (400, "invalid_request")
+    assert "NUL" in problem.message

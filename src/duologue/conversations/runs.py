@@ -259,11 +259,15 @@ class Runs:
         return running.view
 
     async def steer(self, user: str, run: str, message: PendingMessage) -> PendingMessage:
-        """Have a message go into a run at its next step. Raises NotFound, Busy(code="run_ended") for one that has
-        ended: the message is to be sent then."""
+        """Have a message go into a run at its next step; one that was taken is not taken again. Raises NotFound,
+        Busy(code="run_ended") for one that has ended: the message is to be sent then."""
         running = self._running.get(run)
-        if running is None or running.user != user or running.over:
-            await self.get(user, run)
+        if running is not None and running.user != user:
+            running = None
+        known = running.view if running is not None else await self.get(user, run)
+        if await self._is_sent(known.conversation, message.id):
+            return msgspec.structs.replace(message, how="steer")
+        if running is None or running.over:
             raise Busy(
                 "This reply has ended. Send the message instead.", code="run_ended", status=409, param="run"
             )
@@ -380,6 +384,13 @@ class Runs:
             return await self._wait(user, place.running, message)
         # Sent before, and taken by a run since.
         return await self.get(user, row.run)
+
+    async def _is_sent(self, conversation: str, message: str) -> bool:
+        try:
+            await self._stores.of(conversation).messages.get(conversation, message)
+        except NotFound:
+            return False
+        return True
 
     async def _wait(self, user: str, running: Running, message: PendingMessage) -> PendingMessage:
         """Keep a message until the run takes it, or has ended."""

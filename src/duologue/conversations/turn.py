@@ -114,7 +114,9 @@ class Turn:
     def done(self, done: Done) -> StoredMessage:
         """The row as the model ended it. One that breaks off within a call has failed: the call cannot be made, and with
         no other word of it the reply would look complete."""
-        calls = self._stored_calls() if done.finish == "tool_calls" else ()
+        # The model ended its turn itself; calls that are no JSON do not count as such, but are to be answered to it.
+        ended = done.finish == "tool_calls" or (done.finish == "stop" and done.stop is None)
+        calls = self._stored_calls() if ended else ()
         error = CALL_CUT if self._calls and done.finish == "length" else None
         return msgspec.structs.replace(
             self.row(),

@@ -1,6 +1,6 @@
 """What it means when the database cannot do its work: a full disk, a locked file, a server that is gone.
 
-Owns the sentences. Whatever is not an outage is a bug of ours and stays the exception it is.
+Owns the sentences. Whatever is neither an outage nor a text it cannot hold is a bug of ours and stays the exception it is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sqlite3
 
 from sqlalchemy import exc
 
-from duologue.errors import Unavailable
+from duologue.errors import BadRequest, Problem, Unavailable
 
 CODE = "storage_unavailable"
 
@@ -39,14 +39,18 @@ _POSTGRESQL = {
     "28P01": "{place} does not let this user in. Correct the user and the password in `database`.",
     "3D000": "{place} has no such database. Create it, or correct its name in `database`.",
 }
+_NOT_TEXT = "22021"
+"""PostgreSQL takes no NUL in its texts; an id, a name or a filter that holds one is what nobody can have."""
 _GONE = "{place} cannot be reached. Look whether it runs and whether the address in `database` is right."
 _BROKEN = ("connection was closed", "connection is closed", "cannot switch to state")
 """What asyncpg says of a connection that broke, without a code of the server; the last when it broke in the middle."""
 _OVERLOADED = "{place} has too much to do: no connection came free. Try again in a moment."
 
 
-def outage(error: BaseException, place: str) -> Unavailable | None:
+def outage(error: BaseException, place: str) -> Problem | None:
     """The Problem to say instead of `error`, `place` being the file or the server; None when it is no outage."""
+    if _state(error) == _NOT_TEXT:
+        return BadRequest("There is a NUL character where none can be. Leave it out.")
     sentence = _sentence(error)
     return Unavailable(sentence.format(place=place), code=CODE) if sentence else None
 
@@ -59,11 +63,18 @@ def _sentence(error: BaseException) -> str | None:
     if isinstance(error, sqlite3.Error):
         # The low byte is the kind; the rest says which of its cases.
         return _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-    if isinstance(state, str):
+    if state := _state(error):
         if state[:2] in ("08", "57"):
             return _GONE
         return _POSTGRESQL.get(state)
     if isinstance(error, OSError) or any(words in str(error) for words in _BROKEN):
         return _GONE
     return None
+
+
+def _state(error: BaseException) -> str:
+    """The SQLSTATE of an error of PostgreSQL, or nothing."""
+    if isinstance(error, exc.DBAPIError):
+        error = error.orig or error
+    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return state if isinstance(state, str) else ""
