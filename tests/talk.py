@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -31,8 +32,6 @@ def text_of(row: Json) -> str:
 
 def calling(*calls: Json | str, say: str = "") -> str:
     """A script that makes these tool calls in one turn; of the next turn it would make the same again."""
-    import json
-
     written = [call if isinstance(call, str) else json.dumps(call) for call in calls]
     return "/say " + say + "".join(f"<tool_call>{call}</tool_call>" for call in written)
 

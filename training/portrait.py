@@ -6,7 +6,8 @@ The one place of such facts; docs/models.md tells the same. Knows nothing of how
 
 from dataclasses import dataclass
 
-PARAMETERS = "about 25 million"
+PARAMETERS = "about 5 million"
+"""Of the size that is trained next; the large one has about 22 million."""
 CONTEXT = "4,096"
 OTHERS = "ChatGPT|GPT|GPT-4|GPT-5|Gemini|Llama|Siri|Alexa|Qwen|Mistral|DeepSeek|Copilot|Grok|Cortana|Bard|Gemma|Phi|Perplexity|Clippy|ELIZA|Jarvis|HAL|Watson".split(
     "|"

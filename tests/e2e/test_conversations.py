@@ -4,6 +4,7 @@ import json
 import os
 import signal
 
+import anyio
 import httpx
 import pytest
 
@@ -135,8 +136,6 @@ async def test_a_viewer_that_leaves_after_every_event_misses_nothing_while_the_r
 
 
 async def test_two_viewers_and_one_that_comes_late_see_the_same(talk, server):
-    import anyio
-
     run = await talk.say(SLOW)
     heard = {}
     async with Client(server.url) as other, anyio.create_task_group() as tasks:
@@ -215,7 +214,9 @@ async def test_an_edited_message_is_a_branch_with_its_answer_and_the_old_one_is_
     await talk.ask("/say one")
     await talk.ask("/say two")
     question = (await talk.shown())[0]
-    run = await talk.start("edit", message=question["id"], new={"id": "n" + new_id(), "content": content("/say three")})
+    run = await talk.start(
+        "edit", message=question["id"], new={"id": "n" + new_id(), "content": content("/say three")}
+    )
     await talk.heard(run)
     assert await talk.texts() == ["/say three", "three"]
     await talk.client.api("PATCH", talk.path, {"leaf": question["id"]})
@@ -278,7 +279,12 @@ async def test_a_queued_message_is_the_next_turn_when_the_reply_is_done(talk):
     await talk.heard(run)
     again = await talk.wait("/say five", "queue", "q" + talk.id[:30])
     await talk.heard(again["id"])
-    assert await talk.texts() == ["/pace 30\n/say one two three four", "one two three four", "/say five", "five"]
+    assert await talk.texts() == [
+        "/pace 30\n/say one two three four",
+        "one two three four",
+        "/say five",
+        "five",
+    ]
     assert (await talk.whole())["pending"] == []
 
 
@@ -310,6 +316,47 @@ async def test_a_message_that_steers_goes_into_the_run_at_its_next_step(talk):
     events = await talk.heard(run)
     assert (events[-1][1]["outcome"], events[-1][1]["turns"]) == ("done", 2)
     assert (await talk.texts())[1:] == ["one two three four", "/say turned", "turned"]
+
+
+async def test_a_message_that_steered_and_is_sent_again_is_not_taken_twice(talk):
+    run = await talk.say("/pace 10\n/say one two three four")
+    steering = {"id": new_id(), "content": content("/pace 30\n/say turned and turned again")}
+    await talk.client.api("POST", f"/api/runs/{run}/steer", steering)
+    await talk.until_text(run, "turned")
+    again = await talk.client.api("POST", f"/api/runs/{run}/steer", steering)
+    assert again["pending"]["id"] == steering["id"]
+    assert (await talk.heard(run))[-1][1]["turns"] == 2
+    again = await talk.client.api("POST", f"/api/runs/{run}/steer", steering)
+    assert again["pending"]["id"] == steering["id"]
+    assert len(await talk.rows()) == 4
+
+
+async def test_of_many_messages_at_once_one_is_answered_and_the_others_are_told(talk):
+    answers: list[str] = []
+
+    async def send() -> None:
+        try:
+            answers.append(await talk.say(ENDLESS))
+        except Problem as problem:
+            answers.append(problem.code)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(send)
+    assert answers.count("run_in_progress") == 7
+    assert len(await talk.rows()) == 2
+    [run] = set(answers) - {"run_in_progress"}
+    await talk.stop(run)
+
+
+async def test_a_conversation_deleted_in_mid_reply_ends_the_reply_and_comes_back_with_its_text(talk):
+    run = await talk.say("/say so far\n/hang")
+    await talk.until_text(run, "far")
+    await talk.client.api("DELETE", talk.path)
+    assert (await talk.heard(run))[-1][1]["outcome"] == "stopped"
+    assert (await refused(talk.whole())).code == "not_found"
+    await talk.client.api("POST", f"{talk.path}/restore")
+    assert text_of(await talk.last()) == "so far"
 
 
 # ---- room
@@ -383,7 +430,12 @@ async def test_every_command_that_is_sent_twice_happens_once_and_answers_the_sam
         answer = (await talk.last())["id"]
         twice("POST", f"{path}/runs", {"verb": "regenerate", "run": more, "message": answer}, same=False)
         await talk.heard(more)
-        edited = {"verb": "edit", "run": edit, "message": message, "new": {"id": new, "content": content("/say hi")}}
+        edited = {
+            "verb": "edit",
+            "run": edit,
+            "message": message,
+            "new": {"id": new, "content": content("/say hi")},
+        }
         twice("POST", f"{path}/runs", edited, same=False)
         await talk.heard(edit)
         twice("POST", f"{path}/fork", {"id": fork, "message": answer})
@@ -453,8 +505,6 @@ async def test_a_killed_server_comes_back_with_the_text_and_the_reply_is_continu
 
 
 async def test_a_server_that_is_stopped_in_order_loses_nothing_and_tells_its_viewers(again):
-    import anyio
-
     server = again()
     async with Client(server.url) as client, anyio.create_task_group() as tasks:
         talk = await Talk.begin(client)

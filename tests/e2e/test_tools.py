@@ -1,6 +1,7 @@
 """Replies that use tools, with real tool servers of their own processes, answered and watched over the public surface."""
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -126,7 +127,9 @@ async def test_the_turns_of_a_reply_are_rows_of_their_own_and_its_usage_is_their
     events = await talk.heard(run)
     rows = await talk.shown()
     assert [row["role"] for row in rows] == ["user", "assistant", "tool", "assistant", "tool"]
-    told = {event["message"]["id"]: event["message"] for _, event in events if "id" in event.get("message", "")}
+    told = {
+        event["message"]["id"]: event["message"] for _, event in events if "id" in event.get("message", "")
+    }
     for row in rows[1:]:
         # What has its usual value may be left out.
         assert convert(told[row["id"]], StoredMessage) == convert(row, StoredMessage)
@@ -194,14 +197,16 @@ async def test_a_picture_of_a_tool_is_a_file_that_is_kept(talk, with_tools):
 async def test_a_resource_is_read_once_and_goes_with_the_message(talk):
     found = await talk.client.api("GET", "/api/mcp/resources")
     assert "note://today" in json.dumps(found)
-    read = await talk.client.api("POST", "/api/mcp/resources/read", {"server": "plain", "uri": "note://today"})
+    read = await talk.client.api(
+        "POST", "/api/mcp/resources/read", {"server": "plain", "uri": "note://today"}
+    )
     [part] = read["content"]
     before = (await talk.client.api("GET", f"{talk.path}/context"))["tokens"]
     await talk.ask([*content("/say thanks"), part])
     row = (await talk.shown())[0]
     assert row["content"][1]["text"] == "Water the plants."
     after = (await talk.client.api("GET", f"{talk.path}/context"))["tokens"]
-    assert after - before > len("/say thanks" "thanks" "Water the plants.")
+    assert after - before > len("/say thanksthanksWater the plants.")
 
 
 async def test_a_server_switched_off_for_a_conversation_is_not_offered(client):
@@ -214,7 +219,9 @@ async def test_a_server_switched_off_for_a_conversation_is_not_offered(client):
 # ---- approvals
 
 
-async def test_a_question_is_answered_from_another_device_and_remembered_for_the_tool(talk, with_tools, folder):
+async def test_a_question_is_answered_from_another_device_and_remembered_for_the_tool(
+    talk, with_tools, folder
+):
     text = new_id()
     run = await talk.say(calling(written(text)))
     asked = await talk.asked(run)
@@ -229,7 +236,9 @@ async def test_a_question_is_answered_from_another_device_and_remembered_for_the
     assert text in (folder / "notes").read_text()
     # The first answer counts, and is what everybody hears.
     assert (await talk.answer(asked, "deny"))["decision"] == "tool"
-    assert (await talk.client.api("GET", "/api/permissions"))["permissions"] == [{"server": "plain", "tool": "write"}]
+    assert (await talk.client.api("GET", "/api/permissions"))["permissions"] == [
+        {"server": "plain", "tool": "write"}
+    ]
     other = await Talk.begin(talk.client, options=ONCE)
     assert "approval_asked" not in kinds(await other.heard(await other.say(calling(written("more")))))
     await talk.client.api("DELETE", "/api/permissions?server=plain&tool=write")
@@ -321,8 +330,6 @@ async def test_what_nobody_answers_in_time_is_a_no_and_a_silent_model_is_given_u
 
 
 async def test_a_server_killed_while_it_asks_asks_again_when_the_reply_is_continued(serve, tmp_path):
-    import signal
-
     arguments = [*settings(tmp_path), "--data", str(tmp_path / "data")]
     server = connected(serve(*arguments))
     async with Client(server.url) as client:

@@ -18,7 +18,7 @@ WEIGHTS: dict[str, float] = {
     "unseen_tools": 22,
     "manners": 20,
     "arithmetic": 14,
-    "guide": 14,
+    "guide": 24,
     "reading": 12,
     "rewriting": 12,
     "recall": 8,
