@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import httpx
 
 from duologue.client import Client
 
@@ -34,6 +35,11 @@ def calling(*calls: Json | str, say: str = "") -> str:
     """A script that makes these tool calls in one turn; of the next turn it would make the same again."""
     written = [call if isinstance(call, str) else json.dumps(call) for call in calls]
     return "/say " + say + "".join(f"<tool_call>{call}</tool_call>" for call in written)
+
+
+def got(url: str, **more: Any) -> httpx.Response:
+    """What is at an address, headers and all."""
+    return httpx.get(url, timeout=PATIENCE, **more)
 
 
 class Talk:

@@ -10,7 +10,7 @@ import pytest
 
 from duologue.client import Client
 from duologue.errors import Problem
-from talk import Talk, calling, content, kinds, new_id, seen, text_of
+from talk import Talk, content, got, kinds, new_id, seen, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -154,7 +154,7 @@ async def test_two_viewers_and_one_that_comes_late_see_the_same(talk, server):
 async def test_last_event_id_of_a_browser_is_understood(talk, server):
     run = await talk.say("/say one two")
     last = (await talk.heard(run))[-1][0]
-    answer = httpx.get(f"{server.url}/api/runs/{run}/events", headers={"Last-Event-ID": str(last - 1)})
+    answer = got(f"{server.url}/api/runs/{run}/events", headers={"Last-Event-ID": str(last - 1)})
     assert answer.headers["content-type"].startswith("text/event-stream")
     [data] = [line for line in answer.text.splitlines() if line.startswith("data:")]
     assert json.loads(data[5:])["type"] == "run_done"
@@ -250,13 +250,12 @@ async def test_a_failed_reply_keeps_what_was_said_and_why_it_ended(talk):
     assert answer["error"]["message"] == "The model tripped."
 
 
-async def test_what_is_not_understood_is_named(talk, server):
-    url = f"{server.url}{talk.path}/runs"
+async def test_what_is_not_understood_is_named(talk):
     message = {"id": "m", "content": content("hello")}
-    answer = httpx.post(url, json={"verb": "send", "run": "r", "message": message, "mesage": {}})
-    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "mesage")
-    answer = httpx.post(url, json={"verb": "sing", "run": "r"})
-    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "verb")
+    problem = await refused(talk.start("send", message=message, mesage={}))
+    assert (problem.status, problem.param) == (400, "mesage")
+    problem = await refused(talk.start("sing"))
+    assert (problem.status, problem.param) == (400, "verb")
     problem = await refused(talk.say("hello", parent="nobody"))
     assert (problem.status, problem.code) == (400, "unknown_parent")
 
@@ -456,15 +455,17 @@ async def test_every_command_that_is_sent_twice_happens_once_and_answers_the_sam
 
 async def test_another_tab_hears_of_a_conversation_and_of_its_run(client, server):
     events = []
-    async with httpx.AsyncClient(base_url=server.url, timeout=20) as http:
-        async with http.stream("GET", "/api/events") as feed:
-            talk = await Talk.begin(client)
-            await talk.ask("/say hello")
-            async for line in feed.aiter_lines():
-                if line.startswith("data:"):
-                    events.append(json.loads(line[5:]))
-                if events and events[-1].get("outcome") == "done" and events[-1]["conversation"] == talk.id:
-                    break
+    async with (
+        httpx.AsyncClient(base_url=server.url, timeout=20) as http,
+        http.stream("GET", "/api/events") as feed,
+    ):
+        talk = await Talk.begin(client)
+        await talk.ask("/say hello")
+        async for line in feed.aiter_lines():
+            if line.startswith("data:"):
+                events.append(json.loads(line[5:]))
+            if events and events[-1].get("outcome") == "done" and events[-1]["conversation"] == talk.id:
+                break
     mine = [event for event in events if event.get("conversation") == talk.id]
     assert mine[0]["type"] == "changed"
     assert "run" in [event["type"] for event in mine]

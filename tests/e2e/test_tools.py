@@ -13,7 +13,7 @@ from msgspec import convert
 from duologue.client import Client
 from duologue.errors import Problem
 from duologue.values.conversations import StoredMessage
-from talk import Talk, calling, content, kinds, new_id, text_of
+from talk import Talk, calling, content, got, kinds, new_id, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -190,7 +190,7 @@ async def test_a_picture_of_a_tool_is_a_file_that_is_kept(talk, with_tools):
     [tool] = await tools_of(talk)
     [picture] = [part for part in tool["content"] if part["type"] == "image"]
     assert (picture["width"], picture["height"]) == (8, 6)
-    answer = httpx.get(f"{with_tools.url}/api/blobs/{picture['blob']}")
+    answer = got(f"{with_tools.url}/api/blobs/{picture['blob']}")
     assert (answer.headers["content-type"], answer.content[:4]) == ("image/png", b"\x89PNG")
 
 

@@ -14,11 +14,11 @@ from training.scene import Scene
 Draw = Callable[[Random], Scene]
 
 WEIGHTS: dict[str, float] = {
+    "guide": 24,
     "scope": 24,
     "unseen_tools": 22,
     "manners": 20,
     "arithmetic": 14,
-    "guide": 24,
     "reading": 12,
     "rewriting": 12,
     "recall": 8,
