@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue.client import Client
 from duologue.errors import Problem, Unauthorized, Unavailable
+from ports import free_port
 
 KEY = "secret"
 
@@ -244,3 +245,26 @@ async def test_no_server_at_all_is_told():
                 await call
             assert raised.value.code == "unreachable"
             assert url in raised.value.message
+
+
+@pytest.mark.anyio
+async def test_a_stream_of_events_that_breaks_in_the_middle_is_a_lost_connection_and_can_be_followed_again():
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    event = b'id: 3\ndata: {"type": "delta"}\n\n'
+
+    async def breaking(stream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(head + b"%x\r\n%b\r\n" % (len(event), event))
+
+    port = free_port()
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, breaking)
+        async with Client(f"http://127.0.0.1:{port}") as client:
+            following = client.follow("r")
+            assert await anext(following) == (3, {"type": "delta"})
+            with pytest.raises(Problem) as raised:
+                await anext(following)
+        assert raised.value.code == "connection_lost"
+        tasks.cancel_scope.cancel()

@@ -91,11 +91,13 @@ class Client:
         """One turn over `/v1/chat/completions`: its chunks. Closing the generator early ends the generation."""
         import httpx
 
+        begun = False
         sent = {"messages": list(messages), "stream": True, **body}
         try:
             async with self._session().stream("POST", "/v1/chat/completions", json=sent) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
+                begun = True
                 async for line in response.aiter_lines():
                     if not line.startswith("data:"):
                         continue
@@ -107,7 +109,8 @@ class Client:
                         raise _problem(chunk["error"])
                     yield chunk
         except httpx.TransportError as error:
-            raise self._unreachable(error) from error
+            if not begun:
+                raise self._unreachable(error) from error
         raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
 
     async def api(self, method: str, path: str, body: Json | None = None) -> Json:
@@ -126,12 +129,13 @@ class Client:
         """
         import httpx
 
+        begun = False
         try:
             url = f"/api/runs/{run}/events?after={after}"
             async with self._session().stream("GET", url) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
-                number = after
+                number, begun = after, True
                 async for line in response.aiter_lines():
                     field, _, value = line.partition(":")
                     if field == "id":
@@ -142,7 +146,8 @@ class Client:
                         if event.get("type") == "run_done":
                             return
         except httpx.TransportError as error:
-            raise self._unreachable(error) from error
+            if not begun:
+                raise self._unreachable(error) from error
         raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
 
     async def status(self) -> Json:
