@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import msgspec
+
 from duologue.store import rows
 from duologue.values.conversations import (
     AudioContent,
@@ -55,3 +59,14 @@ def test_a_message_is_found_by_its_text_and_the_names_of_its_files():
     )
     assert rows.searched(StoredMessage("m", "a", None, "user", content)) == "look\nbeach.png"
     assert rows.searched(StoredMessage("m", "a", None, "tool", content)) == ""
+
+
+def test_what_is_read_back_leaves_its_defaults_out_of_json():
+    made = StoredMessage("m", "a", None, "user", (TextContent("x"),))
+    place = {"id": "m", "conversation": "a", "parent": None, "sequence": 1, "created": 1}
+    values = rows.columns(made) | place
+    # As a driver gives them: words made anew.
+    read = [json.loads(json.dumps(values[column.name])) for column in rows.COLUMNS]
+    body = msgspec.json.encode(rows.message(read))
+    assert b"status" not in body
+    assert b"kind" not in body

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.rows import json
+from duologue.store.rows import json, one_of_its_kind
 from duologue.store.tables import approvals, permissions
 from duologue.values.conversations import Approval
 
@@ -134,5 +134,6 @@ def _asked(row: Row[Any]) -> Asked:
     fields = tuple(row)
     values = dict(zip(Approval.__struct_fields__, fields, strict=False))
     values["schema"] = _object(values["schema"])
+    values["kind"] = one_of_its_kind(values["kind"])
     user, answered, decision, filled = fields[len(_COLUMNS) :]
     return Asked(Approval(**values), user, answered, decision, _object(filled))

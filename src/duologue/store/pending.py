@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.rows import json
+from duologue.store.rows import json, one_of_its_kind
 from duologue.store.tables import pending
 from duologue.values.conversations import Content, GenerationOptions, PendingMessage
 
@@ -118,4 +118,5 @@ def _message(row: Row[Any]) -> PendingMessage:
     values = dict(zip(PendingMessage.__struct_fields__, row, strict=False))
     values["content"] = _content(values["content"])
     values["options"] = _options(values["options"])
+    values["how"] = one_of_its_kind(values["how"])
     return PendingMessage(**values)

@@ -6,6 +6,7 @@ JSON is made by msgspec; a column that is not JSON holds a word or a number.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -65,8 +66,8 @@ def message(row: Sequence[Any]) -> StoredMessage:
         content=_content(content),
         sequence=sequence,
         created=created,
-        status=status,
-        kind=kind,
+        status=one_of_its_kind(status),
+        kind=one_of_its_kind(kind),
         active=active,
         # Text a model wrote may hold a NUL, which PostgreSQL keeps only as JSON.
         reasoning="" if reasoning == _EMPTY_TEXT else _text(reasoning),
@@ -81,6 +82,12 @@ def message(row: Sequence[Any]) -> StoredMessage:
         run=run,
         edited=edited,
     )
+
+
+def one_of_its_kind(word: Any) -> Any:
+    """The word as the sources hold it: fields at their default are left out of JSON, and msgspec knows a default by its
+    identity alone."""
+    return intern(word)
 
 
 def columns(message: StoredMessage) -> dict[str, object]:
