@@ -156,3 +156,34 @@ def _sample(value: float, bits: int, floats: bool) -> bytes:
     if bits == 8:
         return bytes([round(128 + value * 127)])
     return round(value * (2 ** (bits - 1) - 1)).to_bytes(bits // 8, "little", signed=True)
+
+
+CODECS = {
+    "audio/mpeg": ("mp3", "libmp3lame", "s16p"),
+    "audio/flac": ("flac", "flac", "s16"),
+    "audio/ogg": ("ogg", "libopus", "s16"),
+    "audio/mp4": ("ipod", "aac", "fltp"),
+}
+
+
+def recorded(mime: str, seconds: float = 0.5) -> bytes:
+    """Half a second of a tone, compressed."""
+    import av
+
+    container, codec, samples = CODECS[mime]
+    made = io.BytesIO()
+    with (
+        av.open(io.BytesIO(wav(48_000, seconds=seconds))) as source,
+        av.open(made, "w", format=container) as file,
+    ):
+        stream = file.add_stream(codec, rate=48_000, layout="mono", format=samples)
+        resampler = av.AudioResampler(
+            format=samples, layout="mono", rate=48_000, frame_size=stream.frame_size or 1024
+        )
+        for frame in source.decode(audio=0):
+            for piece in resampler.resample(frame):
+                file.mux(stream.encode(piece))
+        for piece in resampler.resample(None):
+            file.mux(stream.encode(piece))
+        file.mux(stream.encode(None))
+    return made.getvalue()

@@ -101,7 +101,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "numpy": (),
     "scipy": (),
     "onnxruntime": (),
-    "av": (),
+    "av": ("media/recordings.py",),
     "PIL": ("media/images.py", "media/sound.py"),
     "pi_heif": ("media/images.py",),
     "resvg_py": ("media/images.py",),

@@ -1,5 +1,7 @@
 """What a file becomes in a message, and what models get of it: those that see, those that hear, those that only read."""
 
+import sys
+
 import pytest
 
 from duologue.config.settings import Limits
@@ -18,7 +20,19 @@ from duologue.values.conversations import (
 from duologue.values.messages import AudioPart, ImagePart, TextPart, ToolCall, VideoPart
 from duologue.values.requests import ModelCard
 from kept_files import Kept, kept
-from sample_files import HEIC, drawing, encoded, locked_pdf, opened, pdf, scanned_pdf, svg, turned, wav
+from sample_files import (
+    HEIC,
+    drawing,
+    encoded,
+    locked_pdf,
+    opened,
+    pdf,
+    recorded,
+    scanned_pdf,
+    svg,
+    turned,
+    wav,
+)
 
 READS = ModelCard("reader", "scripted", 4096)
 SEES = ModelCard("seer", "scripted", 4096, modalities=("text", "image"))
@@ -182,12 +196,23 @@ async def test_sound_is_given_as_samples(attach, attachments):
 
 
 @pytest.mark.anyio
-async def test_other_sound_is_refused_naming_what_helps(attach):
+async def test_compressed_sound_without_its_package_is_refused_naming_what_helps(attach, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(
-        Unsupported, match=r"song.mp3: Sound is read from WAV.*pip install 'duologue\[voice\]'"
+        Unsupported, match=r"song.mp3: Only WAV sound.*pip install 'duologue\[voice\]'"
     ) as refused:
         await attach(b"ID3\x04\0\0\0\0\0\0" + bytes(100), "song.mp3")
     assert refused.value.code == "sound_unsupported"
+
+
+@pytest.mark.anyio
+async def test_compressed_sound_reaches_a_model_that_hears(attach, attachments):
+    pytest.importorskip("av", reason="PyAV is not installed: compressed sound is not tested")
+    content = await attach(recorded("audio/flac"), "song.flac")
+    assert content == AudioContent(content.blob, "audio/flac", "song.flac", 500)
+    (part,) = await parts(attachments, HEARS, content)
+    assert isinstance(part, AudioPart)
+    assert (part.rate, len(part.data)) == (16_000, 4 * 8000)
 
 
 @pytest.mark.anyio

@@ -14,7 +14,7 @@ from duologue.config.settings import Limits
 from duologue.conversations.blobs import Blobs
 from duologue.conversations.history import Entry, history
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
-from duologue.media import documents, images, kinds, lane, sound, texts
+from duologue.media import documents, images, kinds, lane, recordings, sound, texts
 from duologue.values.conversations import (
     AudioContent,
     Blob,
@@ -38,11 +38,7 @@ from duologue.values.messages import (
 from duologue.values.requests import ModelCard
 
 MEGABYTE = 2**20
-ATTACHABLE = "Pictures, PDF documents, text files of every kind, WAV sound and video can be attached."
-VOICE = (
-    "Sound is read from WAV files in this version; save it as WAV. Other kinds need the extra that "
-    "`pip install 'duologue[voice]'` will bring, which is not there yet."
-)
+ATTACHABLE = "Pictures, PDF documents, text files of every kind, sound and video can be attached."
 
 _TICKS = re.compile(r"`{3,}")
 _NOUNS = {"image": "a picture", "audio": "sound", "video": "a video"}
@@ -140,9 +136,7 @@ class Attachments:
         return ImageContent(blob.hash, blob.mime, name, shown, width, height)
 
     async def _audio(self, blob: Blob, name: str) -> AudioContent:
-        if blob.mime != "audio/wav":
-            raise Unsupported(VOICE, code="sound_unsupported")
-        heard = await lane.run(sound.wav, await self._blobs.read(blob.hash))
+        heard = await _heard(await self._blobs.read(blob.hash), blob.mime)
         return AudioContent(blob.hash, blob.mime, name, heard.duration)
 
     async def _text(self, user: str, blob: Blob, name: str) -> DocumentContent:
@@ -276,11 +270,15 @@ class Attachments:
         return [_note(content, "not shown: this model cannot take it")]
 
 
+async def _heard(data: bytes, mime: str) -> sound.Sound:
+    return await (lane.run(sound.wav, data) if sound.is_wav(data) else lane.run(recordings.heard, data, mime))
+
+
 async def _medium(kind: str, data: bytes, content: Content) -> Part:
     if kind == "image":
         return ImagePart(data, kinds.kind(data[: kinds.HEAD]))
-    if kind == "audio":
-        return AudioPart((await lane.run(sound.wav, data)).samples, sound.RATE)
+    if isinstance(content, AudioContent):
+        return AudioPart((await _heard(data, content.mime)).samples, sound.RATE)
     assert isinstance(content, VideoContent), content
     return VideoPart(data, content.mime)
 
