@@ -362,6 +362,24 @@ async def test_stopping_among_calls_leaves_a_whole_history(world):
     assert (await world.runs.answer("ann", approval.id, "once")).decision is None
 
 
+async def test_what_the_user_says_again_before_it_was_heard_is_one_fact(world):
+    async def hanging(arguments, **_):
+        await anyio.sleep_forever()
+
+    world.tools.add("slow", hanging)
+    async with world.serving():
+        world.model.plays(calls(("slow", "")))
+        run = await world.send()
+        await world.until(run, lambda event: isinstance(event, ToolStarted))
+        running = world.runs.live("c")
+        for _ in range(100):
+            running.steer()
+            running.stop()
+        assert len(running._facts) == 2
+        await world.runs.stop("ann", run.id)
+    assert (await world.runs.get("ann", run.id)).outcome == "stopped"
+
+
 async def troubled(world, conversation, events, trouble):
     """A run with every kind of call, its questions answered, and `trouble` after so many of its events."""
     world.model.plays(

@@ -120,20 +120,16 @@ class Running:
     # ---- for others
 
     def stop(self) -> None:
-        self._post(self._ends("stopped"))
+        self._post(self._stopped)
 
     def interrupt(self) -> None:
         """The server goes down: end at once, and do not wait for a store that fails."""
         self._record.hurry()
-        self._post(self._ends("interrupted"))
+        self._post(self._interrupted)
 
     def steer(self) -> None:
         """A message waits to steer this run."""
-
-        async def steered() -> list[Action]:
-            return self._agent.steered()
-
-        self._post(steered)
+        self._post(self._steered)
 
     def answer(self, id: str, reply: Reply, values: dict[str, object]) -> bool:
         """Whether the question was open here."""
@@ -204,19 +200,29 @@ class Running:
             await self._finish("failed", error)
 
     def _post(self, fact: Fact) -> None:
-        """Facts are few: a turn, its calls, and what the user says."""
-        if not self.over:
+        """Facts are few: a turn, its calls, and what the user says. Said again before it was heard it is one: while a
+        store hangs, a button that is pressed again and again must not fill a queue."""
+        if not self.over and fact not in self._facts:
             self._facts.append(fact)
             self._posted.set()
 
-    def _ends(self, outcome: Outcome, error: RowError | None = None) -> Fact:
-        async def ends() -> list[Action]:
-            return self._agent.end(outcome, error)
+    async def _stopped(self) -> list[Action]:
+        return self._agent.end("stopped")
 
-        return ends
+    async def _interrupted(self) -> list[Action]:
+        return self._agent.end("interrupted")
+
+    async def _steered(self) -> list[Action]:
+        return self._agent.steered()
+
+    def _failed(self, error: RowError) -> Fact:
+        async def failed() -> list[Action]:
+            return self._agent.end("failed", error)
+
+        return failed
 
     def _gone(self, problem: Problem) -> None:
-        self._post(self._ends("failed", row_error(problem.code, problem.message)))
+        self._post(self._failed(row_error(problem.code, problem.message)))
 
     async def _begin(self) -> list[Action]:
         opening, record = self._opening, self._record
@@ -331,7 +337,7 @@ class Running:
         try:
             answer = await calls.ask(number)
         except Problem as problem:
-            self._post(self._ends("failed", row_error(problem.code, problem.message)))
+            self._post(self._failed(row_error(problem.code, problem.message)))
             return
         if answer is None:
             return
