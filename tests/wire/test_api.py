@@ -101,11 +101,29 @@ def test_options_become_values_under_any_of_their_names() -> None:
             "model": "m",
             "sampling": {"repeat_penalty": 1.5, "max_tokens": 9, "stop": ["x"]},
             "servers": {"a": False},
+            "effort": "low",
         },
     )
     assert asked.options() == GenerationOptions(
-        model="m", sampling=Sampling(max_tokens=9, repetition_penalty=1.5), stop=("x",), servers={"a": False}
+        model="m",
+        sampling=Sampling(max_tokens=9, repetition_penalty=1.5),
+        stop=("x",),
+        servers={"a": False},
+        effort="low",
     )
+
+
+def test_an_effort_is_one_of_three_words_or_none() -> None:
+    assert api.read(api.OptionsAsked, {"effort": None}).options().effort is None
+    with pytest.raises(BadRequest, match="effort must be one of low, medium or high"):
+        api.read(api.OptionsAsked, {"effort": "minimal"})
+
+
+def test_a_draft_holds_text_and_files_and_whatever_else() -> None:
+    draft = api.read(api.DraftAsked, {"text": "x", "files": [{"blob": HASH}], "caret": 3})
+    assert (draft.text, len(draft.files)) == ("x", 1)
+    with pytest.raises(BadRequest, match="files must be a list"):
+        api.read(api.DraftAsked, {"files": "x"})
 
 
 def test_parts_that_are_no_files_become_content() -> None:

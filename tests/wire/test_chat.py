@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from duologue.config.settings import Limits
-from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
+from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Failed,
@@ -23,10 +24,12 @@ from duologue.values.events import (
     Timings,
     ToolCallDelta,
     Usage,
+    Word,
 )
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest
-from duologue.wire.chat import ChatEncoder, ChatFrame, decode, error_message, open_frame, voice_unavailable
+from duologue.values.speech import HeardPart, SpeechRequest
+from duologue.wire.chat import ChatEncoder, ChatFrame, begins_call, decode, error_message, open_frame
 
 HELLO = [{"role": "user", "content": "Hello"}]
 PNG = b"\x89PNG\r\n\x1a\n."
@@ -96,6 +99,17 @@ def test_the_shortest_request_streams_and_does_not_think() -> None:
     assert asked.request == ChatRequest((Message("user", (TextPart("Hello"),)),), thinking=False)
 
 
+def test_an_effort_has_the_model_think_unless_it_is_told_not_to() -> None:
+    asked = frame(reasoning_effort="low").request
+    assert (asked.thinking, asked.effort) == (True, "low")
+    asked = frame(reasoning_effort="minimal", enable_thinking=False).request
+    assert (asked.thinking, asked.effort) == (False, "low")
+    asked = frame(reasoning_effort="none").request
+    assert (asked.thinking, asked.effort) == (False, None)
+    with pytest.raises(BadRequest, match="reasoning_effort must be one of"):
+        frame(reasoning_effort="lots")
+
+
 def test_the_whole_request_of_the_dialects_documents_is_taken() -> None:
     asked = frame(
         messages=[
@@ -126,12 +140,12 @@ def test_known_fields_without_effect_and_unknown_ones_are_collected_by_their_dot
         omni_mode=True,
         use_tts_template=True,
         generation={"num_beams": 4},
-        tts={"enabled": False, "speed": 2},
+        tts={"enabled": False, "speed": 2, "pitch": 3},
         colour="red",
         nothing=None,
     )
     assert set(asked.unapplied) == {"image.max_slice_nums", "omni_mode", "use_tts_template"}
-    assert set(asked.unknown) == {"image.dpi", "generation.num_beams", "tts.speed", "colour"}
+    assert set(asked.unknown) == {"image.dpi", "generation.num_beams", "tts.pitch", "colour"}
 
 
 def test_not_sampling_is_temperature_zero() -> None:
@@ -234,10 +248,35 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], sentence: str) -> None:
     assert caught.value.param
 
 
-def test_asking_for_a_voice_is_answered_plainly() -> None:
-    with pytest.raises(Unsupported) as caught:
-        frame(tts={"enabled": True})
-    assert (caught.value.code, caught.value.param) == ("voice_unavailable", "tts.enabled")
+def test_a_voice_response_is_how_the_reply_is_spoken() -> None:
+    asked = frame(tts={"enabled": True, "voice": {"id": "nova"}, "speed": 1.5, "audio_format": "wav"})
+    assert asked.speech == SpeechRequest(voice="nova", speed=1.5, open=True)
+    assert (asked.sound, asked.request.spoken) == ("wav", True)
+    assert frame(tts={"enabled": True}, audio_format="s16").sound == "s16"
+    silent = frame()
+    assert (silent.speech, silent.sound, silent.request.spoken) == (None, "f32", False)
+
+
+def test_a_voice_to_be_imitated_is_told_to_be_ignored_where_something_is_spoken() -> None:
+    assert request(tts={"enabled": True, "ref_audio_data": "AAAA"}).unapplied == ("tts.ref_audio_data",)
+    assert request(tts={"enabled": False, "ref_audio_data": "AAAA"}).unapplied == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "is_call"),
+    [
+        (b"\0\0", True),
+        ('{"type": "start"}', True),
+        ('{"type": "played", "reply_id": 1, "samples": 2}', True),
+        ('{"type": "text", "text": "hi"}', True),
+        ('{"type": "start", "messages": []}', False),
+        ('{"type": "cancel"}', False),
+        ('{"messages": []}', False),
+        ("nope", False),
+    ],
+)
+def test_the_first_frame_tells_a_call_from_a_chat(first: str | bytes, is_call: bool) -> None:
+    assert begins_call(first) is is_call
 
 
 def test_the_limits_hold() -> None:
@@ -401,11 +440,55 @@ def test_events_that_break_off_are_an_error_and_an_ended_reply_has_nothing_left(
 
 
 def test_an_error_says_its_sentence_under_both_keys() -> None:
-    assert msgspec.json.decode(error_message(voice_unavailable("tts.enabled"), "r")) == {
+    problem = Problem("There is no voice.", code="voice_unavailable", param="tts.enabled")
+    assert msgspec.json.decode(error_message(problem, "r")) == {
         "type": "error",
-        "error": "This server has no voice engine; send text, without tts.enabled.",
-        "message": "This server has no voice engine; send text, without tts.enabled.",
+        "error": "There is no voice.",
+        "message": "There is no voice.",
         "code": "voice_unavailable",
         "param": "tts.enabled",
         "id": "r",
     }
+
+
+SOUND = array("h", [0, 16384, -16384]).tobytes()
+
+
+def test_sound_comes_in_chunks_with_its_words_when_the_reply_is_streamed() -> None:
+    client = Client(tts={"enabled": True})
+    [chunk] = client.hears(AudioDelta(SOUND, (Word("Hi", 0, 2400, 0, 2),)))
+    assert array("f", base64.b64decode(chunk["audio_data"])).tolist() == [0.0, 0.5, -0.5]
+    assert chunk["words"] == [{"text": "Hi", "start_ms": 0, "end_ms": 100, "at": 0, "to": 2}]
+    [done] = client.hears(Done("stop"))
+    assert "audio_data" not in done
+
+
+@pytest.mark.parametrize(("form", "size"), [("f32", 12), ("s16", 6), ("wav", 50)])
+def test_sound_is_whole_at_the_end_of_a_reply_that_is_not_streamed(form: str, size: int) -> None:
+    client = Client(streaming=False, tts={"enabled": True}, audio_format=form)
+    assert client.hears(TextDelta("Hi"), AudioDelta(SOUND[:2]), AudioDelta(SOUND[2:])) == []
+    [done] = client.hears(Done("stop"))
+    data = base64.b64decode(done["audio_data"])
+    assert len(data) == size
+    assert data.endswith(SOUND) or form == "f32"
+
+
+def test_a_voice_that_fails_is_told_at_the_end_and_the_text_stands() -> None:
+    client = Client(streaming=False, tts={"enabled": True})
+    client.hears(TextDelta("Hi"))
+    client.encoder.silenced(Problem("The voice broke.", code="worker_lost"))
+    [done] = client.hears(Done("stop"))
+    assert (done["text"], done["audio_data"]) == ("Hi", None)
+    assert done["audio_error"] == {"code": "worker_lost", "message": "The voice broke."}
+
+
+def test_what_was_written_down_is_told_when_the_prompt_is_read_and_at_the_end() -> None:
+    client = Client()
+    client.encoder.heard((HeardPart(0, 1, "hello there"), HeardPart(2, 0, "", False)))
+    [prefilled] = client.hears(Prefilled(3))
+    [done] = client.hears(Done("stop"))
+    assert prefilled["transcripts"] == done["transcripts"]
+    assert done["transcripts"] == [
+        {"message": 0, "part": 1, "text": "hello there"},
+        {"message": 2, "part": 0, "text": "", "understood": False},
+    ]

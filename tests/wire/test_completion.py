@@ -1,5 +1,6 @@
 """Events become OpenAI's chunks and OpenAI's whole reply, and both say the same."""
 
+import base64
 import json
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from duologue.errors import EngineFailed, Problem
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Failed,
@@ -21,7 +23,8 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.wire.completion import Completion, CompletionStream
+from duologue.values.speech import HeardPart
+from duologue.wire.completion import Completion, CompletionStream, Sounding
 
 Batch = list[tuple[int, Event]]
 
@@ -274,3 +277,60 @@ def test_the_stream_joined_is_the_whole_reply_however_the_events_are_batched() -
     calls = [call for delta in deltas for call in delta.get("tool_calls", ())]
     joined = "".join(call["function"]["arguments"] for call in calls)
     assert joined == message["tool_calls"][0]["function"]["arguments"]
+
+
+SOUNDING = Sounding("audio_1", 1700003600)
+
+
+def test_the_text_of_a_spoken_reply_is_the_transcript_of_its_sound() -> None:
+    encoder = CompletionStream("c", 1, "mini", sounding=SOUNDING)
+    data = encoder.encode(
+        [
+            (0, Prefilled(3)),
+            (0, TextDelta("Hel")),
+            (0, TextDelta("lo", (TokenLogprob("lo", -1.0, b"lo"),))),
+            (0, AudioDelta(b"abcd")),
+            (0, Done("stop")),
+        ]
+    )
+    deltas = [delta for _, delta, _ in choices(data)]
+    assert deltas[1:] == [
+        {"audio": {"id": "audio_1", "transcript": "Hel"}},
+        {"audio": {"id": "audio_1", "transcript": "lo"}},
+        {"audio": {"id": "audio_1", "data": base64.b64encode(b"abcd").decode()}},
+        {"audio": {"id": "audio_1", "expires_at": 1700003600}},
+        {},
+    ]
+
+
+def test_a_whole_spoken_reply_has_its_sound_and_no_content() -> None:
+    completion = Completion("c", 1, "mini")
+    completion.add(
+        [(0, TextDelta("Hello")), (0, AudioDelta(b"ab")), (0, AudioDelta(b"cd")), (0, Done("stop"))]
+    )
+    assert (completion.text, completion.sound) == ("Hello", b"abcd")
+    completion.spoken(SOUNDING, b"file")
+    message = json.loads(completion.body())["choices"][0]["message"]
+    assert message["content"] is None
+    assert message["audio"] == {
+        "id": "audio_1",
+        "data": base64.b64encode(b"file").decode(),
+        "transcript": "Hello",
+        "expires_at": 1700003600,
+    }
+
+
+def test_what_was_written_down_is_told_with_the_first_chunk_and_in_the_whole_reply() -> None:
+    heard = (HeardPart(0, 1, "hi"),)
+    said = [{"message": 0, "part": 1, "text": "hi"}]
+    encoder = stream()
+    encoder.heard(heard)
+    first, *rest = chunks(
+        encoder.encode([(0, Prefilled(3, 0, ("top_k",))), (0, TextDelta("Ho")), (0, Done("stop"))])
+    )
+    assert (first["transcripts"], first["ignored"]) == (said, ["top_k"])
+    assert not any("transcripts" in chunk for chunk in rest)
+    completion = Completion("c", 1, "mini")
+    completion.heard(heard)
+    completion.add([(0, Done("stop"))])
+    assert json.loads(completion.body())["transcripts"] == said

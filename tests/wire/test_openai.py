@@ -10,6 +10,7 @@ from duologue.config.settings import Limits
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
+from duologue.values.speech import SpeechRequest
 from duologue.wire.body import validate
 from duologue.wire.openai import ChatCompletionRequest, model_entry, model_list
 
@@ -151,7 +152,25 @@ def test_each_spelling_of_thinking() -> None:
     assert (kwargs.thinking, kwargs.template_variables) == (False, {"style": "terse"})
     assert request(chat_template_kwargs={"thinking": True}).thinking is True
     effort = request(reasoning_effort="high")
-    assert (effort.thinking, effort.template_variables) == (True, {"reasoning_effort": "high"})
+    assert (effort.thinking, effort.effort, effort.template_variables) == (True, "high", {})
+
+
+@pytest.mark.parametrize(
+    ("word", "thinking", "effort"),
+    [
+        ("none", False, None),
+        ("minimal", True, "low"),
+        ("low", True, "low"),
+        ("medium", True, "medium"),
+        ("high", True, "high"),
+        ("xhigh", True, None),
+    ],
+)
+def test_the_words_for_how_long_to_think(word: str, thinking: bool, effort: str | None) -> None:
+    asked = request(reasoning_effort=word)
+    assert (asked.thinking, asked.effort) == (thinking, effort)
+    own = {"reasoning_effort": word} if word == "xhigh" else {}
+    assert asked.template_variables == own, "a word of some model's own is for its template"
 
 
 def test_response_formats() -> None:
@@ -188,7 +207,6 @@ def test_unknown_fields_are_tolerated_and_known_to_the_request() -> None:
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"modalities": ["text", "audio"]}, "voice_unavailable"),
         ({"functions": [{"name": "f"}]}, "unsupported"),
         ({"function_call": "auto"}, "unsupported"),
         ({"web_search_options": {"x": 1}}, "unsupported"),
@@ -199,6 +217,59 @@ def test_what_this_version_cannot_do_is_refused_by_name(fields: dict[str, Any], 
         request(**fields)
     assert (caught.value.code, caught.value.param) == (code, next(iter(fields)))
     assert request(modalities=["text"]) == request()
+
+
+def test_a_reply_can_be_spoken() -> None:
+    asked = body(modalities=["text", "audio"], audio={"voice": "nova", "format": "mp3"})
+    assert asked.speech() == SpeechRequest(voice="nova", open=True)
+    assert (asked.sound, asked.request(Limits()).spoken) == ("mp3", True)
+    assert (body().speech(), body(modalities=["text"]).speech(), request().spoken) == (None, None, False)
+    assert (body(modalities=["audio"]).sound, body(modalities=["audio"], stream=True).sound) == (
+        "wav",
+        "pcm16",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"n": 2}, "n"),
+        ({"stream": True, "audio": {"format": "mp3"}}, "audio.format"),
+        ({"modalities": ["smell"]}, "modalities[0]"),
+        ({"audio": {"format": "midi"}}, "audio.format"),
+    ],
+)
+def test_what_a_spoken_reply_cannot_be_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        request(**({"modalities": ["text", "audio"]} | fields))
+    assert caught.value.param == param
+
+
+def test_sound_that_is_no_wav_file_is_decoded_elsewhere() -> None:
+    asked = body(
+        messages=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_audio", "input_audio": {"data": data_of(WAV), "format": "wav"}},
+                    {"type": "input_audio", "input_audio": {"data": data_of(b"ID3"), "format": "mp3"}},
+                ],
+            }
+        ]
+    )
+    assert list(asked.recordings()) == [("messages[0].content[1].input_audio", b"ID3")]
+    part = AudioPart(b"\0\0\0\0")
+    heard = asked.request(Limits(), {"messages[0].content[1].input_audio": part})
+    assert heard.messages[0].parts == (AudioPart(b"\0\0\0\x3f"), part)
+
+
+def test_a_reply_before_is_known_by_the_id_of_its_sound() -> None:
+    asked = body(messages=[*HELLO, {"role": "assistant", "audio": {"id": "audio_1"}}, *HELLO])
+    said = asked.request(Limits(), spoken={"audio_1": "Hi."}).messages[1]
+    assert said == Message("assistant", (TextPart("Hi."),))
+    with pytest.raises(BadRequest, match="send its transcript") as caught:
+        asked.request(Limits())
+    assert (caught.value.code, caught.value.param) == ("audio_expired", "messages[1].audio.id")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +299,7 @@ def test_what_this_version_cannot_do_is_refused_by_name(fields: dict[str, Any], 
                     {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}}]}
                 ]
             },
-            "messages[0].content[0].input_audio.format",
+            "messages[0].content[0].input_audio.data",
         ),
     ],
 )  # fmt: skip
@@ -243,7 +314,14 @@ def test_too_much_text_is_refused() -> None:
         request(messages=[{"role": "user", "content": "x" * (2**20 + 1)}])
 
 
-CARD = ModelCard("mini", "llama", 2048, trained_context=4096, modalities=("text",), verbs=("tools",))
+CARD = ModelCard(
+    "mini",
+    "llama",
+    2048,
+    trained_context=4096,
+    verbs=("tools",),
+    defaults={"temperature": 0.5, "samplers": ("top_k",)},
+)
 
 
 def test_a_model_is_listed_with_what_clients_want_to_know() -> None:
@@ -259,6 +337,7 @@ def test_a_model_is_listed_with_what_clients_want_to_know() -> None:
         4096,
         ["tools"],
     )
+    assert entry["defaults"] == {"temperature": 0.5, "samplers": ("top_k",)}
 
 
 def test_aliases_follow_the_models_and_name_their_root() -> None:

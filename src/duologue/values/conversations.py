@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from duologue.values.events import Finish, Timings, Usage
 from duologue.values.messages import Role
-from duologue.values.requests import Sampling
+from duologue.values.requests import Effort, Sampling
 
 
 class TextContent(Struct, frozen=True, tag="text"):
@@ -151,7 +151,7 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
 
 class GenerationOptions(Struct, frozen=True, omit_defaults=True):
     """How replies of a conversation, or of one run, are made. What is None or empty is inherited: run, then
-    conversation, then the user's settings, then the server's defaults."""
+    conversation, then the user's settings, then the operator's first values, then the server's defaults."""
 
     model: str = ""
     sampling: Sampling = Sampling()
@@ -163,6 +163,8 @@ class GenerationOptions(Struct, frozen=True, omit_defaults=True):
     """Whether tools are offered at all."""
     servers: dict[str, bool] = {}
     """Tool servers switched on or off; the built-in tools are the server "builtin"."""
+    effort: Effort | None = None
+    """How long a model may think where it does."""
 
 
 TitleSource = Literal["first", "model", "user"]
@@ -233,6 +235,7 @@ class Hit(Struct, frozen=True):
     created: int
     snippet: str
     marks: tuple[tuple[int, int], ...] = ()
+    archived: bool = False
 
 
 class Approval(Struct, frozen=True, omit_defaults=True):

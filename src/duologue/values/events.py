@@ -106,7 +106,7 @@ class Word(Struct, frozen=True):
 
 
 class AudioDelta(Struct, frozen=True, tag="audio"):
-    """Sound of the reply: little-endian float32 mono at 24 kHz."""
+    """Sound of the reply: 16-bit mono at 24 kHz, and the words that begin in it."""
 
     pcm: bytes
     words: tuple[Word, ...] = ()

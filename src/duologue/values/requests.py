@@ -12,6 +12,9 @@ from msgspec import Struct
 
 from duologue.values.messages import MODALITY, Message, Tool
 
+Effort = Literal["low", "medium", "high"]
+"""How long a model may think before it answers."""
+
 
 class Sampling(Struct, frozen=True, omit_defaults=True):
     """How the next token is chosen. Names follow the OpenAI API and llama.cpp; None means "not asked"."""
@@ -62,13 +65,6 @@ class OutputFormat(Struct, frozen=True):
     grammar: str | None = None
 
 
-class Speech(Struct, frozen=True):
-    """The reply is to be spoken. `reference` is the voice to imitate: float32 mono at 16 kHz."""
-
-    voice: str | None = None
-    reference: bytes | None = None
-
-
 class ChatRequest(Struct, frozen=True):
     """One model turn. `model` empty means the default chat model.
 
@@ -86,10 +82,13 @@ class ChatRequest(Struct, frozen=True):
     parallel_tool_calls: bool = True
     thinking: bool | None = None
     """Whether the model should think aloud first; None leaves it to the model's template."""
+    effort: Effort | None = None
+    """How long it may think where it does; None is as long as it likes."""
     template_variables: dict[str, object] = {}
     continue_final: bool = False
     format: OutputFormat | None = None
-    speech: Speech | None = None
+    spoken: bool = False
+    """The reply will be read aloud: it is asked for in words that can be said, and kept free of symbols."""
     unknown: tuple[str, ...] = ()
     unapplied: tuple[str, ...] = ()
     """Known fields of the dialect that no part of this version can apply; reported as ignored."""
@@ -112,9 +111,12 @@ class ModelCard(Struct, frozen=True):
     modalities: tuple[str, ...] = ("text",)
     verbs: tuple[str, ...] = ()
     """Of "prefill", "count", "continue", "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
-    "format"."""
+    "effort" (its thinking can be limited), "format"."""
     sampling: tuple[str, ...] = ()
     """Names of `Sampling` fields the engine applies."""
+    defaults: dict[str, float | int | str | bool | tuple[str, ...]] = {}
+    """What the engine does, by the name of a `Sampling` field, where that is not asked for: -1 is no limit for
+    `max_tokens` and any seed for `seed`. A field it cannot tell of is not in it."""
     tool_format: str = ""
     warnings: tuple[str, ...] = ()
 

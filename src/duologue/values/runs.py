@@ -161,8 +161,16 @@ class ListRun(Struct, frozen=True, tag="run", omit_defaults=True):
     outcome: Outcome | None = None
 
 
+class ListDraft(Struct, frozen=True, tag="draft"):
+    """What a user has begun to write in a conversation ("new": in none yet) is another; `updated` in ms, 0 where it is
+    gone."""
+
+    conversation: str
+    updated: int = 0
+
+
 class ListReset(Struct, frozen=True, tag="reset"):
     """More has changed than the feed remembers: read the list again."""
 
 
-ListEvent = ListChanged | ListRemoved | ListRun | ListReset
+ListEvent = ListChanged | ListRemoved | ListRun | ListDraft | ListReset

@@ -22,7 +22,7 @@ from pydantic import (
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.conversations import GenerationOptions, ResourceContent, TextContent
-from duologue.values.requests import Sampling
+from duologue.values.requests import Effort, Sampling
 from duologue.wire.body import MAX_TOKENS, MEGABYTE, SamplingFields, Stops, part_tag
 from duologue.wire.refusals import refusal, shortened
 
@@ -89,6 +89,7 @@ class OptionsAsked(Asked):
     max_turns: int | None = Field(default=None, ge=1, le=1000)
     tools: bool | None = None
     servers: dict[str, bool] = Field(default_factory=dict, max_length=256)
+    effort: Effort | None = Field(default=None, description="How long a model may think where it does.")
 
     def options(self) -> GenerationOptions:
         return GenerationOptions(
@@ -99,6 +100,7 @@ class OptionsAsked(Asked):
             max_turns=self.max_turns,
             tools=self.tools,
             servers=dict(self.servers),
+            effort=self.effort,
         )
 
 
@@ -277,6 +279,15 @@ class CompactAsked(Asked):
 class FolderAsked(Asked):
     name: str = Field(min_length=1, max_length=NAME)
     parent: Id | None = None
+
+
+class DraftAsked(Asked):
+    """What was begun to be written, as the page has it; what else it puts in is kept. `updated` is the server's."""
+
+    model_config = ConfigDict(extra="allow")
+
+    text: str = ""
+    files: list[JsonValue] = Field(default_factory=list)
 
 
 class SettingsAsked(Asked):

@@ -25,7 +25,7 @@ from pydantic import (
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Part, TextPart, Tool, ToolCall
-from duologue.values.requests import Sampling
+from duologue.values.requests import Effort, Sampling
 from duologue.wire.refusals import TAG, refusal, shortened
 
 B = TypeVar("B", bound="Body")
@@ -35,6 +35,8 @@ MAX_STOPS = 16
 MAX_BIASES = 300_000
 """More than any vocabulary has tokens."""
 MEGABYTE = 1024 * 1024
+EFFORTS: dict[str, Effort] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+"""The words for how long to think, as other servers have them; "none" is not at all."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # A backslash and what it escapes, read as one, so that an escaped backslash before a "u" is not taken for an escape.
 _ESCAPE = re.compile(

@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag
 
-from duologue.errors import BadRequest, Problem, Unsupported
+from duologue.errors import BadRequest, Problem
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Failed,
@@ -28,8 +29,10 @@ from duologue.values.events import (
 )
 from duologue.values.messages import Part, TextPart
 from duologue.values.requests import ChatRequest
+from duologue.values.speech import HeardPart, SpeechRequest
 from duologue.wire import parts
 from duologue.wire.body import (
+    EFFORTS,
     MAX_TOKENS,
     Body,
     FunctionTool,
@@ -47,8 +50,14 @@ from duologue.wire.body import (
 )
 from duologue.wire.refusals import spellings
 from duologue.wire.reply import Reply, broken_off, problem
+from duologue.wire.sound import SoundFormat, caption, sound_text, transcript
+from duologue.wire.speech import VoiceName
 
-VOICE_MESSAGES = frozenset({"start", "interrupt"})
+VOICE_MESSAGES = frozenset(
+    {"start", "interrupt", "played", "text", "hold", "video_frame", "tool_result", "stop"}
+)
+FIRST_FRAME = 2 * 1024 * 1024
+"""Characters of a first frame that may begin a call; what is longer brings pictures to a chat, and is read once."""
 Id = str | int | None
 
 
@@ -103,7 +112,15 @@ class Picture(Body):
 
 
 class Speech(Body):
+    """The voice response. A reference voice is taken and reported as ignored: no engine here imitates one."""
+
     enabled: bool = False
+    voice: VoiceName = ""
+    speed: float = Field(default=1.0, ge=0.25, le=4.0)
+    language: str = Field(default="", max_length=35)
+    audio_format: SoundFormat | None = None
+    ref_audio_data: str | None = None
+    mode: str | None = None
 
 
 class ChatBody(Body):
@@ -114,9 +131,11 @@ class ChatBody(Body):
     generation: Generation = Generation()
     image: Picture = Picture()
     tts: Speech = Speech()
+    audio_format: SoundFormat | None = None
     use_tts_template: bool = False
     omni_mode: bool = False
     enable_thinking: bool = Field(default=False, validation_alias=AliasChoices("enable_thinking", "thinking"))
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     tools: list[FunctionTool] = Field(default_factory=list)
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
@@ -131,12 +150,15 @@ class Envelope(Struct, frozen=True):
 
 
 class ChatFrame(Struct, frozen=True):
-    """A request. `names`: the name the caller used for each sampling parameter, dotted."""
+    """A request. `names`: the name the caller used for each sampling parameter, dotted. `speech`: how the reply is to be
+    spoken, None where it is only written; `sound`: how its samples are sent."""
 
     request: ChatRequest
     streaming: bool = True
     progress: bool = False
     names: Mapping[str, str] = {}
+    speech: SpeechRequest | None = None
+    sound: SoundFormat = "f32"
 
 
 def open_frame(frame: str | bytes) -> Envelope:
@@ -153,6 +175,18 @@ def open_frame(frame: str | bytes) -> Envelope:
     return Envelope("chat", body, id)
 
 
+def begins_call(frame: str | bytes) -> bool:
+    """Whether a socket's first frame is one of a call: sound, or one of the call's messages."""
+    if isinstance(frame, bytes):
+        return True
+    if len(frame) > FIRST_FRAME:
+        return False
+    try:
+        return open_frame(frame).kind == "voice"
+    except BadRequest:
+        return False
+
+
 def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
     """The request of a frame of kind "chat". Raises BadRequest that names the field, TooLarge, Unsupported."""
     if "messages" not in body and (body.get("type") or "chat") != "chat":
@@ -164,8 +198,6 @@ def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
     asked = validate(
         ChatBody, {name: value for name, value in body.items() if (name, value) != ("type", "chat")}
     )
-    if asked.tts.enabled:
-        raise voice_unavailable("tts.enabled")
     tools = tuple(entry.tool() for entry in asked.tools)
     check_tool_choice(asked.tool_choice, tools)
     generation = asked.generation
@@ -182,21 +214,34 @@ def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
         tools=tools,
         tool_choice=asked.tool_choice,
         parallel_tool_calls=asked.parallel_tool_calls,
-        thinking=asked.enable_thinking,
+        thinking=_thinking(asked),
+        effort=EFFORTS.get(asked.reasoning_effort or ""),
+        spoken=asked.tts.enabled,
         unknown=_unknown(asked),
         unapplied=_unapplied(asked),
     )
     check_text(request.messages, tools, limits)
-    return ChatFrame(request, asked.streaming, asked.progress, names)
-
-
-def voice_unavailable(param: str | None = None) -> Unsupported:
-    """The answer to whoever asks for sound in or out."""
-    return Unsupported(
-        "This server has no voice engine; send text, without tts.enabled.",
-        code="voice_unavailable",
-        param=param,
+    return ChatFrame(
+        request,
+        asked.streaming,
+        asked.progress,
+        names,
+        _speech(asked.tts),
+        asked.tts.audio_format or asked.audio_format or "f32",
     )
+
+
+def _speech(asked: Speech) -> SpeechRequest | None:
+    if not asked.enabled:
+        return None
+    return SpeechRequest(voice=asked.voice, speed=asked.speed, language=asked.language, open=True)
+
+
+def _thinking(asked: ChatBody) -> bool:
+    """Whether to think: as it is said, else where an effort is asked for."""
+    if "enable_thinking" in asked.model_fields_set:
+        return asked.enable_thinking
+    return asked.reasoning_effort not in (None, "none")
 
 
 def _names(generation: Generation, given: Mapping[str, Any]) -> dict[str, str]:
@@ -231,7 +276,7 @@ def _unknown(asked: ChatBody) -> tuple[str, ...]:
         asked.unknown()
         + asked.generation.unknown("generation.")
         + asked.image.unknown("image.")
-        + tuple(name for name in asked.tts.unknown("tts.") if name not in ("tts.ref_audio_data", "tts.mode"))
+        + asked.tts.unknown("tts.")
     )
 
 
@@ -240,6 +285,7 @@ def _unapplied(asked: ChatBody) -> tuple[str, ...]:
     wanted = {
         "image.max_slice_nums": asked.image.max_slice_nums is not None,
         "image.use_image_id": asked.image.use_image_id is True,
+        "tts.ref_audio_data": asked.tts.enabled and bool(asked.tts.ref_audio_data),
         "use_tts_template": asked.use_tts_template,
         "omni_mode": asked.omni_mode,
     }
@@ -277,6 +323,8 @@ class ChatEncoder:
         self._id: dict[str, Id] = {} if id is None else {"id": id}
         self._reply = Reply()
         self._queued = False
+        self._heard: tuple[HeardPart, ...] = ()
+        self._trouble: Problem | None = None
         # A chunk is said once a token: its constant parts are printed once a request.
         echo = "" if id is None else f',"id":{_json(id)}'
         self._text_head, self._reasoning_head = ('{"type":"chunk"' + echo + f',"{key}":' for key in _DELTAS)
@@ -307,6 +355,14 @@ class ChatEncoder:
         self._chunk(said, self._reasoning_head, reasoning)
         self._chunk(said, self._text_head, text)
         return said
+
+    def heard(self, parts: tuple[HeardPart, ...]) -> None:
+        """These sounds of the request were written down for the model."""
+        self._heard = parts
+
+    def silenced(self, problem: Problem) -> None:
+        """The reply is not spoken, or not any further; its text goes on, and its end says why."""
+        self._trouble = problem
 
     def close(self) -> list[str]:
         """What is left to say when no event will follow: an error, unless the reply has ended."""
@@ -341,12 +397,24 @@ class ChatEncoder:
             case Prefilled():
                 ignored = [self._frame.names.get(name, name) for name in event.ignored]
                 yield self._message(
-                    "prefill_done", input_tokens=event.input, cached_tokens=event.cached, ignored=ignored
+                    "prefill_done",
+                    input_tokens=event.input,
+                    cached_tokens=event.cached,
+                    ignored=ignored,
+                    **self._transcripts(),
                 )
             case ToolCallDelta() if self._frame.streaming:
                 yield self._message("chunk", tool_calls=[_call_delta(event)])
+            case AudioDelta() if self._frame.streaming and event.pcm:
+                words = {"words": [caption(word) for word in event.words]} if event.words else {}
+                yield self._message("chunk", audio_data=sound_text(event.pcm, self._frame.sound), **words)
             case Done():
                 yield self._done(event.finish, event)
+
+    def _transcripts(self) -> dict[str, object]:
+        if not self._heard:
+            return {}
+        return {"transcripts": [transcript(part) for part in self._heard]}
 
     def _done(self, finish: str, event: Done) -> str:
         self.ended = True
@@ -355,7 +423,7 @@ class ChatEncoder:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in reply.tool_calls
         ]
-        silent = {} if self._frame.streaming else {"audio_data": None}
+        spoken = self._transcripts() | self._spoken()
         return self._message(
             "done",
             text=reply.text,
@@ -378,8 +446,18 @@ class ChatEncoder:
                 "generate_ms": timings.generate,
                 "first_ms": timings.first,
             },
-            **silent,
+            **spoken,
         )
+
+    def _spoken(self) -> dict[str, object]:
+        """The sound of a reply that was not streamed, and why there is none where there should be."""
+        said: dict[str, object] = {}
+        if not self._frame.streaming:
+            sound = self._reply.sound
+            said["audio_data"] = sound_text(sound, self._frame.sound) if sound else None
+        if self._trouble is not None:
+            said["audio_error"] = {"code": self._trouble.code, "message": self._trouble.message}
+        return said
 
     def _message(self, kind: str, **fields: object) -> str:
         return _json({"type": kind} | self._id | fields)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from duologue.errors import EngineFailed
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Failed,
@@ -25,7 +27,10 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ToolCall
+from duologue.values.speech import HeardPart
+from duologue.wire.parts import to_base64
 from duologue.wire.reply import Reply, broken_off, problem
+from duologue.wire.sound import transcript
 
 DONE = b"data: [DONE]\n\n"
 LEAST_LOGPROB = -9999.0
@@ -34,14 +39,30 @@ LEAST_LOGPROB = -9999.0
 _json = msgspec.json.encode
 
 
+class Sounding(Struct, frozen=True):
+    """The sound of a reply: its id, and until when its text is known by that (seconds since 1970)."""
+
+    id: str
+    expires: int
+
+
 class CompletionStream:
     """Encodes the merged stream of a request's choices as server-sent events. Pure: events in, bytes out.
 
     `ended` is true once the last choice's finish, the usage and `[DONE]` were encoded, or a choice has failed: then
-    `close` raises its problem.
+    `close` raises its problem. `sounding`: the reply is spoken, so its text is the transcript of its sound.
     """
 
-    def __init__(self, id: str, created: int, model: str, *, count: int = 1, usage: bool = False) -> None:
+    def __init__(
+        self,
+        id: str,
+        created: int,
+        model: str,
+        *,
+        count: int = 1,
+        usage: bool = False,
+        sounding: Sounding | None = None,
+    ) -> None:
         self._head = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b' % (
             _json(id),
             created,
@@ -50,6 +71,14 @@ class CompletionStream:
         self._close = b',"usage":null}\n\n' if usage else b"}\n\n"
         self._tail = b'},"logprobs":null,"finish_reason":null}]' + self._close
         self._content = [self._delta_head(index) + b'"content":' for index in range(count)]
+        self._text_tail = self._tail
+        self._sounding = sounding
+        if sounding is not None:
+            audio = b'"audio":{"id":%b,' % _json(sounding.id)
+            self._sound = self._delta_head(0) + audio + b'"data":'
+            self._content = [self._delta_head(0) + audio + b'"transcript":']
+            self._text_tail = b"}" + self._tail
+        self._heard: tuple[HeardPart, ...] = ()
         self._begun = [False] * count
         self._finished: dict[int, Done] = {}
         self._failed: Failed | None = None
@@ -64,7 +93,7 @@ class CompletionStream:
         for index, event in batch:
             if type(event) is TextDelta and not event.logprobs and self._begun[index]:
                 if event.text:
-                    out += (self._content[index], _json(event.text), self._tail)
+                    out += (self._content[index], _json(event.text), self._text_tail)
             elif isinstance(event, Failed):
                 self._failed, self.ended = event, True
                 break
@@ -92,7 +121,8 @@ class CompletionStream:
             case TextDelta() if event.text or event.logprobs:
                 self._begin(index, out)
                 chosen = b"null" if not event.logprobs else _json(_logprobs(event.logprobs))
-                tail = b'},"logprobs":' + chosen + b',"finish_reason":null}]' + self._close
+                close = b"}" if self._sounding is None else b"}}"
+                tail = close + b',"logprobs":' + chosen + b',"finish_reason":null}]' + self._close
                 out += (self._content[index], _json(event.text), tail)
             case ReasoningDelta() if event.text:
                 self._begin(index, out)
@@ -108,8 +138,12 @@ class CompletionStream:
                     b"]",
                     self._tail,
                 )
+            case AudioDelta() if event.pcm and self._sounding is not None:
+                self._begin(index, out)
+                out += (self._sound, _json(to_base64(event.pcm)), self._text_tail)
             case Done():
                 self._begin(index, out)
+                self._expire(out)
                 self._finish(index, event, out)
 
     def _begin(self, index: int, out: list[bytes], ignored: Sequence[str] = ()) -> None:
@@ -118,8 +152,20 @@ class CompletionStream:
             return
         self._begun[index] = True
         close = self._close if not ignored else b',"ignored":' + _json(ignored) + self._close
+        if self._heard:
+            close = b',"transcripts":' + _json([transcript(part) for part in self._heard]) + close
         role = b'"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
         out += (self._delta_head(index), role, close)
+
+    def heard(self, parts: tuple[HeardPart, ...]) -> None:
+        """These sounds of the request were written down for the model; the first chunk says so."""
+        self._heard = parts
+
+    def _expire(self, out: list[bytes]) -> None:
+        """The last word about the sound."""
+        if self._sounding is not None:
+            said = _json({"id": self._sounding.id, "expires_at": self._sounding.expires})
+            out += (self._delta_head(0), b'"audio":', said, self._tail)
 
     def _finish(self, index: int, event: Done, out: list[bytes]) -> None:
         reason = _json(_finish_reason(event))
@@ -144,11 +190,36 @@ class Completion:
     def __init__(self, id: str, created: int, model: str, *, count: int = 1) -> None:
         self._id, self._created, self._model = id, created, model
         self._replies = [Reply() for _ in range(count)]
+        self._heard: tuple[HeardPart, ...] = ()
+        self._audio: dict[str, object] | None = None
 
     def add(self, batch: Iterable[tuple[int, Event]]) -> None:
         """Take events in. Raises Problem at the first choice that fails."""
         for index, event in batch:
             self._replies[index].add(event)
+
+    def heard(self, parts: tuple[HeardPart, ...]) -> None:
+        """These sounds of the request were written down for the model."""
+        self._heard = parts
+
+    @property
+    def text(self) -> str:
+        """What the first choice has written so far."""
+        return self._replies[0].text
+
+    @property
+    def sound(self) -> bytes:
+        """The sound of the first choice: 16-bit mono, 24 kHz."""
+        return self._replies[0].sound
+
+    def spoken(self, sounding: Sounding, file: bytes) -> None:
+        """The reply has sound, encoded as it was asked for."""
+        self._audio = {
+            "id": sounding.id,
+            "data": to_base64(file),
+            "transcript": self.text,
+            "expires_at": sounding.expires,
+        }
 
     def body(self) -> bytes:
         """The reply's JSON. Raises EngineFailed when a choice has not ended."""
@@ -156,7 +227,7 @@ class Completion:
         for index, reply in enumerate(self._replies):
             if reply.done is None:
                 raise broken_off()
-            choices.append(_choice(index, reply, reply.done))
+            choices.append(_choice(index, reply, reply.done, self._audio))
             ends.append(reply.done)
         said = {
             "id": self._id,
@@ -169,16 +240,20 @@ class Completion:
         }
         if self._replies[0].ignored:
             said["ignored"] = self._replies[0].ignored
+        if self._heard:
+            said["transcripts"] = [transcript(part) for part in self._heard]
         return _json(said)
 
 
-def _choice(index: int, reply: Reply, done: Done) -> dict[str, object]:
+def _choice(index: int, reply: Reply, done: Done, audio: dict[str, object] | None) -> dict[str, object]:
     calls = [_call(call) for call in reply.tool_calls]
     message: dict[str, object] = {
         "role": "assistant",
-        "content": None if calls and not reply.text else reply.text,
+        "content": None if audio is not None or (calls and not reply.text) else reply.text,
         "refusal": None,
     }
+    if audio is not None:
+        message["audio"] = audio
     if reply.reasoning:
         message["reasoning_content"] = message["reasoning"] = reply.reasoning
     if calls:

@@ -17,10 +17,12 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from duologue.values.calls import CallControl, CallEvent, CallSetup
 from duologue.values.events import Event
 from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 2
+PROTOCOL = 3
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into pieces of this size."""
 WINDOW = 256
@@ -74,6 +76,24 @@ class Count(Struct, frozen=True, tag="count"):
     request: ChatRequest
 
 
+class Open(Struct, frozen=True, tag="open"):
+    """Start a call, a speech or a transcription under `lease` in seat `slot` of a voice worker. Answered by `Told`, the last
+    of which is `Ended`, and one `Closed`."""
+
+    lease: int
+    slot: int
+    request: CallSetup | SpeechRequest | TranscriptionRequest
+    request_id: str = ""
+    window: int = WINDOW
+
+
+class Tell(Struct, frozen=True, tag="tell"):
+    """What an open call is told, in order."""
+
+    lease: int
+    controls: tuple[CallControl, ...]
+
+
 class Fragment(Struct, frozen=True, tag="fragment"):
     """Bytes of a message too large for one piece; the pieces of one `message` come in order, `last` closes it."""
 
@@ -87,6 +107,13 @@ class Emit(Struct, frozen=True, tag="emit"):
 
     lease: int
     events: tuple[Event, ...]
+
+
+class Told(Struct, frozen=True, tag="told"):
+    """Events of a call, a speech or a transcription, in order."""
+
+    lease: int
+    events: tuple[CallEvent, ...]
 
 
 class Closed(Struct, frozen=True, tag="closed"):
@@ -109,7 +136,8 @@ class Counted(Struct, frozen=True, tag="counted"):
 
 
 class Report(Struct, frozen=True, tag="report"):
-    """The worker as it is; said at connection and at every change."""
+    """The worker as it is; said at connection and at every change. `progress`: how much of loading is done, 0 to 1;
+    None where that cannot be measured."""
 
     worker: str
     state: WorkerState
@@ -117,10 +145,13 @@ class Report(Struct, frozen=True, tag="report"):
     card: ModelCard | None = None
     detail: str = ""
     code: str = ""
+    progress: float | None = None
+    speech: SpeechCard | None = None
+    """Of a voice worker: what of it is there."""
 
 
-Down = Begin | Cancel | Grant | Count | Fragment
-Up = Emit | Closed | Counted | Report | Fragment
+Down = Begin | Open | Tell | Cancel | Grant | Count | Fragment
+Up = Emit | Told | Closed | Counted | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

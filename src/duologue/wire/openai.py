@@ -7,17 +7,20 @@ The replying side is `completion`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.values.messages import Message, Part, TextPart
-from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
+from duologue.values.messages import AudioPart, Message, Part, TextPart
+from duologue.values.requests import ChatRequest, Effort, ModelCard, OutputFormat
+from duologue.values.speech import SpeechRequest
 from duologue.wire import parts
 from duologue.wire.body import (
+    EFFORTS,
     MAX_TOKENS,
     Body,
     FunctionTool,
@@ -31,6 +34,7 @@ from duologue.wire.body import (
     content_parts,
     part_tag,
 )
+from duologue.wire.speech import VoiceName
 
 
 class TextContent(Body):
@@ -82,11 +86,28 @@ Content = Annotated[
 ]
 
 
+class AudioReference(Body):
+    """Sound that a reply before had, by its id."""
+
+    id: str = Field(max_length=256)
+
+
 class CompletionMessage(MessageFields):
+    audio: AudioReference | None = None
     content: (
         Annotated[list[Content], BeforeValidator(content_parts, json_schema_input_type=str | list[Content])]
         | None
     ) = None
+
+
+class AudioOut(Body):
+    """How the reply is spoken."""
+
+    voice: VoiceName = ""
+    format: Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"] | None = Field(
+        default=None,
+        description="wav where it is left out; of a stream pcm16, which is all a stream can have.",
+    )
 
 
 class StreamOptions(Body):
@@ -136,7 +157,10 @@ class ChatCompletionRequest(SamplingFields):
     tools: list[FunctionTool] = Field(default_factory=list)
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool = True
-    reasoning_effort: str | None = Field(default=None, description='"none" turns thinking off.')
+    reasoning_effort: str | None = Field(
+        default=None,
+        description='"none" turns thinking off; "minimal", "low", "medium" and "high" turn it on and limit it.',
+    )
     enable_thinking: bool | None = None
     chat_template_kwargs: JsonObject = Field(
         default={},
@@ -145,20 +169,55 @@ class ChatCompletionRequest(SamplingFields):
     )
     continue_final_message: bool = False
     add_generation_prompt: bool | None = None
-    modalities: list[str] | None = None
+    modalities: list[Literal["text", "audio"]] | None = Field(
+        default=None, description='With "audio" the reply is spoken too.'
+    )
+    audio: AudioOut | None = None
     functions: list[JsonValue] | None = None
     function_call: JsonValue | None = None
     web_search_options: JsonValue | None = None
 
-    def request(self, limits: Limits) -> ChatRequest:
-        """The request as every engine knows it. Raises BadRequest, Unsupported, TooLarge; each names its field."""
+    @property
+    def is_spoken(self) -> bool:
+        return "audio" in (self.modalities or ())
+
+    @property
+    def sound(self) -> str:
+        """The format of the reply's sound."""
+        return (self.audio and self.audio.format) or ("pcm16" if self.stream else "wav")
+
+    def speech(self) -> SpeechRequest | None:
+        """How the reply is to be spoken; None where it is only written."""
+        if not self.is_spoken:
+            return None
+        return SpeechRequest(voice=self.audio.voice if self.audio else "", open=True)
+
+    def recordings(self) -> Iterator[tuple[str, bytes]]:
+        """The sounds among the messages that are no WAV file: where each is, and its file. They are decoded elsewhere and
+        given to `request`. Raises BadRequest."""
+        for at, said in enumerate(self.messages):
+            for index, content in enumerate(said.content or ()):
+                if isinstance(content, AudioContent) and content.input_audio.format != "wav":
+                    where = f"messages[{at}].content[{index}].input_audio"
+                    yield where, parts.from_base64(content.input_audio.data, f"{where}.data")
+
+    def request(
+        self,
+        limits: Limits,
+        heard: Mapping[str, AudioPart] = MappingProxyType({}),
+        spoken: Mapping[str, str] = MappingProxyType({}),
+    ) -> ChatRequest:
+        """The request as every engine knows it. `heard`: the `recordings`, decoded; `spoken`: the texts of replies before, by
+        the ids of their sound. Raises BadRequest, Unsupported, TooLarge; each names its field."""
         self._refuse_unsupported(limits)
         tools = tuple(entry.tool() for entry in self.tools)
         choice = self.tool_choice or "auto"
         check_tool_choice(choice, tools)
-        thinking, variables = self._thinking()
+        thinking, effort, variables = self._thinking()
         request = ChatRequest(
-            messages=tuple(said.message(_parts(said, at)) for at, said in enumerate(self.messages)),
+            messages=tuple(
+                said.message(_parts(said, at, heard, spoken)) for at, said in enumerate(self.messages)
+            ),
             model=self.model,
             sampling=self.sampling(
                 max_tokens=self.max_completion_tokens or self.max_tokens, logprobs=self._logprobs()
@@ -168,9 +227,11 @@ class ChatCompletionRequest(SamplingFields):
             tool_choice=choice,
             parallel_tool_calls=self.parallel_tool_calls,
             thinking=thinking,
+            effort=effort,
             template_variables=variables,
             continue_final=self.continue_final_message,
             format=self._format(),
+            spoken=self.is_spoken,
             unknown=self.unknown(),
         )
         self._check_continuation(request.messages)
@@ -182,11 +243,12 @@ class ChatCompletionRequest(SamplingFields):
             raise BadRequest(
                 f"n must be a whole number from 1 to {limits.choices} (setting limits.choices).", param="n"
             )
-        if self.modalities is not None and self.modalities != ["text"]:
+        if self.is_spoken and self.n > 1:
+            raise Unsupported("n must be 1 where the reply is spoken.", param="n")
+        if self.is_spoken and self.stream and self.sound != "pcm16":
             raise Unsupported(
-                "modalities: this server has no voice engine; ask for text alone.",
-                code="voice_unavailable",
-                param="modalities",
+                "audio.format must be pcm16 in a stream; /v1/audio/speech streams the others.",
+                param="audio.format",
             )
         for name, instead in (
             ("functions", "; send tools"),
@@ -222,8 +284,9 @@ class ChatCompletionRequest(SamplingFields):
             raise BadRequest("top_logprobs needs logprobs to be true.", param="top_logprobs")
         return None
 
-    def _thinking(self) -> tuple[bool | None, dict[str, object]]:
-        """Whether to think, by whichever of the spellings is most explicit, and the template's variables."""
+    def _thinking(self) -> tuple[bool | None, Effort | None, dict[str, object]]:
+        """Whether to think, by whichever of the spellings is most explicit, for how long, and the template's
+        variables."""
         variables: dict[str, object] = dict(self.chat_template_kwargs)
         asked = self.enable_thinking
         for name in ("enable_thinking", "thinking"):  # the templates' own switches
@@ -231,11 +294,12 @@ class ChatCompletionRequest(SamplingFields):
             if isinstance(given, bool):
                 del variables[name]
                 asked = given if asked is None else asked
-        if self.reasoning_effort is not None:
-            asked = (self.reasoning_effort != "none") if asked is None else asked
-            if self.reasoning_effort != "none":
-                variables.setdefault("reasoning_effort", self.reasoning_effort)
-        return asked, variables
+        word = self.reasoning_effort
+        if word is None:
+            return asked, None, variables
+        if word != "none" and word not in EFFORTS:  # some model's own word: its template may know it
+            variables.setdefault("reasoning_effort", word)
+        return (word != "none") if asked is None else asked, EFFORTS.get(word), variables
 
     def _format(self) -> OutputFormat | None:
         asked = self.response_format
@@ -252,14 +316,28 @@ class ChatCompletionRequest(SamplingFields):
         return OutputFormat("json_object")
 
 
-def _parts(said: CompletionMessage, at: int) -> list[Part]:
+def _parts(
+    said: CompletionMessage, at: int, heard: Mapping[str, AudioPart], spoken: Mapping[str, str]
+) -> list[Part]:
     where = f"messages[{at}].content"
+    if said.audio is not None and not said.content:
+        return [_said_before(said.audio.id, spoken, f"messages[{at}].audio.id")]
     if said.content is None and said.role != "assistant":
         raise BadRequest(f"{where} is missing.", param=where)
-    return [_part(content, f"{where}[{index}]") for index, content in enumerate(said.content or ())]
+    return [_part(content, f"{where}[{index}]", heard) for index, content in enumerate(said.content or ())]
 
 
-def _part(content: AnyContent, where: str) -> Part:
+def _said_before(id: str, spoken: Mapping[str, str], where: str) -> Part:
+    if id not in spoken:
+        raise BadRequest(
+            f"{where} names sound that is not remembered any more; send its transcript as content.",
+            code="audio_expired",
+            param=where,
+        )
+    return TextPart(spoken[id])
+
+
+def _part(content: AnyContent, where: str, heard: Mapping[str, AudioPart]) -> Part:
     match content:
         case TextContent():
             return TextPart(content.text)
@@ -273,13 +351,10 @@ def _part(content: AnyContent, where: str) -> Part:
             mime, data = parts.from_data_url(content.video_url.url, where)
             return parts.video(data, where, mime or "video/mp4")
         case AudioContent():
-            return _audio(content.input_audio, f"{where}.input_audio")
-
-
-def _audio(sound: InputAudio, where: str) -> Part:
-    if sound.format != "wav":
-        raise Unsupported(f'{where}.format must be "wav" in this version.', param=f"{where}.format")
-    return parts.wav(parts.from_base64(sound.data, f"{where}.data"), f"{where}.data")
+            where += ".input_audio"
+            if where in heard:
+                return heard[where]
+            return parts.wav(parts.from_base64(content.input_audio.data, f"{where}.data"), f"{where}.data")
 
 
 def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:
@@ -301,6 +376,7 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "modalities": list(card.modalities),
         "capabilities": list(card.verbs),
         "sampling": list(card.sampling),
+        "defaults": dict(card.defaults),
         "tool_format": card.tool_format,
         "warnings": list(card.warnings),
     }

@@ -49,6 +49,11 @@ def video(data: bytes, where: str, mime: str = "video/mp4", stack_frames: int = 
     return VideoPart(data, mime, stack_frames)
 
 
+def to_base64(data: bytes) -> str:
+    """Bytes as base64 text."""
+    return base64.b64encode(data).decode()
+
+
 def from_base64(text: str, where: str) -> bytes:
     """The bytes of base64 text."""
     try:

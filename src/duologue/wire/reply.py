@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from duologue.errors import EngineFailed, Problem
 from duologue.values.events import (
+    AudioDelta,
     Delta,
     Done,
     Event,
@@ -30,6 +31,7 @@ class Reply:
         self._reasoning: list[str] = []
         self._calls: dict[int, tuple[str, str, list[str]]] = {}
         self._pieces = 0
+        self._sound: list[bytes] = []
         self.logprobs: list[TokenLogprob] = []
         self.prefilled: Prefilled | None = None
         self.done: Done | None = None
@@ -46,6 +48,8 @@ class Reply:
             case ToolCallDelta():
                 _, _, pieces = self._calls.setdefault(event.index, (event.id or "", event.name or "", []))
                 pieces.append(event.arguments)
+            case AudioDelta():
+                self._sound.append(event.pcm)
             case Prefilled():
                 self.prefilled = event
             case Done():
@@ -56,6 +60,11 @@ class Reply:
     @property
     def text(self) -> str:
         return "".join(self._text)
+
+    @property
+    def sound(self) -> bytes:
+        """The sound that came: 16-bit mono, 24 kHz."""
+        return b"".join(self._sound)
 
     @property
     def reasoning(self) -> str:

@@ -1,0 +1,372 @@
+"""The voice socket's dialect: sound as binary frames both ways, everything else as JSON.
+
+Owns the messages of `/ws/voice`, both directions, and the numbering of the frames that go out: the first of a session is
+0, and its number is what clients call a chunk id. Binary frames hold samples only: 16-bit little-endian mono, 16 kHz in,
+24 kHz out. Source: seed 002's protocol, extended by marks, pauses and epochs. Knows no socket and no session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from pydantic import Field
+
+from duologue.errors import BadRequest, Problem
+from duologue.values import calls
+from duologue.values.audio import SPOKEN_RATE, samples
+from duologue.values.calls import CallControl, CallEvent, CallSetup
+from duologue.values.events import Queued, Word
+from duologue.values.messages import ImagePart, Tool, ToolCall
+from duologue.wire import parts
+from duologue.wire.body import Body, FunctionTool, Limits, check_text, decode_json, validate
+
+FRAMES_KEPT = 4096
+"""Frames whose numbers are still known when a client names one: more than a minute of sound."""
+MAX_TEXT = 100_000
+"""Characters of a text typed into a call."""
+
+
+# What comes in
+
+
+class StartBody(Body):
+    """`start`: how the call is to be."""
+
+    features: list[str] = Field(default_factory=list, max_length=32)
+    conversation_id: str = Field(default="", max_length=128)
+    model: str = ""
+    voice: str = ""
+    speed: float = Field(default=1.0, ge=0.25, le=4.0)
+    language: str = Field(default="", max_length=35)
+    instructions: str = ""
+    greeting: str = Field(default="", max_length=1000)
+    interruptible: bool = True
+    mode: Literal["open", "hold"] = "open"
+    tools: list[FunctionTool] = Field(default_factory=list, max_length=128)
+
+
+class InterruptBody(Body):
+    last_chunk_id: int | None = Field(default=None, ge=-1)
+    reply_id: int | None = Field(default=None, ge=0)
+    samples: int | None = Field(default=None, ge=0)
+
+
+class PlayedBody(Body):
+    reply_id: int = Field(ge=0)
+    samples: int = Field(ge=0)
+
+
+class TextBody(Body):
+    text: str = Field(min_length=1, max_length=MAX_TEXT)
+
+
+class HoldBody(Body):
+    down: bool
+
+
+class FrameBody(Body):
+    frame: str
+
+
+class ToolResultBody(Body):
+    call_id: str = Field(max_length=256)
+    content: str = ""
+    is_error: bool = False
+
+
+class Start(Struct, frozen=True):
+    """The call as its client wants it. `instructions` is the system prompt of a call without a conversation; `unknown`
+    names fields nobody knows."""
+
+    setup: CallSetup
+    conversation_id: str = ""
+    model: str = ""
+    instructions: str = ""
+    tools: tuple[Tool, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class Interrupted(Struct, frozen=True):
+    """The client wants silence; `last_chunk_id` is the number of the last frame it has begun to play (-1: none)."""
+
+    last_chunk_id: int | None = None
+    reply: int | None = None
+    samples: int | None = None
+
+
+class Seen(Struct, frozen=True):
+    """A picture of the camera or the screen, for the turn it falls in."""
+
+    image: ImagePart
+
+
+class ToolResult(Struct, frozen=True):
+    """The answer of the client's own tool."""
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+
+class Stop(Struct, frozen=True):
+    """The call is over."""
+
+
+Said = Start | Interrupted | calls.Played | calls.Typed | calls.Pressed | Seen | ToolResult | Stop
+
+
+def decode(frame: str | bytes, limits: Limits) -> Said:
+    """What a text frame says. Raises BadRequest that names the field, TooLarge."""
+    body = decode_json(frame)
+    kind = body.pop("type", None)
+    body.pop("epoch", None)
+    match kind:
+        case "start":
+            return _start(validate(StartBody, body), limits)
+        case "interrupt":
+            asked = validate(InterruptBody, body)
+            return Interrupted(asked.last_chunk_id, asked.reply_id, asked.samples)
+        case "played":
+            played = validate(PlayedBody, body)
+            return calls.Played(played.reply_id, played.samples)
+        case "text":
+            return calls.Typed(validate(TextBody, body).text)
+        case "hold":
+            return calls.Pressed(validate(HoldBody, body).down)
+        case "video_frame":
+            data = parts.from_base64(validate(FrameBody, body).frame, "frame")
+            return Seen(parts.image(data, "frame"))
+        case "tool_result":
+            result = validate(ToolResultBody, body)
+            return ToolResult(result.call_id, result.content, result.is_error)
+        case "stop":
+            return Stop()
+    raise BadRequest(
+        f"There is no message of type {str(kind)[:64]!r} on this socket. It knows start, interrupt, played, text, hold, "
+        "video_frame, tool_result and stop; sound comes as binary frames.",
+        param="type",
+    )
+
+
+def _start(body: StartBody, limits: Limits) -> Start:
+    tools = tuple(entry.tool() for entry in body.tools)
+    check_text((), tools, limits)
+    setup = CallSetup(
+        voice=body.voice,
+        speed=body.speed,
+        language=body.language,
+        pauses="pause" in body.features,
+        marks="played" in body.features,
+        interruptible=body.interruptible,
+        greeting=body.greeting,
+        listens=body.mode == "open",
+    )
+    return Start(setup, body.conversation_id, body.model, body.instructions, tools, body.unknown())
+
+
+# What goes out
+
+STALE = (
+    calls.SoundBegins,
+    calls.Sound,
+    calls.SoundEnds,
+    calls.ReplyText,
+    calls.Hold,
+    calls.Resume,
+    calls.State,
+)
+"""What means nothing any more in a later epoch. What was said and heard stays true."""
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def error_message(problem: Problem, epoch: int = 0) -> str:
+    """An error as this dialect says it."""
+    said: dict[str, object] = {"type": "error", "epoch": epoch, "code": problem.code}
+    said |= {"message": problem.message, "error": problem.message, "param": problem.param}
+    return _json(said)
+
+
+def queue_messages(event: Queued, again: bool, epoch: int = 0) -> list[str]:
+    """Waiting for a seat: the state, and the place in the queue."""
+    place: dict[str, object] = {
+        "type": "queue_update" if again else "queued",
+        "epoch": epoch,
+        "position": event.position,
+        "estimated_wait_s": event.wait,
+        "eta_seconds": event.wait,
+        "ticket_id": event.ticket,
+        "queue_length": event.length,
+    }
+    return [_json(place)] if again else [state_message("waiting", epoch), _json(place)]
+
+
+def queue_done_message(epoch: int = 0) -> str:
+    """The seat is there."""
+    return _json({"type": "queue_done", "epoch": epoch})
+
+
+def tool_call_message(epoch: int, reply: int, call: ToolCall) -> str:
+    """The client's tool is asked; `tool_result` answers it."""
+    said: dict[str, object] = {"type": "tool_call", "epoch": epoch, "reply_id": reply}
+    return _json(said | {"call_id": call.id, "name": call.name, "arguments": call.arguments})
+
+
+def state_message(state: calls.CallState, epoch: int = 0) -> str:
+    return _json({"type": "status", "epoch": epoch, "state": state})
+
+
+def video_mode_message(enabled: bool = False) -> str:
+    """Whether replies come as clips (`speaking_clip`) and not as sound."""
+    return _json({"type": "video_mode", "epoch": 0, "enabled": enabled})
+
+
+class VoiceEncoder:
+    """The messages of one call. Pure: events in, texts and binary frames out, in order.
+
+    Of sound and text that belong to an older epoch it lets nothing out, also where the newer one came with them: it is the
+    last door before the client.
+    """
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self._next = 0
+        # Of which reply a frame is, is not said with it: it is the one begun last. `_lengths` are the samples sent of those
+        # that have not ended: a reply that another one went before goes on, and is begun again for that.
+        self._reply = -1
+        self._lengths: dict[int, int] = {}
+        self._texts: dict[int, str] = {}
+        # Of the frames sent: their numbers begin at `_first`; each is (reply, samples of the reply sent with it and before).
+        self._first = 0
+        self._frames: list[tuple[int, int]] = []
+
+    def encode(self, events: Iterable[CallEvent]) -> list[str | bytes]:
+        """What these events become."""
+        batch = [event for event in events if not isinstance(event, calls.Written | calls.Ended)]
+        self.epoch = max([self.epoch, *(event.epoch for event in batch)])
+        said: list[str | bytes] = []
+        for event in batch:
+            if event.epoch == self.epoch or not isinstance(event, STALE):
+                said.extend(self._one(event))
+        return said
+
+    def queued(self, event: Queued, again: bool) -> list[str | bytes]:
+        """Waiting for a seat; `again`: the place has changed."""
+        return list(queue_messages(event, again, self.epoch))
+
+    def seated(self, waited: bool) -> list[str | bytes]:
+        """The seat is there."""
+        return [queue_done_message(self.epoch)] if waited else []
+
+    def waiting(self, epoch: int) -> list[str | bytes]:
+        """The seat was lost, and another one is waited for."""
+        return [state_message("waiting", epoch)]
+
+    def trouble(self, problem: Problem) -> list[str | bytes]:
+        """Something went wrong, and the call goes on."""
+        return [error_message(problem, self.epoch)]
+
+    def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> list[str | bytes]:
+        """Tools of the client are called."""
+        return [tool_call_message(self.epoch, reply, call) for call in asked]
+
+    def heard(self, chunk: int) -> tuple[int, int] | None:
+        """The reply and the samples of it that were played when the frame numbered `chunk` was; None for a frame of long
+        ago or never."""
+        at = chunk - self._first
+        return self._frames[at] if 0 <= at < len(self._frames) else None
+
+    def _one(self, event: CallEvent) -> Iterable[str | bytes]:
+        match event:
+            case calls.State():
+                yield state_message(event.state, self.epoch)
+            case calls.Transcribed():
+                understood = {} if event.understood else {"understood": False}
+                yield self._message(
+                    "transcript", turn=event.turn, text=event.text, final=event.final, **understood
+                )
+            case calls.ReplyText():
+                text = self._texts.pop(event.reply, "") + event.text
+                if not event.final:
+                    self._texts = {event.reply: text}
+                yield self._message("response_text", reply_id=event.reply, text=text, final=event.final)
+            case calls.SoundBegins():
+                yield self._begin(event.reply)
+            case calls.Sound():
+                yield from self._sound(event)
+            case calls.SoundEnds():
+                self._reply = -1
+                self._lengths.pop(event.reply, None)
+                yield self._message("audio_end", reply_id=event.reply, samples=event.samples)
+            case calls.Hold():
+                yield self._message("pause", reply_id=event.reply)
+            case calls.Resume():
+                yield self._message("resume", reply_id=event.reply)
+            case calls.Cut():
+                self._lengths.pop(event.reply, None)
+                yield self._message("interrupt", reply_id=event.reply)
+            case calls.AssistantSaid():
+                yield self._message(
+                    "reply_done",
+                    reply_id=event.reply,
+                    text=event.heard,
+                    unheard=event.unheard,
+                    ending=event.ending,
+                )
+            case calls.Trouble():
+                yield error_message(Problem(event.message, code=event.code), self.epoch)
+
+    def _sound(self, event: calls.Sound) -> Iterable[str | bytes]:
+        if event.reply != self._reply:
+            yield self._begin(event.reply)
+        if event.words:
+            words = [_caption(word) for word in event.words]
+            yield self._message("caption", reply_id=event.reply, words=words)
+        if not event.pcm:
+            return
+        self._lengths[event.reply] += samples(event.pcm)
+        self._frames.append((event.reply, self._lengths[event.reply]))
+        self._next += 1
+        if len(self._frames) > FRAMES_KEPT:
+            surplus = len(self._frames) - FRAMES_KEPT // 2
+            del self._frames[:surplus]
+            self._first += surplus
+        yield event.pcm
+
+    def _begin(self, reply: int) -> str:
+        self._reply = reply
+        self._lengths.setdefault(reply, 0)
+        return self._message("audio_start", reply_id=reply, chunk_id=self._next, sample_rate=SPOKEN_RATE)
+
+    def _message(self, kind: str, **fields: object) -> str:
+        return _json({"type": kind, "epoch": self.epoch} | fields)
+
+
+def _caption(word: Word) -> dict[str, object]:
+    return {
+        "text": word.text,
+        "start_ms": round(word.start * 1000 / SPOKEN_RATE),
+        "end_ms": round(word.end * 1000 / SPOKEN_RATE),
+        "at": word.at,
+        "to": word.to,
+    }
+
+
+def control(said: Said, encoder: VoiceEncoder) -> CallControl | None:
+    """What the session is told of it; None for what is the gateway's own business."""
+    match said:
+        case calls.Played() | calls.Typed() | calls.Pressed():
+            return said
+        case Interrupted():
+            if said.samples is not None or said.last_chunk_id is None:
+                return calls.Interrupt(said.reply, said.samples)
+            if said.last_chunk_id < 0:
+                return calls.Interrupt(said.reply, 0)
+            known = encoder.heard(said.last_chunk_id)
+            return calls.Interrupt(*known) if known is not None else calls.Interrupt(said.reply)
+    return None

@@ -1,0 +1,156 @@
+"""The duplex dialect: both spellings in, both out, and sound as base64 of floats."""
+
+import base64
+import json
+from array import array
+from typing import Any
+
+import pytest
+
+from duologue.config.settings import Limits
+from duologue.errors import BadRequest, Problem, TooLarge
+from duologue.values.duplex import Arrival, Unit
+from duologue.values.events import Queued
+from duologue.values.messages import ImagePart
+from duologue.values.requests import Sampling
+from duologue.wire import duplex
+
+LIMITS = Limits()
+JPEG = "/9j/4AAQSkZJRg=="
+SOUND = base64.b64encode(array("f", [0.5, -0.5]).tobytes()).decode()
+PCM = array("h", [16384, -16384]).tobytes()
+
+
+def said(kind: str, **fields: Any) -> duplex.Said:
+    return duplex.decode(json.dumps({"type": kind, **fields}), LIMITS)
+
+
+@pytest.mark.parametrize("key", ["system_prompt", "prefix_system_prompt"])
+def test_the_prompt_is_found_under_both_names(key: str):
+    prepare = said("prepare", **{key: "Be brief."})
+    assert isinstance(prepare, duplex.Prepare)
+    assert prepare.prompt == "Be brief."
+
+
+def test_a_prepare_of_few_words_has_a_prompt():
+    assert said("prepare") == duplex.Prepare(prompt="You are a helpful assistant.")
+
+
+def test_what_of_the_configuration_does_nothing_is_named():
+    prepare = said(
+        "prepare",
+        ref_audio_base64=SOUND,
+        deferred_finalize=True,
+        config={
+            "temperature": 0.7,
+            "text_repetition_penalty": 1.05,
+            "length_penalty": 1.1,
+            "ls_mode": "explicit",
+        },
+    )
+    assert isinstance(prepare, duplex.Prepare)
+    assert prepare.sampling == Sampling(temperature=0.7, repetition_penalty=1.05)
+    assert set(prepare.ignored) == {
+        "ref_audio_base64", "deferred_finalize", "config.length_penalty", "config.ls_mode",
+    }  # fmt: skip
+
+
+def test_greedy_decoding_is_a_temperature_of_nothing():
+    prepare = said("prepare", config={"decode_mode": "greedy", "temperature": 0.7})
+    assert isinstance(prepare, duplex.Prepare)
+    assert prepare.sampling.temperature == 0.0
+    assert prepare.ignored == ()
+
+
+@pytest.mark.parametrize("key", ["audio_base64", "audio"])
+def test_sound_is_found_under_both_names(key: str):
+    assert said("audio_chunk", **{key: SOUND}) == duplex.Chunk(PCM)
+
+
+def test_pictures_come_with_the_sound_or_by_themselves():
+    chunk = said("audio_chunk", audio_base64=SOUND, frame_base64_list=[JPEG], force_listen=True)
+    assert isinstance(chunk, duplex.Chunk)
+    assert [frame.mime for frame in chunk.frames] == ["image/jpeg"]
+    assert chunk.force_listen
+    alone = said("video_frame", frame=f"data:image/jpeg;base64,{JPEG}")
+    assert alone == duplex.Seen(ImagePart(base64.b64decode(JPEG), "image/jpeg"))
+
+
+def test_the_small_messages():
+    assert said("pause", timeout=5) == duplex.Pause(5.0)
+    assert said("pause") == duplex.Pause(60.0)
+    assert said("resume") == duplex.Resume()
+    assert said("interrupt") == duplex.Interrupt()
+    assert said("stop") == duplex.Stop()
+    assert said("client_diagnostic", gaps=3) == duplex.Diagnostic({"gaps": 3})
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"type": "audio_chunk"}, "Missing audio_base64"),
+        ({"type": "audio_chunk", "audio": "AAA="}, "float32"),
+        ({"type": "audio_chunk", "audio": "%"}, "base64"),
+        ({"type": "audio_chunk", "audio": SOUND, "frame_base64_list": ["AAAA"]}, r"frame_base64_list\[0\]"),
+        ({"type": "prepare", "config": {"temperature": "hot"}}, "temperature"),
+        ({"type": "pause", "timeout": 0}, "timeout"),
+        ({"type": "dance"}, "Unknown message type: dance"),
+    ],
+)
+def test_what_is_wrong_is_said_by_name(message: dict[str, Any], words: str):
+    with pytest.raises(BadRequest, match=words):
+        duplex.decode(json.dumps(message), LIMITS)
+
+
+def test_more_than_two_seconds_at_once_are_too_much():
+    with pytest.raises(TooLarge, match="2 seconds"):
+        said("audio_chunk", audio=base64.b64encode(bytes(4 * (duplex.LONGEST + 1))).decode())
+
+
+def test_an_id_keeps_what_is_harmless():
+    assert duplex.sanitised("adx_l2k-9!/../Ä") == "adx_l2k-9______"
+
+
+def test_the_queue_speaks_in_both_spellings():
+    first = json.loads(duplex.queue_message(Queued("q_1", 2, 9.5, 3), again=False))
+    assert first == {
+        "type": "queued", "position": 2, "estimated_wait_s": 9.5, "eta_seconds": 9.5, "ticket_id": "q_1",
+        "queue_length": 3,
+    }  # fmt: skip
+    assert json.loads(duplex.queue_message(Queued("q_1", 1, 1, 3), again=True))["type"] == "queue_update"
+
+
+def test_a_result_says_everything_the_protocol_has():
+    unit = Unit(
+        7, 1.0, Arrival(0.25, True), frames=1, is_listen=False, text="Hi", pcm=PCM, end_of_turn=True, reply=3
+    )
+    result = json.loads(duplex.result_message(unit, 0.125, 1e9))
+    assert array("f", base64.b64decode(result["audio_data"])).tolist() == [0.5, -0.5]
+    assert {key: result[key] for key in ("is_listen", "text", "end_of_turn", "current_time", "lag_ms")} == {
+        "is_listen": False, "text": "Hi", "end_of_turn": True, "current_time": 7, "lag_ms": 250.0,
+    }  # fmt: skip
+    assert result["wall_clock_ms"] == result["cost_all_ms"] == 125.0
+    assert result["vision_slices"] == 1
+    assert result["server_send_ts"] == 1e9
+    assert {
+        "cost_llm_ms", "cost_tts_prep_ms", "cost_tts_ms", "cost_token2wav_ms", "n_tokens", "n_tts_tokens",
+        "kv_cache_length", "vision_tokens",
+    } <= result.keys()  # fmt: skip
+
+
+def test_silence_is_null_and_what_was_not_heard_is_said():
+    result = json.loads(duplex.result_message(Unit(1, 0.0, Arrival(7.0, False), words="Hello"), 0.0, 0.0))
+    assert result["audio_data"] is None
+    assert result["dropped"]
+    assert result["transcript"] == "Hello"
+
+
+def test_an_error_has_its_sentence_under_both_names():
+    error = json.loads(duplex.error_message(Problem("Too loud.", code="loud")))
+    assert error == {
+        "type": "error",
+        "code": "loud",
+        "error": "Too loud.",
+        "message": "Too loud.",
+        "param": None,
+    }

@@ -1,0 +1,258 @@
+"""The voice socket's dialect: what comes in means what it says, and what goes out is numbered, dated by its epoch, and never
+stale."""
+
+import json
+from typing import Any
+
+import pytest
+
+from duologue.config.settings import Limits
+from duologue.errors import BadRequest, Problem
+from duologue.values import calls
+from duologue.values.events import Queued, Word
+from duologue.values.messages import ToolCall
+from duologue.wire import voice
+
+LIMITS = Limits()
+JPEG = "/9j/4AAQSkZJRg=="
+
+
+def said(kind: str, **fields: Any) -> voice.Said:
+    return voice.decode(json.dumps({"type": kind, **fields}), LIMITS)
+
+
+def told(*events: calls.CallEvent, encoder: voice.VoiceEncoder | None = None) -> list[Any]:
+    messages = (encoder or voice.VoiceEncoder()).encode(events)
+    return [message if isinstance(message, bytes) else json.loads(message) for message in messages]
+
+
+def types(messages: list[Any]) -> list[str]:
+    return ["sound" if isinstance(message, bytes) else message["type"] for message in messages]
+
+
+# What comes in
+
+
+def test_a_start_says_how_the_call_is_to_be():
+    start = said(
+        "start",
+        features=["pause", "played"],
+        conversation_id="c1",
+        voice="en-us",
+        language="de",
+        mode="hold",
+        instructions="Be brief.",
+    )
+    assert start == voice.Start(
+        calls.CallSetup(voice="en-us", language="de", pauses=True, marks=True, listens=False),
+        conversation_id="c1",
+        instructions="Be brief.",
+    )
+
+
+def test_a_client_of_few_words_neither_pauses_nor_marks():
+    start = said("start")
+    assert isinstance(start, voice.Start)
+    assert not start.setup.pauses
+    assert not start.setup.marks
+    assert start.setup.listens
+
+
+def test_fields_nobody_knows_are_told_and_harm_nothing():
+    start = said("start", colour="blue", epoch=3)
+    assert isinstance(start, voice.Start)
+    assert start.unknown == ("colour",)
+
+
+@pytest.mark.parametrize(
+    ("message", "meaning"),
+    [
+        ({"type": "played", "reply_id": 2, "samples": 4800, "epoch": 1}, calls.Played(2, 4800)),
+        ({"type": "text", "text": "hello"}, calls.Typed("hello")),
+        ({"type": "hold", "down": True}, calls.Pressed(True)),
+        ({"type": "interrupt", "last_chunk_id": 7}, voice.Interrupted(7)),
+        ({"type": "interrupt"}, voice.Interrupted()),
+        ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ToolResult("a", "4")),
+        ({"type": "stop"}, voice.Stop()),
+    ],
+)
+def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voice.Said):
+    assert voice.decode(json.dumps(message), LIMITS) == meaning
+
+
+def test_a_picture_is_one_by_its_bytes():
+    seen = said("video_frame", frame=JPEG)
+    assert isinstance(seen, voice.Seen)
+    assert seen.image.mime == "image/jpeg"
+    with pytest.raises(BadRequest):
+        said("video_frame", frame="AAAA")
+
+
+def test_an_unknown_message_is_answered_with_those_there_are():
+    with pytest.raises(BadRequest, match="knows start, interrupt"):
+        said("dance")
+
+
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ({"type": "played", "reply_id": 1}, "samples"),
+        ({"type": "played", "reply_id": -1, "samples": 1}, "reply_id"),
+        ({"type": "text", "text": ""}, "text"),
+        ({"type": "start", "speed": 9}, "speed"),
+    ],
+)
+def test_a_wrong_field_is_named(message: dict[str, Any], param: str):
+    with pytest.raises(BadRequest) as raised:
+        voice.decode(json.dumps(message), LIMITS)
+    assert raised.value.param == param
+
+
+# What goes out
+
+
+def test_sound_is_numbered_over_the_whole_session():
+    encoder = voice.VoiceEncoder()
+    first = told(
+        calls.SoundBegins(0, 1),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        encoder=encoder,
+    )
+    assert first[0] == {"type": "audio_start", "epoch": 0, "reply_id": 1, "chunk_id": 0, "sample_rate": 24000}
+    second = told(
+        calls.SoundEnds(0, 1, 960), calls.SoundBegins(0, 2), calls.Sound(0, 2, b"\0\0"), encoder=encoder
+    )
+    assert second[1]["chunk_id"] == 2
+    assert encoder.heard(1) == (1, 960)
+    assert encoder.heard(2) == (2, 1)
+    assert encoder.heard(3) is None
+
+
+def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
+    encoder = voice.VoiceEncoder()
+    messages = told(
+        calls.SoundBegins(0, 1),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        calls.SoundBegins(0, 2),
+        calls.Sound(0, 2, b"\0\0" * 240),
+        calls.SoundEnds(0, 2, 240),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        calls.SoundEnds(0, 1, 960),
+        encoder=encoder,
+    )
+    starts = [
+        message for message in messages if isinstance(message, dict) and message["type"] == "audio_start"
+    ]
+    begun = [(message["reply_id"], message["chunk_id"]) for message in starts]
+    assert begun == [(1, 0), (2, 1), (1, 2)]
+    assert [encoder.heard(chunk) for chunk in range(3)] == [(1, 480), (2, 240), (1, 960)]
+
+
+def test_frames_of_long_ago_are_forgotten_and_later_ones_keep_their_numbers():
+    encoder = voice.VoiceEncoder()
+    told(calls.SoundBegins(0, 1), encoder=encoder)
+    count = voice.FRAMES_KEPT + 10
+    for _ in range(count):
+        told(calls.Sound(0, 1, b"\0\0"), encoder=encoder)
+    assert encoder.heard(0) is None
+    assert encoder.heard(count - 1) == (1, count)
+
+
+def test_the_texts_of_a_reply_are_told_as_a_whole():
+    encoder = voice.VoiceEncoder()
+    [one] = told(calls.ReplyText(0, 1, "Hello, "), encoder=encoder)
+    [two] = told(calls.ReplyText(0, 1, "you.", final=True), encoder=encoder)
+    assert (one["text"], one["final"]) == ("Hello, ", False)
+    assert (two["text"], two["final"]) == ("Hello, you.", True)
+    [other] = told(calls.ReplyText(0, 2, "New."), encoder=encoder)
+    assert other["text"] == "New."
+
+
+def test_captions_come_before_their_sound_in_milliseconds():
+    sound = calls.Sound(0, 1, b"\0\0", (Word("Hello", 2400, 12000, 0, 5),))
+    messages = told(calls.SoundBegins(0, 1), sound)
+    assert types(messages) == ["audio_start", "caption", "sound"]
+    assert messages[1]["words"] == [{"text": "Hello", "start_ms": 100, "end_ms": 500, "at": 0, "to": 5}]
+
+
+def test_nothing_stale_leaves_even_when_the_interruption_came_with_it():
+    messages = told(
+        calls.Sound(0, 1, b"\0\0"),
+        calls.ReplyText(0, 1, "never heard"),
+        calls.Cut(1, 1),
+        calls.AssistantSaid(1, 1, "Hello", " there", "interrupted"),
+    )
+    assert types(messages) == ["interrupt", "reply_done"]
+    assert all(message["epoch"] == 1 for message in messages)
+
+
+def test_what_is_late_is_dropped_and_what_was_heard_is_not():
+    encoder = voice.VoiceEncoder()
+    told(calls.Cut(3, 1), encoder=encoder)
+    late = told(calls.Sound(2, 1, b"\0\0"), calls.Transcribed(2, 4, "wait", final=True), encoder=encoder)
+    assert types(late) == ["transcript"]
+
+
+def test_the_rest_of_a_call_is_said_in_its_words():
+    messages = told(
+        calls.State(0, "hearing"),
+        calls.Transcribed(0, 1, "", final=True, understood=False),
+        calls.Hold(0, 1),
+        calls.Resume(0, 1),
+        calls.Trouble(0, "slow", "It takes long."),
+        calls.Wanted(0, 1, 1, 1, "for the gateway alone"),
+        calls.Ended(),
+    )
+    assert types(messages) == ["status", "transcript", "pause", "resume", "error"]
+    assert messages[0]["state"] == "hearing"
+    assert messages[1]["understood"] is False
+    assert messages[4] == {
+        "type": "error", "epoch": 0, "code": "slow", "message": "It takes long.", "error": "It takes long.", "param": None,
+    }  # fmt: skip
+
+
+def test_waiting_for_a_seat_is_a_state_and_a_place():
+    first = [json.loads(text) for text in voice.queue_messages(Queued("q_1", 2, 9.5, 3), again=False)]
+    assert [message["type"] for message in first] == ["status", "queued"]
+    assert first[1]["position"] == 2
+    assert first[1]["estimated_wait_s"] == first[1]["eta_seconds"] == 9.5
+    [again] = voice.queue_messages(Queued("q_1", 1, 3.0, 3), again=True)
+    assert json.loads(again)["type"] == "queue_update"
+
+
+def test_a_clients_own_tool_is_asked_by_name():
+    message = json.loads(voice.tool_call_message(2, 5, ToolCall("c1", "lamp", '{"on":true}')))
+    assert message == {
+        "type": "tool_call", "epoch": 2, "reply_id": 5, "call_id": "c1", "name": "lamp", "arguments": '{"on":true}',
+    }  # fmt: skip
+
+
+def test_an_error_has_its_code_and_its_sentence():
+    message = json.loads(voice.error_message(Problem("Too loud.", code="loud"), 4))
+    assert (message["code"], message["message"], message["epoch"]) == ("loud", "Too loud.", 4)
+
+
+# What the session is told
+
+
+def test_an_interruption_by_chunk_is_one_by_sample():
+    encoder = voice.VoiceEncoder()
+    told(
+        calls.SoundBegins(0, 1),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        calls.Sound(0, 1, b"\0\0" * 480),
+        encoder=encoder,
+    )
+    assert voice.control(voice.Interrupted(0), encoder) == calls.Interrupt(1, 480)
+    assert voice.control(voice.Interrupted(1), encoder) == calls.Interrupt(1, 960)
+    assert voice.control(voice.Interrupted(-1), encoder) == calls.Interrupt(None, 0)
+    assert voice.control(voice.Interrupted(99), encoder) == calls.Interrupt(None)
+    assert voice.control(voice.Interrupted(None, 1, 77), encoder) == calls.Interrupt(1, 77)
+
+
+def test_marks_and_typed_words_pass_as_they_are_and_the_gateways_business_does_not():
+    encoder = voice.VoiceEncoder()
+    assert voice.control(calls.Played(1, 2), encoder) == calls.Played(1, 2)
+    assert voice.control(calls.Typed("hi"), encoder) == calls.Typed("hi")
+    assert voice.control(voice.Stop(), encoder) is None
