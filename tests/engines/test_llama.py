@@ -16,6 +16,7 @@ import pytest
 from duologue.engines import Ended, Generation, Piece, PromptEngine
 from duologue.engines import llama as llama_module
 from duologue.engines.llama import LlamaEngine, load
+from duologue.engines.llama_request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.values.events import Progress
 from duologue.values.requests import OutputFormat, Sampling
@@ -80,6 +81,24 @@ class TestCard:
         assert "tools" not in card.verbs
         assert card.warnings == ()
 
+    async def test_its_defaults_are_what_the_engine_uses_where_nothing_is_asked(self, models: Path) -> None:
+        path = write_tiny_model(models / "advised.gguf", TinyModel(advice=(("temp", 0.25), ("top_k", 7))))
+        engine = await load({"model": str(path), "log": 0})
+        asked = generate_request(0, await engine.tokenize(PROMPT), Generation(), vocabulary=0)
+        asked |= {"stream": False, "return_progress": False}
+        nothing = engine._door._ask("POST", "/completion", asked | {"n_predict": 1})["generation_settings"]
+        used = sampling_defaults(nothing | {"n_predict": asked["n_predict"]})
+        await engine.close()
+        assert engine.card.defaults == used
+        assert tuple(nothing["dry_sequence_breakers"]) == SEQUENCE_BREAKERS
+        assert (engine.card.defaults["temperature"], engine.card.defaults["top_k"]) == (0.25, 7)
+        assert set(engine.card.defaults) == set(engine.card.sampling) - {"logprobs", "logit_bias"}
+
+    async def test_every_default_is_a_value_that_can_be_asked_for(self, engine: LlamaEngine) -> None:
+        own = {name: value for name, value in engine.card.defaults.items() if name != "max_tokens"}
+        pieces, _ = await write(engine, Generation(Sampling(**own | {"max_tokens": 2, "ignore_eos": True})))
+        assert pieces
+
     async def test_the_template_of_the_file_is_used(self, engine: LlamaEngine) -> None:
         assert "<|im_start|>" in engine.template.source
         assert engine.template.eos == "<|im_end|>"
@@ -102,7 +121,7 @@ class TestCard:
         )
         path = write_tiny_model(models / "tools.gguf", TinyModel(template=template))
         engine = await load({"model": str(path), "log": 0})
-        assert {"tools", "thinking"} <= set(engine.card.verbs)
+        assert {"tools", "thinking", "effort"} <= set(engine.card.verbs)
         assert engine.card.tool_format == "hermes"
         await engine.close()
 
@@ -644,6 +663,13 @@ class TestLoading:
     async def test_an_unknown_option_is_named(self) -> None:
         with pytest.raises(StartFailed, match="Did you mean 'threads'"):
             await load({"model": "x.gguf", "treads": 3})
+
+    def test_reading_ahead_tells_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        told: list[float | None] = []
+        monkeypatch.setattr(llama_module.loading, "tell", told.append)
+        llama_module._read_ahead(llama_module.read(models / "tiny.gguf"))
+        assert told[-1] == llama_module.READ_SHARE
+        assert told == sorted(told)
 
     async def test_a_large_file_is_read_ahead(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []

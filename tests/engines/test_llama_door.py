@@ -44,7 +44,8 @@ class Engine:
                 return False
             request += piece
         self.requests.append(request)
-        body = json.dumps({"tokens": [1, 2], "default_generation_settings": {"n_ctx": 512}}).encode()
+        settings = {"n_ctx": 512, "params": {"temperature": 0.5}}
+        body = json.dumps({"tokens": [1, 2], "default_generation_settings": settings}).encode()
         head = f"HTTP/1.1 {self.status}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         connection.sendall(head + body)
         return True
@@ -79,8 +80,8 @@ def test_it_asks_with_the_key(engine: Engine) -> None:
     assert json.loads(body) == {"content": "hé", "add_special": False, "parse_special": True}
 
 
-def test_it_reads_the_context(engine: Engine) -> None:
-    assert Door(engine.address, "secret").context() == 512
+def test_it_reads_the_context_and_the_settings_of_a_generation(engine: Engine) -> None:
+    assert Door(engine.address, "secret").settings() == (512, {"temperature": 0.5})
 
 
 def test_one_connection_serves_many_questions() -> None:

@@ -20,6 +20,7 @@ from duologue.engines.llama_request import (
     prefill_request,
     probe_request,
     problem,
+    sampling_defaults,
     sampling_fields,
     token_logprobs,
 )
@@ -52,6 +53,26 @@ def test_nothing_asked_leaves_everything_to_the_model() -> None:
 
 def test_what_is_not_applied_is_not_sent() -> None:
     assert sampling_fields(Sampling(length_penalty=1.2)) == {"n_predict": -1}
+
+
+def test_the_engines_own_settings_are_told_by_our_names() -> None:
+    told = {
+        "temperature": 0.30000001192092896,
+        "n_predict": -1,
+        "seed": RANDOM_SEED,
+        "n_probs": 0,
+        "n_keep": 0,
+    }
+    assert sampling_defaults(told | {"samplers": ["top_k"], "ignore_eos": False, "repeat_last_n": 64}) == {
+        "temperature": 0.3,
+        "max_tokens": -1,
+        "seed": -1,
+        "samplers": ("top_k",),
+        "ignore_eos": False,
+        "repetition_window": 64,
+        "dry_sequence_breakers": ("\n", ":", '"', "*"),
+    }
+    assert sampling_defaults({"seed": 5})["seed"] == 5
 
 
 def test_a_window_of_minus_one_is_the_whole_context() -> None:

@@ -129,6 +129,13 @@ def test_template_variables_are_sent_only_when_there_are_some() -> None:
     }
 
 
+def test_how_long_to_think_is_said_unless_nothing_is_to_be_thought() -> None:
+    assert body(effort="low")["reasoning_effort"] == "low"
+    assert body(effort="high", thinking=True)["reasoning_effort"] == "high"
+    assert "reasoning_effort" not in body(effort="low", thinking=False)
+    assert "reasoning_effort" not in body(thinking=True)
+
+
 def test_the_estimate_grows_with_the_text() -> None:
     assert estimate_tokens(ChatRequest((user("x" * 400),))) == 104
     assert estimate_tokens(ChatRequest((user(""),))) > 0

@@ -50,6 +50,20 @@ def test_a_continued_reply_plays_what_it_has_not_said(said, left):
     assert remaining(steps, said) == script(left)
 
 
+def test_the_empty_thought_of_a_template_is_nothing_that_was_said() -> None:
+    steps = script("/fail 1\n/say <think>one</think>two")
+    assert remaining(steps, "<think>\n\n</think>\n\n") == steps
+    assert remaining(script("/say one two"), "<think>\n\n</think>\n\none ") == script("/say two")
+
+
+@pytest.mark.parametrize("said", ["<think>one ", "<think>one two", "<think>something else"])
+def test_a_thought_that_was_ended_early_is_behind_the_reply(said):
+    steps = script("/pace 1\n/say <think>one two </think>three four\n/length")
+    assert remaining(steps, said + "\n</think>\n\n") == script("/pace 1\n/say three four\n/length")
+    assert remaining(steps, said + "\n</think>\n\nthree ") == script("/pace 1\n/say four\n/length")
+    assert remaining(script("/say one"), said + "</think>") == script("/say one")
+
+
 async def test_a_message_left_open_is_written_on():
     engine = ScriptedEngine()
     async with engine.generate(0, tuple(prompt("/say one two three") + b"one "), Generation()) as items:

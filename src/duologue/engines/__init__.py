@@ -1,7 +1,8 @@
-"""Models behind narrow doors: the Protocols every engine keeps, and the table of their names.
+"""Models behind narrow doors: the Protocols every engine keeps, and the tables of their names.
 
 Owns the contracts. Knows no model library: choosing an engine by name imports its file only then. Nothing outside
-`sessions/chat.py` knows which of the two kinds of language engine it talks to.
+`sessions/chat.py` knows which of the two kinds of language engine it talks to. Sound is as `values/audio.py` says: 16-bit
+mono, heard at 16 kHz, spoken at 24 kHz.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec import Struct
 from duologue.text.templates import ChatTemplate
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
+from duologue.values.speech import Transcript, Voice
 
 
 class Piece(Struct, frozen=True):
@@ -112,4 +114,164 @@ async def load_language_engine(name: str, options: dict[str, Any]) -> LanguageEn
     """Load the engine called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
     module, function = LANGUAGE_ENGINES[name]
     engine: LanguageEngine = await getattr(import_module(module), function)(options)
+    return engine
+
+
+FRAME = 512
+"""Samples (16 kHz) a detector judges at a time: 32 ms."""
+
+
+class Detector(Protocol):
+    """Tells speech from everything else in one caller's sound. Blocks for about a millisecond a frame."""
+
+    def probability(self, frame: bytes) -> float:
+        """How likely the next FRAME samples are speech, 0 to 1. It remembers the frames before."""
+        ...
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        ...
+
+
+@runtime_checkable
+class DetectorEngine(Protocol):
+    """Voice activity detection. `open` gives one caller a detector of their own."""
+
+    @property
+    def name(self) -> str: ...
+
+    def open(self) -> Detector: ...
+
+    async def close(self) -> None: ...
+
+
+class Listener(Protocol):
+    """One utterance that is being written down while it is spoken.
+
+    `feed` takes sound as it comes and gives the words so far, which a later call may revise; `finish` gives what stands.
+    Leaving the context it came from frees what it used, finished or not.
+    """
+
+    async def feed(self, pcm: bytes) -> str: ...
+
+    async def finish(self) -> Transcript: ...
+
+
+@runtime_checkable
+class RecogniserEngine(Protocol):
+    """Speech to text. `partials`: a listener tells words before the end; `hears`: languages, empty where it finds out."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def hears(self) -> tuple[str, ...]: ...
+
+    @property
+    def partials(self) -> bool: ...
+
+    @property
+    def word_times(self) -> bool: ...
+
+    @property
+    def limited(self) -> str:
+        """A sentence that says how little it understands, for people; "" for an engine that knows its languages."""
+        ...
+
+    def listen(self, *, language: str = "", hint: str = "") -> AbstractAsyncContextManager[Listener]:
+        """A listener for one utterance; waits for a free one where they are few."""
+        ...
+
+    async def transcribe(
+        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+    ) -> Transcript:
+        """Write down a whole recording, of any length. Raises `Problem`s."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class SpokenWord(Struct, frozen=True):
+    """A word in the sound of one clause: samples at 24 kHz from the clause's first; `at`..`to` is its range in the clause's
+    spoken text."""
+
+    text: str
+    start: int
+    end: int
+    at: int
+    to: int
+
+
+class Spoken(Struct, frozen=True):
+    """The next sound of a clause, and the words that begin in it. An engine that does not know when its words sound gives
+    none; whoever asked spreads them evenly."""
+
+    pcm: bytes
+    words: tuple[SpokenWord, ...] = ()
+
+
+@runtime_checkable
+class SpeakerEngine(Protocol):
+    """Text to speech, a clause at a time."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        """At least one; the first is the default."""
+        ...
+
+    def speak(
+        self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
+    ) -> AbstractAsyncContextManager[AsyncIterator[Spoken]]:
+        """The sound of one clause of speakable text (no markup, numbers in words), as it is made. Leaving the context ends
+        the work. Raises Problem for a voice it does not have."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+# kind -> name -> (module, function); `await function(options)` returns the loaded engine.
+DETECTOR_ENGINES: dict[str, tuple[str, str]] = {
+    "silero": ("duologue.engines.silero", "load"),
+    "energy": ("duologue.engines.energy", "load"),
+}
+RECOGNISER_ENGINES: dict[str, tuple[str, str]] = {
+    "pocketsphinx": ("duologue.engines.pocketsphinx", "load"),
+    "scripted": ("duologue.engines.scripted_recogniser", "load"),
+    "whisper": ("duologue.engines.whisper", "load"),
+    "sherpa": ("duologue.engines.sherpa", "load"),
+    "qwen": ("duologue.engines.qwen_asr", "load"),
+    "remote": ("duologue.engines.remote_speech", "load_recogniser"),
+}
+SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
+    "espeak": ("duologue.engines.espeak", "load"),
+    "scripted": ("duologue.engines.scripted_speech", "load_speaker"),
+    "kokoro": ("duologue.engines.kokoro", "load"),
+    "kokoro_onnx": ("duologue.engines.kokoro_onnx", "load"),
+    "remote": ("duologue.engines.remote_speech", "load_speaker"),
+}
+
+
+async def _load(table: dict[str, tuple[str, str]], name: str, options: dict[str, Any]) -> Any:
+    module, function = table[name]
+    return await getattr(import_module(module), function)(options)
+
+
+async def load_detector(name: str, options: dict[str, Any]) -> DetectorEngine:
+    """Load the detector called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
+    engine: DetectorEngine = await _load(DETECTOR_ENGINES, name, options)
+    return engine
+
+
+async def load_recogniser(name: str, options: dict[str, Any]) -> RecogniserEngine:
+    """Load the recogniser called `name`. Raises as `load_detector`."""
+    engine: RecogniserEngine = await _load(RECOGNISER_ENGINES, name, options)
+    return engine
+
+
+async def load_speaker(name: str, options: dict[str, Any]) -> SpeakerEngine:
+    """Load the speaker called `name`. Raises as `load_detector`."""
+    engine: SpeakerEngine = await _load(SPEAKER_ENGINES, name, options)
     return engine

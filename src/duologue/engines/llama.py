@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from duologue.engines import Ended, Generation, Piece
+from duologue.engines import Ended, Generation, Piece, loading
 from duologue.engines.lane import Emit, Lane
 from duologue.engines.llama_door import Door
 from duologue.engines.llama_plan import LlamaOptions, Plan, parse_options, plan
@@ -32,6 +33,7 @@ from duologue.engines.llama_request import (
     prefill_request,
     probe_request,
     problem,
+    sampling_defaults,
     token_logprobs,
 )
 from duologue.engines.machine import this_machine
@@ -53,6 +55,9 @@ LONGEST_ENDING = 256
 """Characters. A template's generation prompt is one of a few short texts; their tokens are kept."""
 READ_AHEAD = 64 * 1024 * 1024
 """Bytes from which a file is read into the system's cache before it is loaded; smaller ones load at once anyway."""
+READ_SHARE = 0.9
+"""How much of loading that reading is: the share of the file's bytes that came is told as so much of it. What follows
+cannot be measured, for the library holds the interpreter."""
 
 
 async def load(options: Mapping[str, object]) -> LlamaEngine:
@@ -68,12 +73,13 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     sizes = plan(header, wanted, machine)
     if READ_AHEAD < header.size < machine.memory:
         await lane.run(partial(_read_ahead, header))
+        loading.tell(READ_SHARE)
     key = secrets.token_urlsafe(24)
     server = await lane.run(partial(_start, header, wanted, sizes, key))
     door = Door(server.listening_address, key)
-    context, bos, never = await lane.run(partial(_first_questions, server, door))
-    card = _card(header, wanted, sizes, context, template, (*sizes.warnings, *warnings))
-    return LlamaEngine(server, door, lane, card, template, bos, never, header.vocabulary)
+    told = await lane.run(partial(_first_questions, server, door))
+    card = _card(header, wanted, sizes, told, template, (*sizes.warnings, *warnings))
+    return LlamaEngine(server, door, lane, card, template, told.leading, told.never, header.vocabulary)
 
 
 class LlamaEngine:
@@ -325,15 +331,17 @@ def _library() -> Any:
 
 
 def _read_ahead(header: GgufHeader) -> None:
-    """Bring the model's file into the system's cache, in pieces, without the interpreter's lock."""
+    """Bring the model's file into the system's cache, in pieces, without the interpreter's lock; tells how far it is."""
     buffer = bytearray(8 * 1024 * 1024)
+    read = 0
     paths = [header.path]
     if header.parts > 1:
         paths = sorted(header.path.parent.glob(f"{model_name(header.path)}-?????-of-{header.parts:05d}.gguf"))
     for path in paths:
         with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
-            while file.readinto(buffer):
-                pass
+            while count := file.readinto(buffer):
+                read += count
+                loading.tell(READ_SHARE * min(1.0, read / header.size))
 
 
 def _start(header: GgufHeader, options: LlamaOptions, sizes: Plan, key: str) -> Any:
@@ -396,10 +404,20 @@ def _start_sentence(header: GgufHeader, sizes: Plan) -> str:
     )
 
 
-def _first_questions(server: Any, door: Door) -> tuple[int, tuple[int, ...], int]:
-    """What only the loaded model knows: a slot's context, the tokens that begin every text, and one that begins no
-    JSON. Also evaluates once, which touches all weights: the first chat need not wait for the disk."""
-    context = door.context()
+class Told(Struct, frozen=True):
+    """What only the loaded model knows: a slot's context, how it samples where nothing is asked, the tokens that begin
+    every text, and one that begins no JSON."""
+
+    context: int
+    settings: dict[str, Any]
+    leading: tuple[int, ...]
+    never: int
+
+
+def _first_questions(server: Any, door: Door) -> Told:
+    """Ask the loaded model. Also evaluates once, which touches all weights: the first chat need not wait for the
+    disk."""
+    context, settings = door.settings()
     bos = door.tokenize("", add_special=True)
     never = door.tokenize(NEVER_FIRST)
     bare = door.tokenize("a")
@@ -409,7 +427,7 @@ def _first_questions(server: Any, door: Door) -> tuple[int, tuple[int, ...], int
         with_specials[: len(with_specials) - len(bare)] if with_specials[-len(bare) :] == bare else bos[:1]
     )
     _complete(server, prefill_request(0, [*leading, *bare]), lambda chunk: True)
-    return context, leading, never[-1]
+    return Told(context, settings, leading, never[-1])
 
 
 def _template(header: GgufHeader) -> tuple[ChatTemplate, tuple[str, ...]]:
@@ -428,7 +446,7 @@ def _card(
     header: GgufHeader,
     options: LlamaOptions,
     sizes: Plan,
-    context: int,
+    told: Told,
     template: ChatTemplate,
     warnings: tuple[str, ...],
 ) -> ModelCard:
@@ -436,10 +454,11 @@ def _card(
     verbs = ["prefill", "count", "continue", "logprobs", "format"]
     verbs += ["tools"] if tool_format else []
     verbs += ["thinking"] if template.thinking_switch else []
+    verbs += ["effort"] if template.reasoning is not None else []
     return ModelCard(
         name=options.name or model_name(header.path),
         engine="llama",
-        context=context,
+        context=told.context,
         trained_context=header.trained_context,
         slots=sizes.slots,
         parameters=header.parameters,
@@ -448,6 +467,7 @@ def _card(
         bundled=options.bundled,
         verbs=tuple(verbs),
         sampling=tuple(FIELDS),
+        defaults=sampling_defaults(told.settings),
         tool_format=tool_format,
         warnings=warnings,
     )

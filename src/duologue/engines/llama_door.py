@@ -35,10 +35,10 @@ class Door:
         )
         return tuple(answer["tokens"])
 
-    def context(self) -> int:
-        """Tokens one slot really has."""
-        answer = self._ask("GET", "/props")
-        return int(answer["default_generation_settings"]["n_ctx"])
+    def settings(self) -> tuple[int, dict[str, Any]]:
+        """Tokens one slot really has, and how it generates where nothing is asked, in the engine's names."""
+        settings = self._ask("GET", "/props")["default_generation_settings"]
+        return int(settings["n_ctx"]), settings["params"]
 
     def close(self) -> None:
         """Hang up: the engine's end waits for connections that are kept."""

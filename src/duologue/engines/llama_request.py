@@ -7,7 +7,7 @@ everything it could drop is refused here first. Decides without acting; knows no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -59,6 +59,11 @@ SAMPLERS = frozenset(
     }
 )
 ALIASES = {"typical_p": "typ_p", "typical": "typ_p", "temp": "temperature", "nucleus": "top_p"}
+SEQUENCE_BREAKERS = ("\n", ":", '"', "*")
+"""What llama.cpp breaks repetitions at where nothing else is asked (`common_params_sampling` in its `common.h`); the one
+default it does not tell."""
+DIGITS = 6
+"""Decimal digits that its 32-bit numbers are right to."""
 SEEDS = 1 << 32
 RANDOM_SEED = SEEDS - 1
 """The seed by which llama.cpp means "any"."""
@@ -177,6 +182,27 @@ def sampling_fields(sampling: Sampling, vocabulary: int = 0) -> dict[str, Any]:
             continue
         fields[FIELDS[name]] = _value(name, getattr(sampling, name), vocabulary)
     return fields
+
+
+def sampling_defaults(settings: Mapping[str, Any]) -> dict[str, float | int | str | bool | tuple[str, ...]]:
+    """What the library does where nothing is asked, by our names. `settings` are its own of a loaded model, in which
+    what the file recommends is counted in."""
+    found: dict[str, float | int | str | bool | tuple[str, ...]] = {
+        "dry_sequence_breakers": SEQUENCE_BREAKERS
+    }
+    for name, engine in FIELDS.items():
+        value = settings.get(engine)
+        if name in ("logprobs", "logit_bias"):
+            continue  # nothing is done there unless it is asked for
+        if name == "seed" and value == RANDOM_SEED:
+            value = -1
+        if isinstance(value, list):
+            found[name] = tuple(value)
+        elif isinstance(value, float):
+            found[name] = float(f"{value:.{DIGITS}g}")
+        elif isinstance(value, int | str):
+            found[name] = value
+    return found
 
 
 def _value(name: str, value: Any, vocabulary: int) -> Any:

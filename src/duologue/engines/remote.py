@@ -110,7 +110,7 @@ def _card(
         description=f"{model or 'a model'} at {host}",
         # Whether the upstream's model sees is its own to say; it answers with a sentence when not.
         modalities=("text", "image"),
-        verbs=("tools", "logprobs", "format", "thinking"),
+        verbs=("tools", "logprobs", "format", "thinking", "effort"),
         sampling=tuple(FIELDS),
         warnings=warnings,
     )

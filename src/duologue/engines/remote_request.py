@@ -48,6 +48,8 @@ def chat_body(request: ChatRequest, model: str) -> dict[str, Any]:
     variables = dict(request.template_variables)
     if request.thinking is not None:
         variables["enable_thinking"] = request.thinking
+    if request.effort is not None and request.thinking is not False:
+        body["reasoning_effort"] = request.effort
     if variables:
         # Only when asked for: OpenAI's own servers refuse a field they do not know.
         body["chat_template_kwargs"] = variables

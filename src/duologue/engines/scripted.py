@@ -56,11 +56,13 @@ TEMPLATE = (
     "{%- for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor -%}"
     "<|im_end|>\n{% endfor -%}"
     "{%- if add_generation_prompt -%}<|im_start|>assistant\n"
-    "{%- if enable_thinking is defined and not enable_thinking -%}<think>\n\n</think>\n\n{% endif -%}{% endif -%}"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif -%}{% endif -%}"
 )
 SLOTS = 64
 CONTEXT = 1_000_000
 LARGEST = 1_000_000_000
+THOUGHT_BEGINS = "<think>"
+THOUGHT_ENDS = "</think>"
 _USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
 _WORDS = re.compile(r"\s*\S+\s*")
 
@@ -95,8 +97,12 @@ def script(message: str) -> list[Step]:
 
 def remaining(steps: list[Step], said: str) -> list[Step]:
     """What of the steps a reply that has `said` this much still has to play. All of them where it says something
-    else."""
-    left, rest = said, list(steps)
+    else. A thought that was ended before its time counts as thought; the empty one of a template that wants none is
+    the template's, and nothing was said by it."""
+    thought, ended, answer = said.rpartition(THOUGHT_ENDS)
+    if ended and not thought.removeprefix(THOUGHT_BEGINS).strip():
+        said, ended = answer.lstrip("\n"), ""
+    left, rest = (answer.lstrip("\n"), _behind_thought(steps)) if ended else (said, list(steps))
     kept: list[Step] = []
     while left and rest:
         step = rest.pop(0)
@@ -116,6 +122,16 @@ def remaining(steps: list[Step], said: str) -> list[Step]:
     if said and rest and rest[0].verb in _ENDING:
         rest.pop(0)
     return [*kept, *rest]
+
+
+def _behind_thought(steps: Sequence[Step]) -> list[Step]:
+    """The steps behind the first thought they write; all of them where they write none."""
+    for at, step in enumerate(steps):
+        _, ended, behind = step.text.partition(THOUGHT_ENDS)
+        if step.verb == "say" and ended:
+            paces = [before for before in steps[:at] if before.verb == "pace"]
+            return [*paces, Step("say", text=behind), *steps[at + 1 :]]
+    return list(steps)
 
 
 def _number(verb: str, text: str) -> float:
@@ -141,8 +157,9 @@ class ScriptedEngine:
             slots=slots,
             description="Plays scripts; no model behind it.",
             modalities=("text",),
-            verbs=("prefill", "count", "continue", "logprobs", "tools", "thinking"),
+            verbs=("prefill", "count", "continue", "logprobs", "tools", "thinking", "effort"),
             sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
+            defaults={"max_tokens": -1},
             tool_format="hermes",
         )
         self._held: dict[int, bytes] = {}
@@ -209,6 +226,7 @@ class ScriptedChatEngine:
             slots=slots,
             description="Plays scripts; no model behind it.",
             sampling=("max_tokens",),
+            defaults={"max_tokens": -1},
         )
 
     @asynccontextmanager

@@ -1,0 +1,57 @@
+"""Where a sound is quiet: places to cut it, and whether there is anything in it at all.
+
+Pure: 16-bit samples at 16 kHz in, numbers out. Knows no speech: a loud noise is not quiet.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from operator import mul
+
+from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
+
+WINDOW = HEARD_RATE // 5
+"""Samples of a place to cut: a pause between two words is about as long."""
+SHORT = HEARD_RATE // 50
+"""Samples that are judged at a time: a consonant is hardly shorter."""
+FAINT = -45.0
+"""dBFS over which nothing is called quiet."""
+BELOW = 35.0
+"""dB by which the quiet lies below the loudest of a voice."""
+
+
+def loudness(pcm: bytes) -> float:
+    """How loud it is, in dBFS; -100 for silence."""
+    values = array("h", pcm[: samples(pcm) * SAMPLE_BYTES])
+    energy = sum(map(mul, values, values)) / max(1, len(values))
+    return -100.0 if energy < 0.11 else 10.0 * math.log10(energy / (32768.0 * 32768.0))
+
+
+def peak(pcm: bytes) -> float:
+    """How loud its loudest fiftieth of a second is, in dBFS."""
+    size = SHORT * SAMPLE_BYTES
+    return max((loudness(pcm[at : at + size]) for at in range(0, len(pcm), size)), default=-100.0)
+
+
+def is_silence(pcm: bytes, voice: float) -> bool:
+    """Whether nothing of a voice is in it whose loudest was `voice` dBFS."""
+    return not pcm or peak(pcm) < min(FAINT, voice - BELOW)
+
+
+def quietest(pcm: bytes, start: int, end: int) -> int:
+    """The sample in the middle of the quietest window between two samples."""
+    places = range(start, max(start + 1, end - WINDOW + 1), WINDOW // 2)
+    best = min(places, key=lambda at: loudness(pcm[at * SAMPLE_BYTES : (at + WINDOW) * SAMPLE_BYTES]))
+    return min(best + WINDOW // 2, samples(pcm))
+
+
+def pieces(pcm: bytes, longest: int, searched: int) -> Iterator[tuple[int, int]]:
+    """The samples (from, to) of pieces no longer than `longest`, each cut where its last `searched` samples are quietest."""
+    whole, start = samples(pcm), 0
+    while whole - start > longest:
+        end = quietest(pcm, start + longest - searched, start + longest)
+        yield start, end
+        start = end
+    yield start, whole

