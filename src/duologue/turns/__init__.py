@@ -1,0 +1,1 @@
+"""Whose turn it is, decided on the sample clock: pure machines, values in and values out."""

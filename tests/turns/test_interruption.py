@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from duologue.turns.interruption import Evidence, Verdict, goes_on, judge
+from duologue.turns.settings import TurnSettings, seconds
+from duologue.turns.turn import Turn
+
+PAUSING = TurnSettings(pauses=True, marks=True)
+OWN = ("the", "weather", "in", "berlin", "is", "sunny")
+
+
+def sound(spoken: float, silence: float = 0.0, text: str = "", **more: object) -> Evidence:
+    return Evidence(seconds(spoken), seconds(silence), text, own=OWN, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (sound(0.1), None),
+        (sound(0.2, 0.1), None),
+        (sound(0.2, 0.2), "noise"),
+        (sound(0.5, 0.2), None),
+        (sound(0.75), "confirm"),
+        (sound(0.2, text="stop"), "confirm"),
+        (sound(0.3, text="hamburg"), None),
+        (sound(0.45, text="hamburg"), "confirm"),
+        (sound(0.3, text="tell me"), "confirm"),
+        (sound(0.2, text="tell me"), None),
+        (sound(0.9, text="uh-huh right"), None),
+        (sound(1.3, text="uh-huh right"), "confirm"),
+        (sound(1.5, text="weather in berlin"), None),
+    ],
+)
+def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
+    assert judge(evidence, PAUSING) == verdict
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (sound(0.4, 0.3, final=True), "noise"),
+        (sound(0.4, 0.3, final=True, understood=False), "not_understood"),
+        (sound(0.4, 0.3, "mhm", final=True), "backchannel"),
+        (sound(1.4, 0.3, "okay yeah sure", final=True), "confirm"),
+        (sound(0.4, 0.3, "weather in berlin", final=True), "echo"),
+        (sound(0.2, 0.3, "hamburg", final=True), "confirm"),
+    ],
+)
+def test_when_its_last_words_are_known(evidence: Evidence, verdict: Verdict) -> None:
+    assert judge(evidence, PAUSING) == verdict
+
+
+def test_a_client_that_plays_on_may_hear_itself_and_needs_more_sound() -> None:
+    assert judge(sound(0.8), TurnSettings()) is None
+    assert judge(sound(1.1), TurnSettings()) == "confirm"
+
+
+def turn(began: float, heard: float = 0.0, text: str = "or in hamburg") -> Turn:
+    return Turn(2, 2, began=seconds(began), heard_before=round(heard * 24_000), text=text)
+
+
+EARLIER = Turn(1, 1, ended=seconds(10), text="what is the weather")
+
+
+def continues(one: Turn, earlier: Turn = EARLIER, *, waiting: bool = False) -> bool:
+    return goes_on(one, earlier, waiting=waiting, settings=PAUSING)
+
+
+def test_over_the_first_syllables_and_soon_it_goes_on_with_the_turn() -> None:
+    assert continues(turn(11.0, heard=0.3))
+    assert not continues(turn(11.0, heard=0.9))
+    assert not continues(turn(13.0, heard=0.3))
+
+
+def test_while_nothing_was_heard_it_goes_on_with_the_turn_for_longer() -> None:
+    assert continues(turn(16.0))
+    assert not continues(turn(18.0))
+
+
+def test_who_knows_that_it_waits_for_a_tool_says_something_new() -> None:
+    assert not continues(turn(16.0), waiting=True)
+
+
+def test_a_stop_is_not_the_rest_of_a_question() -> None:
+    assert not continues(turn(11.0, heard=0.3, text="no stop"))
+
+
+def test_what_is_kept_or_typed_does_not_go_on() -> None:
+    assert not continues(turn(11.0), Turn(1, 1, ended=seconds(10), text="x", kept=True))
+    assert not continues(turn(11.0), Turn(1, 1, ended=seconds(10), text="x", typed=True))
