@@ -8,7 +8,7 @@ import pytest
 
 from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine
 from duologue.errors import BadRequest
-from duologue.sessions.chat import MEDIA_TOKENS, count, reply
+from duologue.sessions.chat import MEDIA_TOKENS, MOST_CLOSINGS, THOUGHT_TOKENS, count, reply
 from duologue.text.templates import ChatTemplate
 from duologue.values.events import (
     Done,
@@ -21,7 +21,7 @@ from duologue.values.events import (
     ToolCallDelta,
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
-from duologue.values.requests import ChatRequest, OutputFormat, Sampling, Speech
+from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 
@@ -190,11 +190,6 @@ async def test_no_messages_is_a_sentence():
     assert failed.param == "messages"
 
 
-async def test_speech_without_a_voice_is_refused():
-    [failed] = await ask(user("hi"), speech=Speech())
-    assert failed.code == "voice_unavailable"
-
-
 async def test_a_format_the_engine_cannot_keep_is_refused():
     [failed] = await ask(user("hi"), format=OutputFormat("json_object"))
     assert failed.param == "response_format"
@@ -243,6 +238,114 @@ async def test_a_chat_engine_is_relayed_with_what_it_ignores():
     heard = await ask(user("/say hi"), engine=ScriptedChatEngine("m"), sampling=Sampling(top_k=3))
     assert Prefilled(None, 0, ("top_k",)) in heard
     assert text(heard) == "hi"
+
+
+@pytest.fixture
+def two_tokens(monkeypatch):
+    """A low effort is two tokens of thought."""
+    monkeypatch.setitem(THOUGHT_TOKENS, "low", 2)
+
+
+THINKS = "/say <think>one two three four </think>Four."
+OPENS = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}{# </think> #}"
+)
+
+
+async def test_a_thought_is_closed_where_it_is_as_long_as_it_may_be_and_the_reply_follows(two_tokens):
+    heard = await ask(user(THINKS), effort="low")
+    assert (thought(heard).strip(), text(heard)) == ("one two", "Four.")
+    assert (heard[-1].finish, heard[-1].usage.reasoning, heard[-1].usage.output) == ("stop", 2, 3)
+    assert sum(isinstance(event, Prefilled) for event in heard) == 1
+
+
+async def test_a_thought_that_the_prompt_leaves_open_is_closed_too(two_tokens):
+    engine = Counted(OPENS)
+    heard = await ask(user("/say one two three </think>Four."), engine=engine, effort="low")
+    assert (thought(heard).strip(), text(heard)) == ("one two", "Four.")
+    assert engine.read[-1] == "one two \n</think>\n\n"
+
+
+async def test_a_thought_that_is_short_enough_ends_by_itself(two_tokens):
+    for more in ({"effort": "low"}, {"effort": "high"}, {}):
+        heard = await ask(user("/say <think>one </think>Four."), **more)
+        assert (thought(heard), text(heard)) == ("one ", "Four.")
+        assert heard[-1].usage.output == 2
+    assert thought(await ask(user(THINKS))) == "one two three four "
+
+
+async def test_what_a_thought_had_counts_against_the_token_limit(two_tokens):
+    assert text(await ask(user(THINKS + " Five."), effort="low", sampling=Sampling(max_tokens=3))) == "Four. "
+    heard = await ask(user(THINKS), effort="low", sampling=Sampling(max_tokens=2))
+    assert (thought(heard).strip(), text(heard), heard[-1].finish) == ("one two", "", "length")
+
+
+async def test_a_call_within_a_thought_is_not_cut(two_tokens):
+    call = '<tool_call>{"name": "clock", "arguments": {"zone": "a b c d"}}</tool_call>'
+    heard = await ask(user(f"/say <think>now {call}"), tools=(CLOCK,), effort="low")
+    joined = "".join(event.arguments for event in heard if isinstance(event, ToolCallDelta))
+    assert (joined, heard[-1].finish) == ('{"zone": "a b c d"}', "tool_calls")
+
+
+async def test_logprobs_still_belong_to_their_text_behind_a_closed_thought(two_tokens):
+    heard = await ask(user(THINKS), effort="low", sampling=Sampling(logprobs=0))
+    entries = [entry for event in heard if isinstance(event, TextDelta) for entry in event.logprobs]
+    assert "".join(entry.token for entry in entries) == "Four."
+
+
+async def test_a_model_that_begins_to_think_again_every_time_is_let_go_in_the_end(two_tokens):
+    class Stubborn(ScriptedEngine):
+        begun = 0
+
+        def generate(self, slot, tokens, generation):
+            self.begun += 1
+            prompt = tuple(
+                self.template.render((user(THINKS),), generation_prompt=True, thinking=None, now=NOW).encode()
+            )
+            return super().generate(slot, prompt, generation)
+
+    engine = Stubborn("m")
+    heard = await ask(user(THINKS), engine=engine, effort="low")
+    assert engine.begun == MOST_CLOSINGS + 1
+    assert text(heard).endswith("Four.")
+
+
+async def test_an_effort_is_told_to_templates_that_know_the_word():
+    engine = Counted("{% for message in messages %}{{ reasoning_effort }}{% endfor %}")
+    await ask(user("hi"), engine=engine, effort="medium")
+    await ask(user("hi"), engine=engine, effort="medium", template_variables={"reasoning_effort": "xhigh"})
+    assert engine.read[0] == "medium"
+    assert engine.read[-1] == "xhigh"
+
+
+async def test_an_effort_that_changes_nothing_is_listed_unless_nothing_is_thought_anyway():
+    async def left_out(**more):
+        heard = await ask(user("hi"), engine=ScriptedChatEngine("m"), **more)
+        return next(event for event in heard if isinstance(event, Prefilled)).ignored
+
+    assert await left_out(effort="low") == ("reasoning_effort",)
+    assert await left_out(effort="low", thinking=False) == ()
+
+
+async def test_the_bundled_models_thoughts_can_be_limited(monkeypatch):
+    from duologue.engines.llama import load
+
+    monkeypatch.setitem(THOUGHT_TOKENS, "low", 8)
+    engine = await load({"log": 0})
+    question = user("What is 12 times 7? Explain why the sky is blue.")
+    greedy = Sampling(temperature=0.0, max_tokens=200)
+    try:
+        whole = await ask(question, engine=engine, thinking=True, sampling=greedy)
+        short = await ask(question, engine=engine, thinking=True, sampling=greedy, effort="low")
+    finally:
+        await engine.close()
+    assert len(thought(whole)) > len(thought(short).strip()) > 0
+    assert thought(whole).strip().startswith(thought(short).strip())
+    assert short[-1].usage.reasoning < whole[-1].usage.reasoning
+    assert text(short)
+    assert "think>" not in text(short)
+    assert short[-1].finish == "stop"
 
 
 class Counted(ScriptedEngine):

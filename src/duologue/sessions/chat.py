@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.sessions.spoken import for_the_ear
 from duologue.text.channels import ChannelMachine
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
@@ -36,11 +37,17 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import AudioPart, ImagePart, TextPart, Tool, VideoPart
-from duologue.values.requests import ChatRequest, ModelCard, unmet
+from duologue.values.requests import ChatRequest, Effort, ModelCard, unmet
 
 TOGETHER = 256
 """New tokens up to which a prompt is read together with the generation prompt, in one batch: reading it apart would
 tell nobody anything and costs the first token a millisecond or more."""
+THOUGHT_TOKENS: dict[Effort, int] = {"low": 512, "medium": 2048, "high": 8192}
+"""How long a model may think, by the effort asked for."""
+BEHIND_THOUGHT = "\n\n"
+"""What models are used to between a thought and the answer; the answer is said without it."""
+MOST_CLOSINGS = 8
+"""Thoughts of one reply that are closed for being too long."""
 BYTES_A_TOKEN = 3.6
 """Bytes of UTF-8; English has a little more, code and most other languages less."""
 TOKENS_A_MESSAGE = 4
@@ -62,6 +69,8 @@ async def reply(
     """
     try:
         _check(engine.card, request)
+        if request.spoken:
+            request = for_the_ear(request, engine.card)
         if isinstance(engine, PromptEngine):
             await _PromptTurn(engine, slot, request, emit, clock).run(now)
         else:
@@ -83,6 +92,8 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
     template. It takes no slot. What the engine cannot count is estimated: all of it on a chat engine, pictures, sound
     and film on any, and what is far too long for the context. Raises the Problems of rendering.
     """
+    if request.spoken:
+        request = for_the_ear(request, engine.card)
     context = engine.card.context
     media = sum(MEDIA_TOKENS[type(part)] for message in request.messages for part in message.parts)
     if not isinstance(engine, PromptEngine):
@@ -114,6 +125,8 @@ def _rendered(
 ) -> str:
     """The prompt of a request; one that continues its last message has no generation prompt."""
     variables = request.template_variables
+    if request.effort is not None:  # some models were trained on the word
+        variables = {"reasoning_effort": request.effort, **variables}
     if request.continue_final:
         return template.render_open(
             request.messages, tools=_offered(request), thinking=request.thinking, variables=variables, now=now
@@ -132,12 +145,6 @@ def _check(card: ModelCard, request: ChatRequest) -> None:
     """Refuse what the model cannot take, naming the part."""
     if not request.messages:
         raise BadRequest("messages must hold at least one message.", param="messages")
-    if request.speech is not None:
-        raise Unsupported(
-            "No voice engine is loaded, so the reply cannot be spoken. Ask again without speech.",
-            code="voice_unavailable",
-            param="tts",
-        )
     if (lack := unmet(card, request)) is not None:
         raise Unsupported(lack.message, param=lack.param)
 
@@ -145,6 +152,8 @@ def _check(card: ModelCard, request: ChatRequest) -> None:
 def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
     """The names of request fields that change nothing here: unknown ones and those the engine cannot apply."""
     asked = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
+    if request.effort is not None and request.thinking is not False and "effort" not in card.verbs:
+        asked.add("reasoning_effort")
     return (*sorted(asked), *request.unapplied, *request.unknown)
 
 
@@ -173,6 +182,7 @@ class _PromptTurn:
         self.prefilled: float | None = None
         self.first: float | None = None
         self.cached = 0
+        self.generated = 0
         self.reasoning = 0
 
     async def run(self, now: datetime) -> None:
@@ -270,12 +280,44 @@ class _PromptTurn:
         return found if not name else (*found, *tool_format(name).starts, *tool_format(name).ends)
 
     async def _generate(self, tokens: Sequence[int], machine: ChannelMachine) -> tuple[Ended, str | None]:
-        """Generate until the engine or a stop string ends it."""
-        request = self.request
-        generation = Generation(request.sampling, request.format, self._markers())
-        stops = StopMachine(request.stop) if request.stop else None
-        aligned = _Alignment() if request.sampling.logprobs is not None else None
-        generated = 0
+        """Generate until the engine or a stop string ends it. A thought that is longer than it may be is closed, and
+        the reply goes on behind it in the same slot, whose cache has all of it."""
+        stops = StopMachine(self.request.stop) if self.request.stop else None
+        aligned = _Alignment() if self.request.sampling.logprobs is not None else None
+        limit = self._thought_limit()
+        # Done here and not by llama.cpp's own limit, which does not see a thought that the prompt leaves open.
+        written: Sequence[int] = tokens
+        while (ended := await self._write(written, machine, stops, aligned, limit)) is None:
+            closing = f"\n{limit.end}"
+            limit.closed(closing + BEHIND_THOUGHT)
+            if aligned is not None:
+                aligned.add(Piece(closing, 0))
+            await self._say(machine.feed(closing), machine, stops, aligned)
+            written = (*tokens, *await self.engine.tokenize(limit.text, start=False))
+            most = self.request.sampling.max_tokens
+            if len(written) >= self.engine.card.context or (most is not None and self.generated >= most):
+                return Ended("length", self.generated), await self._last(machine, stops, aligned)
+        return ended
+
+    def _thought_limit(self) -> _ThoughtLimit:
+        request, tags = self.request, self.engine.template.reasoning
+        if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
+            return _ThoughtLimit(None, "")
+        return _ThoughtLimit(THOUGHT_TOKENS[request.effort], tags.end)
+
+    async def _write(
+        self,
+        tokens: Sequence[int],
+        machine: ChannelMachine,
+        stops: StopMachine | None,
+        aligned: _Alignment | None,
+        limit: _ThoughtLimit,
+    ) -> tuple[Ended, str | None] | None:
+        """Write on behind `tokens`; None when a thought has become too long."""
+        before, sampling = self.generated, self.request.sampling
+        if before and sampling.max_tokens is not None:
+            sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
+        generation = Generation(sampling, self.request.format, self._markers())
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:
                 if isinstance(item, Progress):
@@ -287,11 +329,9 @@ class _PromptTurn:
                 if self.prefilled is None:
                     await self._read(tokens, 0)
                 if isinstance(item, Ended):
-                    stop = await self._say(machine.finish(), machine, stops, aligned)
-                    if stop is None and stops is not None and (rest := stops.finish()):
-                        await self.emit(TextDelta(rest))
-                    return item, stop
-                generated += item.tokens
+                    stop = await self._last(machine, stops, aligned)
+                    return msgspec.structs.replace(item, generated=before + item.generated), stop
+                self.generated += item.tokens
                 if aligned is not None:
                     aligned.add(item)
                 deltas = machine.feed(item.text)
@@ -300,8 +340,19 @@ class _PromptTurn:
                 if deltas:
                     stop = await self._say(deltas, machine, stops, aligned)
                     if stop is not None or self._called_enough(machine):
-                        return Ended("stop", generated), stop
+                        return Ended("stop", self.generated), stop
+                if limit.reached(item.text, self.reasoning) and machine.in_open_thought:
+                    return None
         raise AssertionError("a generation must end with Ended")
+
+    async def _last(
+        self, machine: ChannelMachine, stops: StopMachine | None, aligned: _Alignment | None
+    ) -> str | None:
+        """Say what was held back, now that nothing follows; the stop string that it completed."""
+        stop = await self._say(machine.finish(), machine, stops, aligned)
+        if stop is None and stops is not None and (rest := stops.finish()):
+            await self.emit(TextDelta(rest))
+        return stop
 
     def _called_enough(self, machine: ChannelMachine) -> bool:
         """Whether the one call that a request without parallel calls may have is complete."""
@@ -331,6 +382,34 @@ class _PromptTurn:
             if stop is not None:
                 return stop
         return None
+
+
+class _ThoughtLimit:
+    """How many tokens a reply may think (None: as many as it likes), and what it has written so far."""
+
+    def __init__(self, tokens: int | None, end: str) -> None:
+        self.end = end
+        self._tokens = tokens
+        self._closings = 0
+        self._written: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._written)
+
+    def reached(self, text: str, thought: int) -> bool:
+        """Take what was written; whether the tokens thought are as many as there may be."""
+        if self._tokens is None:
+            return False
+        self._written.append(text)
+        return thought >= self._tokens
+
+    def closed(self, closing: str) -> None:
+        """The thought was closed with these words. A model that begins another one every time is let go in the end."""
+        self._written.append(closing)
+        self._closings += 1
+        if self._closings >= MOST_CLOSINGS:
+            self._tokens = None
 
 
 class _Alignment:
