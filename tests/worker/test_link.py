@@ -1,14 +1,17 @@
 """The worker's end of the internal protocol, over sockets that are two lists."""
 
 from collections.abc import Callable
+from contextlib import asynccontextmanager
 
 import anyio
 import pytest
 
 from duologue.errors import BadRequest
+from duologue.values.calls import CallSetup, Ended, Typed, Written
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
+from duologue.values.speech import SpeechRequest
 from duologue.wire import internal
 from duologue.worker.link import EARLY_CANCELS, WorkerLink
 
@@ -328,3 +331,128 @@ async def test_counts_are_done_one_at_a_time_in_order_and_not_without_end():
     assert counts(wire)[number - 1].code == "busy"
     assert order == list(range(number - 1))
     assert most == 1
+
+
+# ---- calls, speeches, transcriptions
+
+
+async def chat(opened, inbox, tell):
+    """Repeat what is typed."""
+    while True:
+        for control in await inbox.take():
+            if isinstance(control, Typed):
+                await tell(Written(control.text))
+                if control.text == "bye":
+                    return
+
+
+async def refuse(opened, inbox, tell):
+    raise BadRequest("There is no text to speak.")
+
+
+async def break_down(opened, inbox, tell):
+    raise RuntimeError("secret detail")
+
+
+def told(wire, lease):
+    return [
+        event
+        for message in wire.heard
+        if isinstance(message, internal.Told) and message.lease == lease
+        for event in message.events
+    ]
+
+
+@asynccontextmanager
+async def attending(attend):
+    wire = Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(WorkerLink(talk, uncounted, report, attend).run_live, wire)
+        yield wire
+        wire.hang_up()
+
+
+async def test_a_call_is_told_things_in_order_and_ends_once():
+    async with attending(chat) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup()))
+        await wire.say(internal.Tell(1, (Typed("a"), Typed("b"))), internal.Tell(1, (Typed("bye"),)))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 1) == [Written("a"), Written("b"), Written("bye"), Ended()]
+    assert wire.heard.count(internal.Closed(1)) == 1
+
+
+async def test_two_calls_are_told_their_own():
+    async with attending(chat) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup()), internal.Open(2, 1, CallSetup()))
+        await wire.say(internal.Tell(2, (Typed("two"),)), internal.Tell(1, (Typed("one"),)))
+        await wire.hear(lambda heard: bool(told(wire, 1) and told(wire, 2)))
+    assert (told(wire, 1), told(wire, 2)) == ([Written("one")], [Written("two")])
+
+
+async def test_a_cancelled_call_closes_without_an_end():
+    async with attending(chat) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup()), internal.Tell(1, (Typed("a"),)))
+        await wire.hear(lambda heard: bool(told(wire, 1)))
+        await wire.say(internal.Cancel(1), internal.Tell(1, (Typed("b"),)))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 1) == [Written("a")]
+    assert wire.heard.count(internal.Closed(1)) == 1
+
+
+async def test_a_cancel_that_overtakes_a_call_still_cancels_it():
+    async with attending(chat) as wire:
+        await wire.say(internal.Cancel(1))
+        await wire.say(internal.Open(1, 0, CallSetup()))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 1) == []
+
+
+async def test_a_call_waits_for_credit_as_a_reply_does():
+    async with attending(chat) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup(), window=2))
+        await wire.say(internal.Tell(1, tuple(Typed(str(number)) for number in range(5))))
+        await wire.hear(lambda heard: len(told(wire, 1)) == 2)
+        await anyio.wait_all_tasks_blocked()
+        assert len(told(wire, 1)) == 2
+        await wire.say(internal.Grant(1, 10))
+        await wire.hear(lambda heard: len(told(wire, 1)) == 5)
+
+
+async def test_what_ends_a_call_is_its_last_event():
+    async with attending(refuse) as wire:
+        await wire.say(internal.Open(1, 0, SpeechRequest()))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 1) == [Ended("invalid_request", "There is no text to speak.", 400)]
+
+
+async def test_a_fault_in_a_call_is_a_sentence_without_a_trace(caplog):
+    async with attending(break_down) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup(), "req-7"))
+        await wire.hear(lambda heard: wire.closed(1))
+    [ended] = told(wire, 1)
+    assert ended.code == "internal_error"
+    assert "req-7" in ended.message
+    assert "secret" not in ended.message
+    assert "secret detail" in caplog.text
+
+
+async def test_a_worker_without_a_voice_says_so():
+    async with attending(None) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup()))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 1)[0].code == "unsupported"
+
+
+async def test_an_end_waits_for_no_credit():
+    async with attending(refuse) as wire:
+        await wire.say(internal.Open(1, 0, CallSetup(), window=0))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert len(told(wire, 1)) == 1
+
+
+async def test_what_a_lease_is_told_that_is_not_there_is_dropped():
+    async with attending(chat) as wire:
+        await wire.say(internal.Tell(9, (Typed("a"),)))
+        await wire.say(internal.Open(1, 0, CallSetup()), internal.Tell(1, (Typed("bye"),)))
+        await wire.hear(lambda heard: wire.closed(1))
+    assert told(wire, 9) == []

@@ -1,6 +1,8 @@
+import anyio
 import pytest
 
 from duologue import engines
+from duologue.engines import loading
 from duologue.errors import StartFailed
 from duologue.wire.internal import Loadout
 from duologue.worker.loadout import load
@@ -54,3 +56,24 @@ async def test_a_bug_is_logged_and_not_shown(monkeypatch, caplog):
     assert told == ["failed"]
     assert "secret" not in standing.detail
     assert "secret detail" in caplog.text
+
+
+async def test_how_far_the_loading_is_is_told_on_the_way(monkeypatch):
+    standing = Standing("w")
+    told: list[tuple[str, float | None]] = []
+    monkeypatch.setattr("duologue.worker.loadout.TOLD_EVERY", 0.001)
+    halfway = anyio.Event()
+
+    async def slow(name, options):
+        loading.tell(0.5)
+        await halfway.wait()
+        raise StartFailed("The file is broken.")
+
+    def changed() -> None:
+        told.append((standing.state, standing.progress))
+        halfway.set()
+
+    monkeypatch.setattr("duologue.worker.loadout.load_language_engine", slow)
+    with anyio.fail_after(5):
+        assert await load(Loadout("w", "scripted"), standing, changed) is None
+    assert told == [("loading", 0.5), ("failed", None)]

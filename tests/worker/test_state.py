@@ -28,3 +28,14 @@ def test_what_failed_never_becomes_ready():
     standing.failed("x", "y")
     with pytest.raises(AssertionError):
         standing.ready(ModelCard("m", "scripted", 100))
+
+
+def test_progress_is_news_by_the_hundredth_and_ends_with_the_loading():
+    standing = Standing("w")
+    assert not standing.loaded(None)
+    assert standing.loaded(0.101)
+    assert not standing.loaded(0.102)
+    assert standing.report().progress == 0.1
+    standing.ready(ModelCard("m", "scripted", 100))
+    assert not standing.loaded(0.9)
+    assert standing.report().progress is None

@@ -1,4 +1,4 @@
-"""The worker program: two sockets for the gateway, `/health` and `/metrics`, around one engine.
+"""The worker program: two sockets for the gateway, `/health` and `/metrics`, around one station.
 
 The composition root of the worker process. It is started by the gateway with everything it needs in its environment:
 a listening socket, the gateway's secret and its loadout. When the gateway dies, however it dies, it ends.
@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
 
 import anyio
 import msgspec
@@ -28,14 +27,13 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
-from duologue.engines import LanguageEngine
-from duologue.errors import Unavailable
-from duologue.sessions.chat import count, reply
-from duologue.values.events import Failed
 from duologue.wire import internal
-from duologue.worker.link import Emit, WorkerLink
-from duologue.worker.loadout import load
+from duologue.worker.inbox import Inbox
+from duologue.worker.language import LanguageStation
+from duologue.worker.link import Emit, Tell, WorkerLink
 from duologue.worker.state import Standing
+from duologue.worker.station import Station
+from duologue.worker.voice import VOICE, VoiceStation
 
 log = logging.getLogger(__name__)
 
@@ -44,50 +42,38 @@ FRAME_LIMIT = 64 * 1024 * 1024
 
 
 class Worker:
-    """One engine, its standing, and the link to the gateway."""
+    """One station, its standing, and the link to the gateway."""
 
     def __init__(self, loadout: internal.Loadout) -> None:
         self.loadout = loadout
         self.standing = Standing(loadout.worker)
-        self.engine: LanguageEngine | None = None
-        self.link = WorkerLink(self.serve, self.count, self.standing.report)
+        self.link = WorkerLink(self._serve, self._count, self.standing.report, self._attend)
+        station = VoiceStation if loadout.engine == VOICE else LanguageStation
+        self.station: Station = station(loadout, self.standing, self.link.changed)
         self.served = 0
         self.started = time.time()
 
-    async def load(self) -> None:
-        """Load the engine; the gateway is told how it went."""
-        self.engine = await load(self.loadout, self.standing, self.link.changed)
+    async def _serve(self, begin: internal.Begin, emit: Emit) -> None:
+        self._take(begin.request_id)
+        await self.station.serve(begin, emit)
 
-    async def serve(self, begin: internal.Begin, emit: Emit) -> None:
-        """One lease: the reply's events into `emit`, ending with exactly one terminal event."""
+    async def _attend(self, opened: internal.Open, inbox: Inbox, tell: Tell) -> None:
+        self._take(opened.request_id)
+        await self.station.attend(opened, inbox, tell)
+
+    async def _count(self, asked: internal.Count) -> internal.Counted:
+        return await self.station.count(asked)
+
+    def _take(self, request_id: str) -> None:
         self.served += 1
-        telemetry.request_id.set(begin.request_id)
-        if self.engine is None:
-            problem = Unavailable(self.standing.detail)
-            await emit(Failed(problem.code, problem.message, problem.status))
-            return
-        await reply(
-            self.engine,
-            begin.slot,
-            begin.request,
-            emit,
-            now=datetime.now().astimezone(),
-            clock=time.monotonic,
-        )
-
-    async def count(self, asked: internal.Count) -> internal.Counted:
-        """The tokens of a prompt. Raises Unavailable while there is no model, and the Problems of its template."""
-        if self.engine is None:
-            raise Unavailable(self.standing.detail)
-        counted = await count(self.engine, asked.request, now=datetime.now().astimezone())
-        return internal.Counted(asked.ask, counted.tokens, counted.context, counted.estimated)
+        telemetry.request_id.set(request_id)
 
     def health(self) -> dict[str, object]:
         return {
             "status": "healthy",
             "worker_status": self.standing.state,
             "detail": self.standing.detail,
-            "model_loaded": self.standing.card is not None,
+            "model_loaded": self.standing.state == "ready",
             "running": self.link.running,
             "served": self.served,
         }
@@ -154,12 +140,11 @@ def build(worker: Worker, secret: str) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(worker.load)
+            tasks.start_soon(worker.station.load)
             tasks.start_soon(_end_with_the_gateway)
             yield
             tasks.cancel_scope.cancel()
-        if worker.engine is not None:
-            await worker.engine.close()
+        await worker.station.close()
 
     return Starlette(
         routes=[

@@ -1,7 +1,8 @@
 """The worker's end of the internal protocol: leases begun, cancelled and paced, their events packed into frames.
 
-Owns the running leases, one task each, the line of counts, and the outbox. Knows no model and no public dialect: what
-a lease does is handed in as `serve(begin, emit)`, how a prompt is counted as `count(count)`.
+Owns the running leases, one task each, what the calls among them are told, the line of counts, and the outbox. Knows
+no model and no public dialect: what a lease does is handed in as `serve(begin, emit)`, what a call, a speech or a
+transcription does as `attend(opened, inbox, tell)`, how a prompt is counted as `count(count)`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import Protocol
 import anyio
 import anyio.abc
 
-from duologue.errors import Busy, Problem
+from duologue.errors import Busy, Problem, Unsupported
+from duologue.values.calls import CallEvent, Ended
 from duologue.values.events import Event, Failed
 from duologue.wire import internal
+from duologue.worker.inbox import Inbox
 
 log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
 Serve = Callable[[internal.Begin, Emit], Awaitable[None]]
+Tell = Callable[[CallEvent], Awaitable[None]]
+Attend = Callable[[internal.Open, Inbox, Tell], Awaitable[None]]
 Count = Callable[[internal.Count], Awaitable[internal.Counted]]
 
 EARLY_CANCELS = 1024
@@ -37,10 +42,11 @@ class Socket(Protocol):
 
 
 class _Lease:
-    """A running generation: its scope and how many events it may still send."""
+    """Running work: its scope, how many events it may still send, and where what it is told waits."""
 
     def __init__(self, credit: int) -> None:
         self.scope = anyio.CancelScope()
+        self.inbox = Inbox()
         self.credit = credit
         self.granted = anyio.Event()
 
@@ -61,6 +67,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._events: dict[int, list[Event]] = {}
+        self._told: dict[int, list[CallEvent]] = {}
         self._rest: list[internal.Up] = []
         self._posted = anyio.Event()
 
@@ -72,6 +79,11 @@ class Outbox:
         else:
             events.append(event)
 
+    def tell(self, lease: int, event: CallEvent) -> None:
+        """An event of a call, a speech or a transcription."""
+        self._told.setdefault(lease, []).append(event)
+        self._posted.set()
+
     def post(self, message: internal.Up) -> None:
         """A message that comes after every event emitted so far."""
         self._rest.append(message)
@@ -80,21 +92,31 @@ class Outbox:
     def drop(self, lease: int) -> None:
         """Forget the events of a lease that was cancelled."""
         self._events.pop(lease, None)
+        self._told.pop(lease, None)
 
     async def take(self) -> list[internal.Up]:
         await self._posted.wait()
         self._posted = anyio.Event()
         events, self._events = self._events, {}
+        told, self._told = self._told, {}
         rest, self._rest = self._rest, []
         messages: list[internal.Up] = [internal.Emit(lease, tuple(some)) for lease, some in events.items()]
+        messages += [internal.Told(lease, tuple(some)) for lease, some in told.items()]
         return messages + rest
 
 
 class WorkerLink:
     """The leases of one gateway connection. When the live socket closes, all of them end."""
 
-    def __init__(self, serve: Serve, count: Count, report: Callable[[], internal.Report]) -> None:
+    def __init__(
+        self,
+        serve: Serve,
+        count: Count,
+        report: Callable[[], internal.Report],
+        attend: Attend | None = None,
+    ) -> None:
         self._serve = serve
+        self._attend = attend
         self._count = count
         self._report = report
         self._asks: deque[internal.Count] = deque()
@@ -106,7 +128,7 @@ class WorkerLink:
 
     @property
     def running(self) -> int:
-        """How many generations run."""
+        """How many generations, calls, speeches and transcriptions run."""
         return len(self._leases)
 
     def changed(self) -> None:
@@ -157,13 +179,16 @@ class WorkerLink:
 
     def _handle(self, message: internal.Down, joiner: internal.Joiner) -> None:
         match message:
-            case internal.Begin(lease):
+            case internal.Begin(lease) | internal.Open(lease):
                 if lease in self._early:
                     del self._early[lease]
                     self._outbox.post(internal.Closed(lease))
                 elif self._tasks is not None:
                     self._leases[lease] = _Lease(message.window)
                     self._tasks.start_soon(self._run, message)
+            case internal.Tell(lease, controls):
+                if (running := self._leases.get(lease)) is not None:
+                    running.inbox.put(controls)
             case internal.Cancel(lease):
                 if (running := self._leases.get(lease)) is not None:
                     running.scope.cancel()
@@ -212,8 +237,33 @@ class WorkerLink:
             words = "Something broke while the prompt was counted; the server's log says what."
             return internal.Counted(count.ask, code=Problem.code, message=words)
 
-    async def _run(self, begin: internal.Begin) -> None:
-        lease = self._leases[begin.lease]
+    async def _run(self, message: internal.Begin | internal.Open) -> None:
+        lease = self._leases[message.lease]
+        outbox = self._outbox
+        try:
+            with lease.scope:
+                if isinstance(message, internal.Begin):
+                    await self._serve(message, self._emitter(message.lease, lease))
+                else:
+                    await self._attended(message, lease)
+            if lease.scope.cancelled_caught:
+                outbox.drop(message.lease)
+        except Exception:
+            log.exception("request %s failed", message.request_id)
+            code, sentence = (
+                "internal_error",
+                "Something broke while this was answered; the server's log has it under request "
+                f"{message.request_id or 'unknown'}.",
+            )
+            if isinstance(message, internal.Begin):
+                outbox.emit(message.lease, Failed(code, sentence))
+            else:
+                outbox.tell(message.lease, Ended(code, sentence))
+        finally:
+            self._leases.pop(message.lease, None)
+            outbox.post(internal.Closed(message.lease))
+
+    def _emitter(self, number: int, lease: _Lease) -> Emit:
         outbox = self._outbox
 
         async def emit(event: Event) -> None:
@@ -221,23 +271,25 @@ class WorkerLink:
                 lease.credit -= 1
             else:
                 await lease.spend()
-            outbox.emit(begin.lease, event)
+            outbox.emit(number, event)
+
+        return emit
+
+    async def _attended(self, opened: internal.Open, lease: _Lease) -> None:
+        """A call, a speech or a transcription, to its `Ended`."""
+        outbox = self._outbox
+
+        async def tell(event: CallEvent) -> None:
+            await lease.spend()
+            outbox.tell(opened.lease, event)
 
         try:
-            with lease.scope:
-                await self._serve(begin, emit)
-            if lease.scope.cancelled_caught:
-                outbox.drop(begin.lease)
-        except Exception:
-            log.exception("request %s failed", begin.request_id)
-            outbox.emit(
-                begin.lease,
-                Failed(
-                    "internal_error",
-                    "Something broke while this reply was written; the server's log has it under request "
-                    f"{begin.request_id or 'unknown'}.",
-                ),
-            )
-        finally:
-            self._leases.pop(begin.lease, None)
-            outbox.post(internal.Closed(begin.lease))
+            if self._attend is None:
+                raise Unsupported("This worker has no voice; calls are for a voice worker.")
+            await self._attend(opened, lease.inbox, tell)
+        except Problem as problem:
+            ended = Ended(problem.code, problem.message, problem.status)
+        else:
+            ended = Ended()
+        # An end waits for no credit: whoever takes nothing is told so, and gets the seat back.
+        outbox.tell(opened.lease, ended)

@@ -1,0 +1,60 @@
+import logging
+
+import anyio
+import pytest
+
+from duologue.errors import Busy
+from duologue.values.calls import Hear, Played, Text
+from duologue.worker.inbox import CONTROLS, SOUND, Inbox
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_is_told_is_taken_in_order():
+    inbox = Inbox()
+    controls = [Hear(b"ab"), Text(1, "a"), Hear(b"cd")]
+    inbox.put(controls[:2])
+    inbox.put(controls[2:])
+    assert await inbox.take() == controls
+
+
+async def test_taking_waits_for_something():
+    inbox = Inbox()
+    found = []
+
+    async def take():
+        found.extend(await inbox.take())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(take)
+        await anyio.wait_all_tasks_blocked()
+        assert found == []
+        inbox.put([Played(1, 5)])
+    assert found == [Played(1, 5)]
+
+
+async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
+    inbox = Inbox()
+    second = 32_000
+    with caplog.at_level(logging.WARNING):
+        for number in range(8):
+            inbox.put([Hear(bytes([number]) * second), Text(1, str(number))])
+    taken = await inbox.take()
+    sound = b"".join(control.pcm for control in taken if isinstance(control, Hear))
+    assert len(sound) == SOUND
+    assert (sound[0], sound[-1]) == (3, 7)
+    assert [control.text for control in taken if isinstance(control, Text)] == list("01234567")
+    assert len(caplog.records) == 1
+
+
+async def test_of_one_very_long_piece_the_end_stays():
+    inbox = Inbox()
+    inbox.put([Hear(bytes(SOUND) + b"\x01" * SOUND)])
+    assert await inbox.take() == [Hear(b"\x01" * SOUND)]
+
+
+async def test_too_much_of_anything_else_ends_the_call():
+    inbox = Inbox()
+    inbox.put([Text(1, "a")] * (CONTROLS + 5))
+    with pytest.raises(Busy):
+        await inbox.take()

