@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duologue import __version__, cli_backup, cli_keys, cli_models
+from duologue import __version__, cli_backup, cli_keys, cli_models, cli_voice
 from duologue.cli_flags import Config, Data
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
     from duologue.config import Settings
+    from duologue.hardware import Lookout
+    from duologue.models.fit import Hardware
 
 app = typer.Typer(
     name="duologue",
@@ -73,6 +77,21 @@ KeyFile = Annotated[
 
 Slots = Annotated[int | None, typer.Option(metavar="N", help="Replies generated at the same time.")]
 GpuLayers = Annotated[int | None, typer.Option(metavar="N", help="Layers of the model on the GPU; -1: all.")]
+HostNames = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A further name this server is reached by; may be repeated."),
+]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ORIGIN", help="Another web origin whose pages may use it; may be repeated."),
+]
+BasePath = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Serve everything under this path, such as /talk.")
+]
+ProxyAddresses = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are believed; may be repeated."),
+]
 LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
 LogFormat = Annotated[str | None, typer.Option(metavar="FORMAT", help="text, or json for one object a line.")]
 
@@ -111,14 +130,10 @@ def serve(
     tls: Annotated[
         bool, typer.Option("--tls", help="Serve HTTPS, with a certificate made for this machine.")
     ] = False,
-    host_name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A further name this server is reached by; may be repeated."),
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Another web origin whose pages may use it; may be repeated."),
-    ] = None,
+    host_name: HostNames = None,
+    allow_origin: Origins = None,
+    base_path: BasePath = None,
+    proxy: ProxyAddresses = None,
     no_ui: Annotated[bool, typer.Option("--no-ui", help="Serve the APIs without the page.")] = False,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
@@ -149,14 +164,16 @@ def serve(
             "tls.enabled": tls or None,
             "host_names": host_name or None,
             "allow_origins": allow_origin or None,
-            "ui": False if no_ui else None,
+            "base_path": base_path,
+            "proxies": proxy or None,
+            "ui.enabled": False if no_ui else None,
             "log.level": log_level,
             "log.format": log_format,
         },
     )
     from duologue.gateway.app import serve as run
 
-    run(settings, announce=lambda line: print(line, flush=True))
+    run(settings, announce=lambda line: print(line, flush=True), look=_look)
 
 
 @app.command(hidden=True)
@@ -173,12 +190,7 @@ def say(
         list[str],
         typer.Argument(metavar="TEXT", help="What to say; `-` reads it from the standard input."),
     ],
-    server: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", envvar="DUOLOGUE_SERVER", help="The server's address (the one of the settings)."
-        ),
-    ] = None,
+    server: cli_voice.Address = None,
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which of its models (its default).")
     ] = None,
@@ -186,26 +198,31 @@ def say(
     thinking: Annotated[
         bool | None, typer.Option("--thinking/--no-thinking", help="Whether the model should think first.")
     ] = None,
+    voice: Annotated[bool, typer.Option("--voice", help="Speak the reply too, by the loudspeaker.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its sound goes into this WAV file instead.")
+    ] = None,
     config: Config = None,
 ) -> None:
     """Talk to the running server.
 
     The reply goes to the output, everything about it to the error stream. The key comes from DUOLOGUE_KEY.
     """
-    from duologue.client import Client
-    from duologue.gateway.certificate import trusting
     from duologue.talking import Question
     from duologue.talking import say as ask
 
-    settings = _settings(config, {})
     said = sys.stdin.buffer.read() if text == ["-"] else os.fsencode(" ".join(text))
     question = Question(
-        text=said.decode("utf-8", "replace"), model=model or "", system=system or "", thinking=thinking
+        text=said.decode("utf-8", "replace"),
+        model=model or "",
+        system=system or "",
+        thinking=thinking,
+        voice=voice or out is not None,
+        out=out,
     )
     if not question.text.strip():
         raise BadRequest("There is nothing to say: give a text, or `-` and a text on the standard input.")
-    client = Client(server or _own_address(settings), _own_key(settings), trusting(settings))
-    ask(question, client, sys.stdout, sys.stderr)
+    ask(question, cli_voice.client(server, config), sys.stdout, sys.stderr)
 
 
 @app.command()
@@ -258,31 +275,30 @@ def doctor(
         raise typer.Exit(1)
 
 
+app.command()(cli_voice.listen)
+app.command()(cli_voice.call)
 app.command()(cli_models.setup)
 app.add_typer(cli_models.models)
 app.add_typer(cli_keys.keys)
 app.command()(cli_backup.backup)
 
 
+@cache
+def _lookout() -> Lookout:
+    from duologue.hardware import Lookout
+
+    return Lookout()
+
+
+def _look(folder: Path, processes: Iterable[int]) -> tuple[Hardware, str]:
+    """This machine, for the server. Only who asks for models needs it, so a server starts without."""
+    return _lookout()(folder, processes)
+
+
 def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
     from duologue.config import load
 
     return load(config, os.environ, flags)
-
-
-def _own_address(settings: Settings) -> str:
-    """Where the server of these settings is reached from this machine."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
-    from duologue.gateway.certificate import is_on
-
-    scheme = "https" if is_on(settings.tls) else "http"
-    return f"{scheme}://[{host}]:{settings.port}" if ":" in host else f"{scheme}://{host}:{settings.port}"
-
-
-def _own_key(settings: Settings) -> str | None:
-    from duologue.gateway.keys import read_key
-
-    return read_key(settings.key.get_secret_value() if settings.key else None, settings.key_file)
 
 
 def _tools_of(file: Path | None) -> list[Any]:

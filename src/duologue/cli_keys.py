@@ -19,13 +19,13 @@ from duologue.errors import BadRequest
 
 if TYPE_CHECKING:
     from duologue.config import Settings
-    from duologue.store.users import Account, Key, NewKey, Users
+    from duologue.store.users import Account, Key, NewKey, Role, Users
 
 T = TypeVar("T")
 
 keys = typer.Typer(
     name="key",
-    help="Make, list and revoke the keys of users.",
+    help="Make, list and revoke the keys of users, and change users.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -75,7 +75,7 @@ def list_(config: Config = None, data: Data = None) -> None:
     rows = [("ID", "USER", "ROLE", "KEY", "MADE", "LAST USED")]
     for key in found:
         account = by_id[key.user]
-        used = "revoked" if key.revoked else _day(key.last_used)
+        used = "revoked" if key.revoked else "disabled" if account.disabled else _day(key.last_used)
         rows.append((key.id, account.name, account.role, f"{key.prefix}...", _day(key.created), used))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -112,6 +112,37 @@ def revoke(
             "No key is left, so nobody can come in. `duologue key add NAME` makes one; `duologue key revoke --all` lets "
             "everybody in again who uses this machine."
         )
+
+
+@keys.command()
+def user(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")],
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="user|admin", help="What they may do.")
+    ] = None,
+    disabled: Annotated[
+        bool | None,
+        typer.Option(
+            "--disable/--enable", help="Whether their keys and logins open nothing; nothing is deleted."
+        ),
+    ] = None,
+    config: Config = None,
+    data: Data = None,
+) -> None:
+    """Change a user's role, or keep them out for a while. A running server knows within a second."""
+    wanted: Role | None = "admin" if role == "admin" else "user" if role == "user" else None
+    if role != wanted:
+        raise BadRequest("--role is user or admin.", param="role")
+    if role is None and disabled is None:
+        raise BadRequest("Say what to change: --role, --disable or --enable.", param="role")
+    settings = _settings(config, data)
+    own = _has_own_key(settings)
+
+    async def work(users: Users) -> Account:
+        return await users.change(name, role=wanted, disabled=disabled, key_of_settings=own)
+
+    account = _with(settings, work)
+    print(f"{account.name} is {account.role}{', and disabled' if account.disabled else ''}.")
 
 
 def _with(settings: Settings, work: Callable[[Users], Awaitable[T]]) -> T:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlsplit
 
 from duologue.errors import Problem, Unauthorized, Unavailable
+from duologue.wire.parts import from_base64
 
 if TYPE_CHECKING:
     import ssl
@@ -42,7 +43,7 @@ class Client:
         # People paste what other programs call the base URL, or what a browser shows without its scheme.
         self.address = base_url
         """As it was given."""
-        address = base_url if "://" in base_url else f"http://{base_url}"
+        address, _, _ = (base_url if "://" in base_url else f"http://{base_url}").partition("#")
         self.base_url = address.rstrip("/").removesuffix("/v1")
         self.key = key
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
@@ -70,11 +71,11 @@ class Client:
         `options` are the request's further fields (`streaming`, `generation`, `model`, `enable_thinking` ...).
         Closing the generator early ends the generation. Raises Problem where the server sends `error`.
         """
-        socket = await self._connect("/ws/chat")
+        socket = await self.connect("/ws/chat")
         try:
             await socket.send(json.dumps({"messages": list(messages), **options}))
             while True:
-                message: Json = json.loads(await self._receive(socket))
+                message: Json = json.loads(await receive(socket))
                 if message.get("type") == "error":
                     raise _problem(message)
                 yield message
@@ -120,6 +121,13 @@ class Client:
     async def upload(self, data: bytes, name: str) -> Json:
         """Keep a file on the server: its blob, to be named in a message's content."""
         return await self._request("POST", f"/api/blobs?name={quote(name)}", content=data)
+
+    async def transcribe(self, data: bytes, name: str, **fields: str) -> str:
+        """A recording written down by `/v1/audio/transcriptions`, as the format among the `fields` has it: text or JSON."""
+        response = await self._answer(
+            "POST", "/v1/audio/transcriptions", data=fields, files={"file": (name, data)}
+        )
+        return response.text
 
     async def follow(self, run: str, after: int = 0) -> AsyncGenerator[tuple[int, Json], None]:
         """The events of a run of a conversation after number `after`, each with its number; the last is `run_done`.
@@ -175,14 +183,7 @@ class Client:
     async def _request(
         self, method: str, path: str, body: Json | None = None, content: bytes | None = None
     ) -> Json:
-        import httpx
-
-        try:
-            response = await self._session().request(method, path, json=body, content=content)
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
-        if response.status_code >= 400:
-            raise _refusal(response.status_code, response.content)
+        response = await self._answer(method, path, json=body, content=content)
         if response.status_code == 204:
             return {}
         try:
@@ -191,7 +192,19 @@ class Client:
             raise Unavailable(f"What answers at {self.base_url} is no Duologue server.") from None
         return answer
 
-    async def _connect(self, path: str) -> ClientConnection:
+    async def _answer(self, method: str, path: str, **what: Any) -> httpx.Response:
+        import httpx
+
+        try:
+            response = await self._session().request(method, path, **what)
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        if response.status_code >= 400:
+            raise _refusal(response.status_code, response.content)
+        return response
+
+    async def connect(self, path: str) -> ClientConnection:
+        """A socket of the server. Whoever opens one closes it."""
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 
@@ -209,18 +222,27 @@ class Client:
         except (InvalidHandshake, InvalidURI, OSError) as error:
             raise self._unreachable(error) from error
 
-    async def _receive(self, socket: ClientConnection) -> str | bytes:
-        from websockets.exceptions import ConnectionClosed
-
-        try:
-            return await socket.recv()
-        except ConnectionClosed as closed:
-            reason = closed.rcvd.reason if closed.rcvd else ""
-            sentence = f"The server closed the socket in the middle. {reason}".rstrip()
-            raise Unavailable(sentence, code="connection_lost") from None
-
     def _unreachable(self, error: Exception) -> Unavailable:
         return Unavailable(f"No server answers at {self.base_url} ({error}).", code="unreachable")
+
+
+def sound_in(message: Mapping[str, Any]) -> bytes:
+    """The sound a message of `/ws/chat` brings: 16-bit mono at 24 kHz, where the request asked for `audio_format` s16. Raises
+    BadRequest when it is none."""
+    data = message.get("audio_data")
+    return from_base64(data, "audio_data") if isinstance(data, str) else b""
+
+
+async def receive(socket: ClientConnection) -> str | bytes:
+    """The next frame. Raises Unavailable (`connection_lost`) when there will be none."""
+    from websockets.exceptions import ConnectionClosed
+
+    try:
+        return await socket.recv()
+    except ConnectionClosed as closed:
+        reason = closed.rcvd.reason if closed.rcvd else ""
+        sentence = f"The server closed the socket in the middle. {reason}".rstrip()
+        raise Unavailable(sentence, code="connection_lost") from None
 
 
 def _refusal(status: int, body: bytes | bytearray) -> Problem:

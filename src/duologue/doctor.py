@@ -204,7 +204,7 @@ GPU_ADVICE = "Its own index has builds for CUDA; see docs/running.md."
 def check_page(settings: Settings) -> Iterator[Finding]:
     from duologue.gateway.pages import FOLDER, INDEX
 
-    if not settings.ui:
+    if not settings.ui.enabled:
         yield Finding("ok", "page", "switched off")
     elif (FOLDER / INDEX.lstrip("/")).is_file():
         yield Finding("ok", "page", "built")
@@ -238,7 +238,7 @@ def _is_running(settings: Settings) -> bool:
     scheme = "https" if is_on(settings.tls) else "http"
     try:
         # Nothing secret is said, so whose certificate it is does not matter.
-        address = f"{scheme}://{host}:{settings.port}/health"
+        address = f"{scheme}://{host}:{settings.port}{settings.base_path}/health"
         answer = httpx.get(address, timeout=3, trust_env=False, verify=False)
         return bool(answer.json().get("status") == "healthy")
     except (httpx.HTTPError, ValueError, AttributeError):

@@ -15,14 +15,14 @@ from typing import TextIO
 from duologue.config import Settings
 from duologue.errors import Problem, StartFailed
 from duologue.hardware import described, look
-from duologue.models import catalogue, pull, reference, shelf
+from duologue.models import catalogue, connection, pull, reference, shelf
 from duologue.models.connection import Connection
 from duologue.models.fit import Fit, Hardware, fit_of
 from duologue.models.gguf import GgufHeader
 from duologue.models.listing import gigabytes, plain
 from duologue.models.pull import Pulled
 from duologue.models.recommended import BILLION, RECOMMENDED, Recommended
-from duologue.models.reference import HUB, UrlReference
+from duologue.models.reference import UrlReference
 from duologue.models.shelf import Shelved
 from duologue.progress import Display, watch_on
 
@@ -42,7 +42,7 @@ def models_folder(settings: Settings) -> Path:
 
 def connect(notice: Callable[[str], None], environ: Mapping[str, str] = os.environ) -> Connection:
     """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN."""
-    return Connection(environ.get("HF_ENDPOINT") or HUB, environ.get("HF_TOKEN"), notice=notice)
+    return connection.connect(environ, notice=notice)
 
 
 def listed(settings: Settings) -> str:

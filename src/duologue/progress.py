@@ -40,6 +40,9 @@ class Lines:
         self._total, self._done = total, done
         self._tenths = self._tenth()
 
+    def kept(self, count: int) -> None:
+        self.advance(count)
+
     def advance(self, count: int) -> None:
         self._done += count
         tenths = self._tenth()
@@ -74,6 +77,9 @@ class Bar:
             bar.remove_task(self._task)
         self._task = bar.add_task(label, total=total or None, completed=done)
         bar.start()
+
+    def kept(self, count: int) -> None:
+        self.advance(count)
 
     def advance(self, count: int) -> None:
         if self._bar is not None and self._task is not None:

@@ -1,19 +1,25 @@
 """`duologue say`: one question to a running server, its reply streamed to the terminal.
 
 Owns what is shown where: the reply goes to the output, everything about it (waiting, thinking) to the error stream,
-so that the output can be piped. Knows the server only through the client.
+so that the output can be piped; where it is spoken too, its sound goes to the loudspeaker or into a file. Knows the
+server only through the client.
 """
 
 from __future__ import annotations
 
-from contextlib import aclosing
+import wave
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
 from msgspec import Struct
 
-from duologue.client import Client
-from duologue.errors import Problem, Unauthorized, Unavailable
+from duologue import soundcard
+from duologue.client import Client, sound_in
+from duologue.errors import BadRequest, Problem, Unauthorized, Unavailable
+from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
 
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
@@ -23,6 +29,10 @@ class Question(Struct, frozen=True):
     model: str = ""
     system: str = ""
     thinking: bool | None = None
+    voice: bool = False
+    """Whether the reply is spoken too."""
+    out: Path | None = None
+    """The WAV file its sound goes to; the loudspeaker without."""
 
     def messages(self) -> list[dict[str, str]]:
         asked = [{"role": "user", "content": self.text}]
@@ -34,6 +44,8 @@ class Question(Struct, frozen=True):
             options["model"] = self.model
         if self.thinking is not None:
             options["enable_thinking"] = self.thinking
+        if self.voice:
+            options |= {"tts": {"enabled": True}, "audio_format": "s16"}
         return options
 
 
@@ -96,17 +108,57 @@ def say(question: Question, server: Client, output: TextIO, asides: TextIO) -> N
 
 
 async def _say(question: Question, server: Client, voice: Voice) -> None:
+    async with (
+        _sounding(question) as sound,
+        explained(server),
+        server as client,
+        aclosing(client.chat(question.messages(), **question.options())) as reply,
+    ):
+        try:
+            async for message in reply:
+                voice.show(message)
+                if pcm := sound_in(message):
+                    sound(pcm)
+        except Problem:
+            voice.break_off()
+            raise
+        if trouble := message.get("audio_error"):
+            raise Problem(str(trouble.get("message")), code=str(trouble.get("code")))
+
+
+@asynccontextmanager
+async def _sounding(question: Question) -> AsyncIterator[Callable[[bytes], None]]:
+    """Where the sound of the reply goes; it is all there when the context ends. Raises Problem where it cannot go."""
+    if not question.voice:
+        yield lambda pcm: None
+    elif question.out is not None:
+        with _written(question.out) as file:
+            yield file.writeframes
+    else:
+        with soundcard.loudspeaker() as speaker:
+            yield speaker.play
+            await speaker.drained()
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[wave.Wave_write]:
     try:
-        async with (
-            server as client,
-            aclosing(client.chat(question.messages(), **question.options())) as reply,
-        ):
-            try:
-                async for message in reply:
-                    voice.show(message)
-            except Problem:
-                voice.break_off()
-                raise
+        with path.open("wb"):
+            pass
+    except OSError as error:
+        raise BadRequest(f"{path} cannot be written: {error.strerror or error}.", param="out") from None
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(SAMPLE_BYTES)
+        file.setframerate(SPOKEN_RATE)
+        yield file
+
+
+@asynccontextmanager
+async def explained(server: Client) -> AsyncIterator[None]:
+    """What goes wrong within, as the sentence of a command: no server, no key."""
+    try:
+        yield
     except Unauthorized as problem:
         sentence = f"{server.address} needs {'another' if server.key else 'a'} key: set DUOLOGUE_KEY."
         raise Unauthorized(sentence) from problem

@@ -81,3 +81,17 @@ def test_every_setting_has_a_description():
     from duologue.config.words import all_settings
 
     assert all(setting.field.description for setting in all_settings(Settings))
+
+
+@pytest.mark.parametrize(
+    ("said", "base"),
+    [("", ""), ("/", ""), ("talk", "/talk"), ("/talk/", "/talk"), ("/a/b.c", "/a/b.c"), (" /~me ", "/~me")],
+)
+def test_a_base_path_is_read_with_or_without_its_slashes(said, base):
+    assert Settings(base_path=said).base_path == base
+
+
+@pytest.mark.parametrize("said", ["/a b", "/a//b", "/..", "/a/./b", "/ä", "https://x", "/a?b", "/a#b"])
+def test_a_base_path_that_is_none_is_refused(said):
+    with pytest.raises(ValidationError, match="must be a path of letters, digits"):
+        Settings(base_path=said)

@@ -57,7 +57,7 @@ def test_a_name_like_nothing_is_told_no_nearest_name():
         ),
         ("slots must be a whole number from 1 up, not 0 (from --slots).", {"slots": 0}),
         ("chat.idle_s must be a number above 0, not nan (in a.yaml).", {"file": "chat: {idle_s: .nan}"}),
-        ("ui must be true or false, not 'maybe' (in a.yaml).", {"file": "ui: maybe"}),
+        ("ui.enabled must be true or false, not 'maybe' (in a.yaml).", {"file": "ui: maybe"}),
         ("log must be a table of settings: level, format, not 'loud' (in a.yaml).", {"file": "log: loud"}),
         ("workers must be a list of tables (in a.yaml).", {"file": "workers: {a: 1}"}),
         (

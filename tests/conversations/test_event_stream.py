@@ -60,7 +60,7 @@ async def test_it_is_an_event_stream_nobody_stores() -> None:
     await serve(client, counting(0))
     headers = dict(client.sent[0]["headers"])
     assert headers[b"content-type"].startswith(b"text/event-stream")
-    assert headers[b"cache-control"] == b"no-store"
+    assert headers[b"cache-control"] == b"no-store, no-transform"
     assert b"content-length" not in headers
 
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from duologue.conversations.feed import Feed, Told
-from duologue.values.runs import ListChanged, ListRemoved, ListReset
+from duologue.values.runs import ListChanged, ListDraft, ListRemoved, ListReset
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +42,19 @@ async def test_a_viewer_that_was_away_gets_what_it_missed() -> None:
     for name in "abc":
         feed.tell("ann", ListChanged(name))
     assert await take(feed.events("ann", 1), 2) == [Told(2, ListChanged("b")), Told(3, ListChanged("c"))]
+
+
+async def test_of_the_drafts_of_a_conversation_the_last_alone_is_remembered() -> None:
+    feed = Feed(0, remembered=3)
+    feed.tell("ann", ListChanged("a"))
+    for at in range(1, 6):
+        feed.tell("ann", ListDraft("new", at))
+    feed.tell("ann", ListDraft("a", 9))
+    assert await take(feed.events("ann", 0), 3) == [
+        Told(1, ListChanged("a")),
+        Told(6, ListDraft("new", 5)),
+        Told(7, ListDraft("a", 9)),
+    ]
 
 
 async def test_users_never_hear_each_other() -> None:

@@ -12,7 +12,9 @@ CARD = ModelCard("mini", "scripted", 100)
 def test_the_nearest_word_counts_and_the_rest_is_inherited():
     found = inherited(
         GenerationOptions(sampling=Sampling(seed=1), servers={"a": False}, tools=False),
-        GenerationOptions("maxi", Sampling(seed=2, temperature=0.5), servers={"a": True, "b": True}),
+        GenerationOptions(
+            "maxi", Sampling(seed=2, temperature=0.5), servers={"a": True, "b": True}, effort="low"
+        ),
         GenerationOptions("mini", Sampling(top_p=0.9), ("END",), True, 3),
     )
     assert found == GenerationOptions(
@@ -23,6 +25,7 @@ def test_the_nearest_word_counts_and_the_rest_is_inherited():
         3,
         False,
         {"a": False, "b": True},
+        "low",
     )
 
 
@@ -41,10 +44,11 @@ def test_nothing_said_is_nothing_asked():
 def test_a_request_carries_the_tools_and_what_is_said_about_them():
     tool = OfferedTool("clock", "builtin", "clock", description="Tells the time.", parameters={"a": 1})
     offer = Offer((tool,), system="Use them.")
-    request = turn_request([user("Hello")], GenerationOptions(stop=("x",)), CARD, offer)
+    request = turn_request([user("Hello")], GenerationOptions(stop=("x",), effort="high"), CARD, offer)
     assert request.messages == (system("Use them."), user("Hello"))
     assert request.tools == (Tool("clock", "Tells the time.", {"a": 1}),)
     assert (request.model, request.stop, request.continue_final) == ("mini", ("x",), False)
+    assert request.effort == "high"
     with_system = turn_request([system("Be brief."), user("Hello")], GenerationOptions(), CARD, offer)
     assert with_system.messages[0].text == "Be brief.\n\nUse them."
 

@@ -132,3 +132,27 @@ async def test_a_database_that_cannot_be_opened_is_a_sentence(tmp_path: Path) ->
     with pytest.raises(StartFailed):
         async with service.opened(Settings(data=tmp_path), generate=Model(), resolve=lambda name: CARD):
             pass
+
+
+async def test_first_values_of_the_operator_hold_where_a_user_said_nothing(tmp_path: Path) -> None:
+    said = {"sampling": {"temperature": 0.2, "top_k": 7}, "thinking": True, "stop": ["END"]}
+    ui = {"defaults": {"options": said, "system": "Be brief."}}
+    async with opened_site(tmp_path, ui=ui) as site:
+        await site.ann.patch("/api/settings", json={"options": {"sampling": {"temperature": 0.9}}})
+        await site.conversation()
+        await site.ann.patch("/api/conversations/c", json={"options": {"thinking": False}})
+        await site.say("hello", 1)
+        asked = site.model.asked[-1]
+        assert (asked.sampling.temperature, asked.sampling.top_k) == (0.9, 7)
+        assert (asked.thinking, asked.stop) == (False, ("END",))
+        assert asked.messages[0].text != "Be brief."
+        await site.service.stores.durable.settings.merge("bob", {"options": "none"})
+        assert (await site.service.defaults("bob")).sampling.temperature == 0.2
+
+
+async def test_a_first_value_that_no_reply_can_have_stops_the_start(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, ui={"defaults": {"options": {"sampling": {"temperature": "hot"}}}})
+    with pytest.raises(StartFailed, match=r"ui\.defaults\.options: .*temperature") as stopped:
+        async with service.opened(settings, generate=Model(), resolve=lambda name: CARD):
+            pass
+    assert stopped.value.param == "ui.defaults.options.sampling.temperature"

@@ -7,6 +7,7 @@ import pytest
 from conversation_service import Site, opened_site
 from duologue.values.conversations import GenerationOptions
 from duologue.values.requests import Sampling
+from duologue.values.runs import ListDraft
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +73,8 @@ async def test_a_draft_is_kept_until_it_is_thrown_away(site: Site) -> None:
         for _ in range(2):
             put = await site.ann.put(f"/api/drafts/{place}", json={"text": "half a"})
             assert put.status_code == 200
-        assert (await site.ann.get(f"/api/drafts/{place}")).json() == {"text": "half a"}
+        kept = (await site.ann.get(f"/api/drafts/{place}")).json()
+        assert kept == put.json() == {"text": "half a", "updated": kept["updated"]}
         assert (await site.bob.get(f"/api/drafts/{place}")).json() == {}
         for _ in range(2):
             assert (await site.ann.delete(f"/api/drafts/{place}")).status_code == 204
@@ -83,12 +85,38 @@ async def test_a_draft_is_of_a_conversation_that_is_there_and_not_endless(site: 
     assert error(await site.ann.put("/api/drafts/c", json={"text": "x"})) == (404, "not_found")
     too_long = await site.ann.put("/api/drafts/new", json={"text": "x" * 2**20})
     assert error(too_long) == (413, "too_large")
+    too_many = await site.ann.put("/api/drafts/new", json={"files": [{"blob": "0"}] * 33})
+    assert error(too_many) == (413, "too_large")
+    for wrong in ({"text": 5}, {"files": "x"}):
+        assert error(await site.ann.put("/api/drafts/new", json=wrong)) == (400, "invalid_request")
+
+
+async def test_a_draft_holds_files_and_what_the_page_wants_and_says_when_it_was_kept(site: Site) -> None:
+    draft = {"text": "see", "files": [{"blob": "0" * 64, "name": "a.png"}], "caret": 3, "updated": 7}
+    before = site.clock.at
+    kept = (await site.ann.put("/api/drafts/new", json=draft)).json()
+    assert kept == draft | {"updated": kept["updated"]}
+    assert kept["updated"] > before, "the server's time, not the device's"
+
+
+async def test_other_tabs_hear_of_a_draft_and_of_its_end(site: Site) -> None:
+    start = site.service.feed.number
+    for text in ("h", "ha", "half"):
+        kept = (await site.ann.put("/api/drafts/new", json={"text": text})).json()
+    await site.ann.put("/api/drafts/new", json={"text": "mine"})
+    for _ in range(2):
+        await site.ann.delete("/api/drafts/new")
+    await site.bob.put("/api/drafts/new", json={"text": "bob's"})
+    events = site.service.feed.events("ann", start)
+    assert (await anext(events)).event == ListDraft("new", 0)
+    await events.aclose()
+    assert kept["updated"] > 0
 
 
 async def test_a_temporary_conversations_draft_is_not_written(site: Site) -> None:
     await site.conversation("t", temporary=True)
     await site.ann.put("/api/drafts/t", json={"text": "secret"})
-    assert (await site.ann.get("/api/drafts/t")).json() == {"text": "secret"}
+    assert (await site.ann.get("/api/drafts/t")).json()["text"] == "secret"
     assert await site.service.stores.durable.drafts.get("ann", "t") is None
 
 
@@ -159,5 +187,5 @@ async def test_all_of_it_survives_a_restart(tmp_path: Any) -> None:
         await site.ann.patch("/api/settings", json={"theme": "dark"})
     async with opened_site(tmp_path) as site:
         assert len((await site.ann.get("/api/folders")).json()["folders"]) == 1
-        assert (await site.ann.get("/api/drafts/new")).json() == {"text": "half a"}
+        assert (await site.ann.get("/api/drafts/new")).json()["text"] == "half a"
         assert (await site.ann.get("/api/settings")).json() == {"theme": "dark"}

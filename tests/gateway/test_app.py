@@ -52,7 +52,15 @@ async def test_the_page_can_ask_what_there_is(browser):
     body = (await browser.get("/api/capabilities")).json()
     assert body["state"] == "loading"
     assert body["default_model"] == "m"
-    assert body["auth"] == {"required": False, "user": "local", "name": "local", "role": "admin"}
+    assert body["auth"] == {
+        "required": False,
+        "user": "local",
+        "name": "local",
+        "role": "admin",
+        "keyed": False,
+    }
+    assert body["features"] == {"voice": False, "conversations": True, "models": True, "admin": True}
+    assert body["models"][0]["defaults"] == {}
 
 
 async def test_a_foreign_host_and_a_foreign_page_are_turned_away_everywhere(browser):
@@ -212,3 +220,78 @@ async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):
         raise BrokenPipeError
 
     herald(tmp_path, gone)("ready")
+
+
+def before(tmp_path, **flags):
+    """A browser before a whole server with these settings, and behind a proxy that says who it is."""
+    settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
+    gateway = Gateway(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None)
+    transport = httpx.ASGITransport(guarded(gateway.app, settings), client=("10.0.0.1", 4711))
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006")
+
+
+FORWARDED = {
+    "X-Forwarded-For": "203.0.113.7",
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "chat.example",
+}
+
+
+async def test_under_a_base_path_everything_is_there_and_nothing_elsewhere(tmp_path):
+    async with before(tmp_path, base_path="/talk") as asking:
+        for path in ("/health", "/api/capabilities", "/v1/models", "/openapi.json"):
+            assert (await asking.get(f"/talk{path}")).status_code == 200, path
+            outside = await asking.get(path)
+            assert outside.status_code == 404, path
+            assert "/talk/" in outside.json()["error"]["message"]
+        assert (await asking.get("/talk/api/capabilities")).json()["base_path"] == "/talk"
+        refused = await asking.post("/talk/v1/chat/completions", json={"messages": "none"})
+        assert refused.json()["error"]["type"] == "invalid_request_error"
+
+
+async def test_the_description_of_the_apis_leads_to_them_under_any_path(tmp_path):
+    async with before(tmp_path, base_path="/talk") as asking:
+        assert (await asking.get("/talk/openapi.json")).json()["servers"] == [{"url": "."}]
+
+
+async def test_the_host_and_scheme_of_a_believed_proxy_count_at_the_doors(tmp_path):
+    behind = {"proxies": ["10.0.0.0/8"], "host_names": ["chat.example"]}
+    own = FORWARDED | {"Origin": "https://chat.example"}
+    async with before(tmp_path, **behind) as asking:
+        assert (await asking.get("/api/capabilities", headers=own)).status_code == 200
+        other = own | {"X-Forwarded-Host": "evil.example"}
+        assert (await asking.get("/api/capabilities", headers=other)).status_code == 403
+    async with before(tmp_path, host_names=["chat.example"]) as asking:
+        assert (await asking.get("/api/capabilities", headers=own)).status_code == 403
+
+
+async def test_the_log_says_for_whom_a_proxy_asked(tmp_path, caplog):
+    caplog.set_level("INFO", "duologue.gateway.doors")
+    async with before(tmp_path, proxies=["10.0.0.1"], host_names=["chat.example"]) as asking:
+        await asking.get("/status", headers=FORWARDED)
+    assert "GET /status 200" in caplog.text
+    assert "from 203.0.113.7" in caplog.text
+
+
+async def test_a_page_of_another_build_is_told_that_it_is_outdated(tmp_path, monkeypatch):
+    page = tmp_path / "page"
+    page.mkdir()
+    (page / "index.html").write_text('<meta name="duologue-build" content="abc1">')
+    monkeypatch.setattr("duologue.gateway.app.FOLDER", page)
+    async with client(made(tmp_path)) as asking:
+        said = {
+            build: (await asking.get("/api/capabilities", headers=headers)).json()["outdated"]
+            for build, headers in {
+                "": {},
+                "abc1": {"Duologue-Build": "abc1"},
+                "abc2": {"Duologue-Build": "abc2"},
+            }.items()
+        }
+    assert said == {"": False, "abc1": False, "abc2": True}
+
+
+async def test_the_page_hears_the_operators_first_values(tmp_path, browser):
+    assert (await browser.get("/api/capabilities")).json()["ui"] == {"defaults": {}}
+    ui = {"ui.defaults.system": "Be brief."}
+    async with client(made(tmp_path, **ui)) as asking:
+        assert (await asking.get("/api/capabilities")).json()["ui"] == {"defaults": {"system": "Be brief."}}

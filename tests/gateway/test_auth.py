@@ -352,6 +352,31 @@ async def test_a_stream_whose_key_is_revoked_ends(keys, users):
     assert sent == [None, b"one", None, b"one", b"two"], "somebody else's goes on"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "heard"),
+    [("admin", "user", []), ("admin", "admin", [b"more"]), ("user", "admin", [b"more"])],
+    ids=["taken-away", "still-there", "given"],
+)
+@pytest.mark.anyio
+async def test_a_stream_ends_when_its_user_is_no_admin_any_more(keys, users, before, after, heard):
+    await users.add_key("ada", admin=True)
+    bob = await users.add_key("bob", admin=before == "admin")
+    keys.outdated()
+    sent = []
+
+    async def app(scope, receive, send):
+        await users.change("bob", role=after)
+        keys.outdated()
+        await send({"type": "http.response.body", "body": b"more", "more_body": True})
+
+    async def send(message):
+        sent.append(message["body"])
+
+    guard = Authentication(app, keys, Logins(keys), cookie=COOKIE)
+    await guard(http(authorization=f"Bearer {bob.value}"), None, send)
+    assert sent == heard
+
+
 @pytest.mark.anyio
 async def test_a_broken_connection_stays_a_broken_connection(keys):
     async def app(scope, receive, send):

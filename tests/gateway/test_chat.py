@@ -1,7 +1,9 @@
 """The chat socket, over real sockets: requests one after the other, cancels, leavings, silences."""
 
+import base64
 import json
 import logging
+from array import array
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -9,12 +11,19 @@ from typing import Any
 import anyio
 import pytest
 from fastapi import FastAPI
+from tests.gateway.seats import FakeLease, FakeSeats
+from tests.gateway.voices import WORD, Seats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from duologue.config.settings import Chat, Limits
+from duologue.errors import Problem
+from duologue.gateway import chat as gateway_chat
 from duologue.gateway.chat import router
 from duologue.gateway.models import Models
+from duologue.gateway.speech import Speech
+from duologue.gateway.voice import Switchboard
+from duologue.values import calls
 from duologue.values.events import Done, Failed, Prefilled, Queued, Started, TextDelta, Usage
 from duologue.values.requests import ModelCard
 
@@ -404,3 +413,206 @@ async def test_a_client_that_does_not_read_is_not_written_for(script: Any) -> No
             assert (len(sent), script.yielded) == (2, 3)
             reads.set()
     assert len(sent) == 10
+
+
+# Spoken replies
+
+
+SPOKEN = {"tts": {"enabled": True, "voice": "nova"}}
+
+
+async def test_a_reply_is_spoken_while_it_is_written(script: Any, call: Call) -> None:
+    script.plays(Prefilled(7), TextDelta("one two"), TextDelta(" three"), Done("stop", Usage(7, 3)))
+    seats = Seats()
+    async with call(speech=Speech(seats)) as talker:
+        await talker.asks(**SPOKEN)
+        heard = await talker.hears_until("done")
+    sound = [message for message in heard if "audio_data" in message]
+    assert [message["words"][0]["text"] for message in sound] == ["one", "two", "three"]
+    assert [len(base64.b64decode(message["audio_data"])) for message in sound] == [4 * WORD] * 3
+    assert "".join(message.get("text_delta", "") for message in heard) == "one two three"
+    assert "audio_data" not in heard[-1]
+    assert (seats.requests[0].voice, seats.requests[0].open, seats.lent) == ("high", True, 0)
+    assert script.requests[0].spoken
+
+
+async def test_a_reply_that_is_not_streamed_has_its_sound_at_the_end(script: Any, call: Call) -> None:
+    script.plays(Prefilled(7), TextDelta("one two"), Done("stop"))
+    async with call(speech=Speech(Seats())) as talker:
+        await talker.asks(streaming=False, audio_format="s16", **SPOKEN)
+        heard = await talker.hears_until("done")
+    assert kinds(heard) == ["prefill_done", "done"]
+    assert len(base64.b64decode(heard[1]["audio_data"])) == 2 * 2 * WORD
+
+
+async def test_a_voice_that_fails_leaves_the_text_and_is_told_at_the_end(script: Any, call: Call) -> None:
+    script.plays(TextDelta("one two"), Done("stop"))
+    async with call(speech=Speech(Seats(fails=Problem("It broke.", code="engine_failed")))) as talker:
+        await talker.asks(**SPOKEN)
+        done = (await talker.hears_until("done"))[-1]
+    assert (done["text"], done["finish_reason"]) == ("one two", "stop")
+    assert done["audio_error"] == {"code": "engine_failed", "message": "It broke."}
+
+
+async def test_a_cancel_ends_the_voice_with_the_reply(script: Any, call: Call) -> None:
+    script.plays(TextDelta("one two three"), Done("stop"))
+    seats = Seats()
+    seats.hold = anyio.Event()
+    async with call(speech=Speech(seats)) as talker:
+        await talker.asks(**SPOKEN)
+        while "audio_data" not in await talker.hears():
+            pass
+        await talker.says({"type": "cancel"})
+        done = (await talker.hears_until("done"))[-1]
+    assert (done["finish_reason"], seats.lent, script.running) == ("cancelled", 0, 0)
+
+
+async def test_a_client_that_leaves_ends_the_voice(script: Any, serve: Any) -> None:
+    script.plays(TextDelta("one two three"), Done("stop"))
+    seats = Seats()
+    seats.hold = anyio.Event()
+    async with serve(application(script, speech=Speech(seats))) as address:
+        async with connect(f"ws://{address}/ws/chat") as socket:
+            talker = Talker(socket)
+            await talker.asks(**SPOKEN)
+            while "audio_data" not in await talker.hears():
+                pass
+            assert seats.lent == 1
+            socket.transport.abort()
+        with anyio.fail_after(5):
+            await seats.given_back.wait()
+    assert seats.lent == 0
+
+
+async def test_a_voice_there_is_not_is_an_error_before_anything_runs(script: Any, call: Call) -> None:
+    async with call(speech=Speech(Seats())) as talker:
+        await talker.asks(tts={"enabled": True, "voice": "hal"})
+        error = await talker.hears()
+    assert (error["code"], error["param"]) == ("voice_not_found", "voice")
+    assert script.requests == []
+
+
+# Sound that is sent
+
+
+def saying(text: str = "") -> list[Any]:
+    sound = {"type": "audio", "data": base64.b64encode(array("f", [0.1] * 1600).tobytes()).decode()}
+    return [{"role": "user", "content": [{"type": "text", "text": text}, sound] if text else [sound]}]
+
+
+async def test_sound_is_written_down_for_a_model_without_ears(script: Any, call: Call) -> None:
+    script.plays(Prefilled(7), TextDelta("Hi"), Done("stop"))
+    async with call(speech=Speech(Seats("hello there"))) as talker:
+        await talker.asks(messages=saying("He said:"))
+        heard = await talker.hears_until("done")
+    said = [{"message": 0, "part": 1, "text": "hello there"}]
+    assert heard[0]["transcripts"] == heard[-1]["transcripts"] == said
+    assert script.requests[0].messages[0].text == "He said:\nhello there"
+    assert script.requests[0].model == "mini"
+
+
+async def test_sound_that_cannot_be_written_down_is_an_error_and_the_socket_stays(
+    script: Any, call: Call
+) -> None:
+    script.plays(*REPLY)
+    async with call(speech=Speech(Seats(refuses=Problem("Full.", code="queue_full")))) as talker:
+        await talker.asks(messages=saying(), id=1)
+        error = await talker.hears()
+        assert (error["code"], error["id"]) == ("queue_full", 1)
+        await talker.asks()
+        assert (await talker.hears_until("done"))[-1]["text"] == "Hello"
+
+
+async def test_a_cancel_ends_the_writing_down(script: Any, call: Call) -> None:
+    seats = Seats("hello there")
+    seats.hold = anyio.Event()
+    async with call(speech=Speech(seats)) as talker:
+        await talker.asks(messages=saying())
+        await talker.says({"type": "cancel"})
+        done = await talker.hears()
+    assert (done["finish_reason"], seats.lent, script.requests) == ("cancelled", 0, [])
+
+
+async def test_without_a_recogniser_sound_is_refused_by_its_place(script: Any, call: Call) -> None:
+    async with call() as talker:
+        await talker.asks(messages=saying())
+        error = await talker.hears()
+    assert (error["code"], error["param"]) == ("unsupported", "messages[0].content[0]")
+
+
+# Calls at this address
+
+
+def board(script: Any, *leases: FakeLease) -> Switchboard:
+    return Switchboard(FakeSeats(*leases), script, Models(lambda: [MINI]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("first", [b"\1\0\2\0", '{"type": "start"}', '{"type": "text", "text": "hi"}'])
+async def test_a_first_frame_of_a_call_makes_the_socket_a_call(
+    script: Any, call: Call, first: str | bytes
+) -> None:
+    seat = FakeLease()
+    async with call(board=board(script, seat)) as talker:
+        await talker.says(first)
+        assert await talker.hears() == {"type": "status", "epoch": 0, "state": "listening"}
+        assert await talker.hears() == {"type": "video_mode", "epoch": 0, "enabled": False}
+        await talker.says(b"\3\0")
+        with anyio.fail_after(5):
+            while not (seat.told and seat.told[-1] == calls.Hear(b"\3\0")):
+                await anyio.lowlevel.checkpoint()
+        if isinstance(first, bytes):
+            assert seat.told[0] == calls.Hear(first)
+
+
+async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_either(
+    script: Any, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_chat, "UNDECIDED", 0.01)
+    script.plays(*REPLY)
+    async with call(board=board(script)) as talker:
+        greeting = [await talker.hears(), await talker.hears()]
+        assert [message["type"] for message in greeting] == ["status", "video_mode"]
+        await talker.asks()
+        assert (await talker.hears_until("done"))[-1]["text"] == "Hello"
+    seat = FakeLease()
+    async with call(board=board(script, seat)) as talker:
+        await talker.hears()
+        await talker.hears()
+        await talker.says({"type": "start", "features": ["pause"]})
+        await talker.says(b"\1\0")
+        assert await seat.until(1) == [calls.Hear(b"\1\0")]
+
+
+async def test_a_first_frame_of_a_chat_is_not_greeted_and_stays_a_chat(script: Any, call: Call) -> None:
+    script.plays(*REPLY)
+    async with call(board=board(script)) as talker:
+        await talker.asks()
+        assert kinds(await talker.hears_until("done"))[0] == "prefill_done"
+        await talker.says(b"\0\0")
+        error = await talker.hears()
+        assert error["code"] == "voice_unavailable"
+        assert "/ws/voice" in error["message"]
+
+
+async def test_the_setting_pins_the_socket(script: Any, call: Call) -> None:
+    async with call(board=board(script), timeouts=Chat(socket="chat")) as talker:
+        await talker.says({"type": "start"})
+        error = await talker.hears()
+        assert (error["type"], error["code"]) == ("error", "voice_unavailable")
+        assert "chat.socket" in error["message"]
+    seat = FakeLease()
+    async with call(board=board(script, seat), timeouts=Chat(socket="voice")) as talker:
+        assert (await talker.hears())["state"] == "listening"
+        await talker.hears()
+        await talker.says({"messages": HELLO})
+        assert (await talker.hears())["type"] == "error"
+
+
+async def test_a_socket_that_is_greeted_and_then_silent_is_closed(
+    script: Any, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_chat, "UNDECIDED", 0.01)
+    async with call(board=board(script), timeouts=Chat(first_frame_s=0.05)) as talker:
+        await talker.hears()
+        await talker.hears()
+        assert await talker.is_closed() == (1008, "nothing was sent")

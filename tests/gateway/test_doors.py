@@ -26,6 +26,7 @@ from duologue.gateway.doors import (
     parse_authority,
     parse_origin,
 )
+from duologue.gateway.forwarded import Proxies
 
 VISITORS = Visitors(["chat.example"], ["https://friend.example"])
 LIMIT = 1000
@@ -212,6 +213,16 @@ async def test_foreign_origins_are_refused(port, origin):
 
 
 @pytest.mark.anyio
+async def test_a_frame_without_an_origin_may_load_what_draws_in_it_and_nothing_else(port):
+    null = request_of("localhost:8006", "Origin: null")
+    assert (await ask(port, null.replace(b"/hello/you", b"/preview/drawing.js")))[0] == 404
+    assert (await ask(port, null.replace(b"/hello/you", b"/preview")))[0] == 403
+    assert (await ask(port, null.replace(b"GET /hello/you", b"POST /preview/drawing.js")))[0] == 403
+    foreign = request_of("localhost:8006", "Origin: http://evil.example")
+    assert (await ask(port, foreign.replace(b"/hello/you", b"/preview/drawing.js")))[0] == 403
+
+
+@pytest.mark.anyio
 async def test_two_origins_are_refused(port):
     own = "Origin: http://localhost:8006"
     assert (await ask(port, request_of("localhost:8006", own, own)))[0] == 403
@@ -230,10 +241,13 @@ async def test_a_listed_origin_may_read_and_is_answered_its_preflight(port):
         shared = await http.get("/hello/you", headers=origin)
         assert shared.headers["access-control-allow-origin"] == "https://friend.example"
         assert "origin" in shared.headers["vary"].lower()
-        wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+        wanted = {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization, duologue-build",
+        }
         preflight = await http.options("/v1/echo", headers=origin | wanted)
         assert preflight.status_code == 204
-        assert preflight.headers["access-control-allow-headers"] == "authorization"
+        assert preflight.headers["access-control-allow-headers"] == "authorization, duologue-build"
         assert "POST" in preflight.headers["access-control-allow-methods"]
         foreign = await http.options("/v1/echo", headers={"Origin": "http://evil.example"} | wanted)
         assert foreign.status_code == 403
@@ -431,3 +445,29 @@ def test_a_setting_that_names_no_host_or_origin_stops_the_start(names, origins, 
     with pytest.raises(StartFailed) as stopped:
         Visitors(names, origins)
     assert stopped.value.param == setting
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("peer", "host", "status"),
+    [
+        ("127.0.0.1", "evil.example", 403),
+        ("::1", "evil.example", 403),
+        ("127.0.0.1", "127.0.0.1:8006", 200),
+        ("127.0.0.1", "chat.example", 200),
+        ("10.0.0.1", "backend:8006", 200),
+    ],
+    ids=[
+        "a-page",
+        "a-page-by-the-other-protocol",
+        "a-proxy-here",
+        "one-that-keeps-the-name",
+        "a-proxy-elsewhere",
+    ],
+)
+async def test_a_page_at_this_machine_does_not_come_in_by_speaking_like_the_proxy_on_it(peer, host, status):
+    app = behind_doors(application(), VISITORS, proxies=Proxies(["127.0.0.1", "::1", "10.0.0.1"]))
+    transport = httpx.ASGITransport(app, client=(peer, 4711))
+    told = {"Host": host, "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Host": "chat.example"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        assert (await http.get("/hello/you", headers=told)).status_code == status

@@ -120,3 +120,32 @@ async def test_what_is_no_wish_for_a_key_makes_none(users, body):
 async def test_before_there_is_a_database_there_are_no_keys_to_speak_of():
     async with asking(None, "secret-of-settings", settings_key="secret-of-settings") as http:
         assert (await http.get("/api/keys")).status_code == 503
+
+
+async def test_a_disabled_user_is_out_at_once_and_comes_back_with_the_same_key(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob / the builder", admin=True)
+    async with asking(users, ada.value) as http:
+        with_bobs = {"Authorization": f"Bearer {bob.value}"}
+        path = "/api/keys/users/bob%20%2F%20the%20builder"
+        changed = await http.patch(path, json={"disabled": True})
+        assert (changed.json()["name"], changed.json()["disabled"]) == ("bob / the builder", 5000)
+        assert (await http.get("/api/keys", headers=with_bobs)).status_code == 401
+        assert (await http.patch(path, json={"disabled": False, "role": "user"})).json()["role"] == "user"
+        assert (await http.get("/api/keys", headers=with_bobs)).json()["code"] == "admin_needed"
+
+
+async def test_changing_users_is_for_admins_with_a_key_and_spares_the_last_one(users):
+    async with asking(users) as http:
+        assert (await http.patch("/api/keys/users/ada", json={"role": "user"})).json()["code"] == "key_needed"
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    async with asking(users, bob.value) as http:
+        assert (await http.patch("/api/keys/users/bob", json={"role": "admin"})).json()[
+            "code"
+        ] == "admin_needed"
+    async with asking(users, ada.value) as http:
+        for change in ({"role": "user"}, {"disabled": True}):
+            answer = await http.patch("/api/keys/users/ada", json=change)
+            assert (answer.status_code, answer.json()["code"]) == (400, "last_admin")
+        assert (await http.patch("/api/keys/users/eve", json={"role": "user"})).status_code == 404
+        for wrong in ({"role": "owner"}, {"disabled": "yes"}, {"name": "x"}):
+            assert (await http.patch("/api/keys/users/bob", json=wrong)).status_code in (400, 422)

@@ -8,7 +8,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.link import STOPPING, WORKER_LOST, Inbox, Link, Stream
-from duologue.values.events import Done, TextDelta
+from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
 from duologue.wire import internal
@@ -327,5 +327,41 @@ async def test_more_counts_than_a_worker_takes_are_refused_even_when_the_askers_
         with anyio.fail_after(5):
             while link.asks:
                 await anyio.wait_all_tasks_blocked()
+
+    await linked(body)
+
+
+async def test_an_interrupted_link_that_is_lost_then_keeps_its_reason():
+    reason = Failed("model_unloaded", "It was unloaded.", 503)
+
+    async def body(peer, link):
+        inbox, closed = Inbox(), []
+        begin(link, inbox, closed)
+        await peer.until(lambda: bool(peer.heard))
+        link.interrupt(reason)
+        assert await inbox.take() == [(0, reason)]
+        peer.live.transport.abort()
+        with anyio.fail_after(5):
+            while not closed:
+                await anyio.wait_all_tasks_blocked()
+        assert peer.losses == [1]
+        late = begin(link, inbox, closed)
+        assert late.closed
+        assert (0, reason) in await inbox.take()
+
+    await linked(body)
+
+
+async def test_a_link_that_is_ended_is_lost_at_once_with_the_reason_given():
+    reason = Failed("worker_restarted", "Try again.", 503)
+
+    async def body(peer, link):
+        inbox, closed = Inbox(), []
+        begin(link, inbox, closed)
+        await peer.until(lambda: bool(peer.heard))
+        link.end(reason)
+        assert (peer.losses, len(closed)) == ([1], 1)
+        assert await inbox.take() == [(0, reason)]
+        assert begin(link, inbox, closed).closed
 
     await linked(body)

@@ -1,8 +1,9 @@
 import pytest
 
-from duologue.config import load
+from duologue.config import Settings, load
 from duologue.errors import StartFailed
-from duologue.gateway.loadouts import loadouts
+from duologue.gateway import loadouts as module
+from duologue.gateway.loadouts import loadouts, voice_loadout
 from tiny_model import TinyModel, write_tiny_model
 
 
@@ -45,3 +46,19 @@ def test_a_model_in_the_data_folder_is_found_by_its_name(tmp_path):
     write_tiny_model(path, TinyModel())
     [loadout] = loadouts(settings(tmp_path, model="tiny"))
     assert (loadout.model, loadout.options["model"]) == ("tiny", str(path))
+
+
+def test_a_voice_is_loaded_where_its_libraries_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    loadout = voice_loadout(Settings(data=tmp_path))
+    assert loadout is not None
+    assert loadout.engine == "voice"
+    assert loadout.options["speaker"] == {"engine": "espeak"}
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert voice_loadout(Settings(data=tmp_path)) is None
+
+
+def test_whoever_wants_a_voice_gets_its_worker_even_if_a_library_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert voice_loadout(Settings(data=tmp_path, voice={"enabled": True})) is not None
+    assert voice_loadout(Settings(data=tmp_path, voice={"enabled": False})) is None

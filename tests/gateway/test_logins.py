@@ -10,6 +10,8 @@ from fastapi.responses import JSONResponse
 
 from duologue.errors import Problem, Unavailable
 from duologue.gateway.auth import Authentication, cookie_name
+from duologue.gateway.entrance import Entrance
+from duologue.gateway.forwarded import Proxies
 from duologue.gateway.keys import Keys
 from duologue.gateway.logins import LIFETIME, Brake, Logins, TokenBucket, router
 from duologue.gateway.problems import problem_body, problem_headers
@@ -44,7 +46,12 @@ async def users(clock):
 
 @asynccontextmanager
 async def visiting(
-    users: Users, key: str | None, clock: Clock, scheme: str = "http"
+    users: Users,
+    key: str | None,
+    clock: Clock,
+    scheme: str = "http",
+    under: str = "",
+    proxies: Proxies | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A browser before a server that was just started on the database of `users`."""
     keys = Keys(key, clock=clock)
@@ -63,7 +70,7 @@ async def visiting(
         return JSONResponse(body, problem.status, headers=problem_headers(problem))
 
     guarded = Authentication(app, keys, logins, cookie=COOKIE, now=clock.now)
-    transport = httpx.ASGITransport(guarded)
+    transport = httpx.ASGITransport(Entrance(guarded, under, proxies or Proxies()))
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://localhost") as browser:
         yield browser
 
@@ -257,3 +264,28 @@ async def test_revoking_a_key_ends_the_logins_of_its_user_within_a_second(users,
         await users.revoke(bob.key.id)
         clock.at += 1
         assert (await http.get("/api/thing")).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_the_cookie_belongs_to_the_path_the_server_is_under_and_goes_with_the_login(users, clock):
+    async with visiting(users, "secret", clock, under="/talk") as http:
+        await http.post("/talk/api/session", json={"key": "secret"})
+        assert [cookie.path for cookie in http.cookies.jar] == ["/talk"]
+        assert (await http.get("/talk/api/thing")).status_code == 200
+        await http.delete("/talk/api/session")
+        assert list(http.cookies.jar) == []
+
+
+@pytest.mark.anyio
+async def test_behind_a_believed_proxy_each_client_has_its_own_tries_and_https_its_own_cookie(users, clock):
+    async with visiting(users, "secret", clock, proxies=Proxies(["127.0.0.1"])) as http:
+
+        def login(key: str, client: str):
+            headers = {"X-Forwarded-For": client, "X-Forwarded-Proto": "https"}
+            return http.post("/api/session", json={"key": key}, headers=headers)
+
+        for _ in range(5):
+            assert (await login("guess", "203.0.113.7")).status_code == 401
+        assert (await login("guess", "6.6.6.6, 203.0.113.7")).status_code == 429
+        answer = await login("secret", "203.0.113.8")
+        assert (answer.status_code, "Secure" in answer.headers["set-cookie"]) == (200, True)

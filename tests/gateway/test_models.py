@@ -55,7 +55,7 @@ def test_a_model_that_several_workers_have_is_listed_once() -> None:
 
 def test_before_anything_is_loaded_the_server_is_unavailable() -> None:
     for name in ("", "mini"):
-        with pytest.raises(Unavailable, match="No model is loaded yet"):
+        with pytest.raises(Unavailable, match="No model is loaded"):
             models().resolve(name)
 
 

@@ -1,5 +1,6 @@
 """The OpenAI endpoints, with the official client over real sockets and with plain HTTP."""
 
+import base64
 import gzip
 import json
 import logging
@@ -15,12 +16,16 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
+from tests.gateway.voices import WORD, Seats
 
 from duologue.config.settings import Limits
 from duologue.errors import Problem
 from duologue.gateway.models import Models
 from duologue.gateway.openai import router
 from duologue.gateway.problems import problem_body, problem_status
+from duologue.gateway.speech import Speech
+from duologue.media import sound
+from duologue.media.encoder import whole
 from duologue.values.events import (
     Done,
     Failed,
@@ -524,3 +529,100 @@ async def test_a_batch_of_events_is_one_write(script: Any) -> None:
     with anyio.fail_after(5):
         await app(scope, receive, send)
     assert len([message for message in sent if message.get("body")]) == 3
+
+
+# Sound in and out
+
+
+SPOKEN: dict[str, Any] = {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}
+
+
+async def test_a_reply_has_its_sound(script: Any, connect: Connect) -> None:
+    script.plays(Prefilled(7), TextDelta("one two"), Done("stop", USAGE))
+    seats = Seats()
+    async with connect(speech=Speech(seats)) as client:
+        reply = await client.chat.completions.create(model="mini", messages=HELLO, **SPOKEN)
+        message = reply.choices[0].message
+        assert message.content is None
+        assert message.audio is not None
+        assert (message.audio.transcript, message.audio.expires_at) == ("one two", 1700003600)
+        file = base64.b64decode(message.audio.data)
+        assert sound.wav(file).duration == 2000 * 2 * WORD // 48_000
+        assert script.requests[0].spoken
+        history: list[Any] = [*HELLO, {"role": "assistant", "audio": {"id": message.audio.id}}, *HELLO]
+        await client.chat.completions.create(model="mini", messages=history)
+        assert script.requests[1].messages[1].text == "one two"
+        with pytest.raises(openai.BadRequestError, match="send its transcript"):
+            await client.chat.completions.create(
+                model="mini", messages=[*HELLO, {"role": "assistant", "audio": {"id": "audio_x"}}, *HELLO]
+            )
+    assert (seats.lent, script.running) == (0, 0)
+
+
+async def test_a_streamed_reply_has_its_sound_in_pieces(script: Any, connect: Connect) -> None:
+    script.plays(Prefilled(7), TextDelta("one "), TextDelta("two"), Done("stop", USAGE))
+    async with connect(speech=Speech(Seats())) as client:
+        stream = await client.chat.completions.create(
+            model="mini",
+            messages=HELLO,
+            stream=True,
+            modalities=["text", "audio"],
+            audio={"voice": "alloy", "format": "pcm16"},
+        )
+        deltas: list[Any] = [chunk.choices[0].delta async for chunk in stream]
+    pieces = [dict(delta.audio) for delta in deltas if getattr(delta, "audio", None)]
+    assert "".join(piece.get("transcript") or "" for piece in pieces) == "one two"
+    pcm = b"".join(base64.b64decode(piece.get("data") or "") for piece in pieces)
+    assert len(pcm) == 2 * 2 * WORD
+    assert pieces[-1]["expires_at"] == 1700003600
+    assert not any(delta.content for delta in deltas)
+
+
+async def test_a_voice_that_fails_fails_the_reply_that_was_to_be_spoken(
+    script: Any, connect: Connect
+) -> None:
+    script.plays(TextDelta("one two"), Done("stop", USAGE))
+    seats = Seats(fails=Problem("It broke.", code="engine_failed", status=500))
+    async with connect(speech=Speech(seats)) as client:
+        with pytest.raises(openai.InternalServerError, match="It broke"):
+            await client.chat.completions.create(model="mini", messages=HELLO, **SPOKEN)
+    assert (seats.lent, script.running) == (0, 0)
+
+
+async def test_without_a_voice_a_spoken_reply_is_refused(script: Any, connect: Connect) -> None:
+    async with connect() as client:
+        with pytest.raises(openai.BadRequestError, match=r"duologue\[voice\]") as caught:
+            await client.chat.completions.create(model="mini", messages=HELLO, **SPOKEN)
+    assert caught.value.code == "voice_unavailable"
+    assert script.requests == []
+
+
+def sent(form: str = "wav") -> list[Any]:
+    data = base64.b64encode(whole(form, b"\1\0" * 12_000, 24_000)).decode()  # type: ignore[arg-type]
+    part = {"type": "input_audio", "input_audio": {"data": data, "format": form}}
+    return [{"role": "user", "content": [{"type": "text", "text": "Listen:"}, part]}]
+
+
+@pytest.mark.parametrize("form", ["wav", "mp3"])
+async def test_sound_is_written_down_for_a_model_without_ears(
+    script: Any, connect: Connect, form: str
+) -> None:
+    if form == "mp3":
+        pytest.importorskip("av", reason="PyAV is not installed: compressed sound is not tested")
+    script.plays(Prefilled(7), TextDelta("Hi"), Done("stop", USAGE))
+    async with connect(speech=Speech(Seats("hello", "hello"))) as client:
+        whole_reply: Any = await client.chat.completions.create(model="mini", messages=sent(form))
+        stream = await client.chat.completions.create(model="mini", messages=sent(form), stream=True)
+        chunks: list[Any] = [chunk async for chunk in stream]
+    said = [{"message": 0, "part": 1, "text": "hello"}]
+    assert whole_reply.transcripts == chunks[0].transcripts == said
+    assert [request.messages[0].text for request in script.requests] == ["Listen:\nhello"] * 2
+
+
+async def test_sound_that_is_none_is_refused_by_its_place(script: Any, connect: Connect) -> None:
+    part = {"type": "input_audio", "input_audio": {"data": "aGVsbG8=", "format": "mp3"}}
+    messages: list[Any] = [{"role": "user", "content": [part]}]
+    async with connect(speech=Speech(Seats())) as client:
+        with pytest.raises(openai.BadRequestError) as caught:
+            await client.chat.completions.create(model="mini", messages=messages)
+    assert caught.value.param == "messages[0].content[0].input_audio"

@@ -38,10 +38,17 @@ async def test_the_page_is_served_and_never_kept_without_asking(folder):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("path", ["/chat/17", "/settings", "/a/b/c"])
-async def test_the_pages_own_views_are_the_page(folder, path):
+async def test_a_browser_at_an_unknown_address_is_shown_the_page(folder):
     async with browser(Pages(folder)) as http:
-        assert (await http.get(path, headers=NAVIGATION)).text.startswith("<!doctype html>")
+        assert (await http.get("/settings", headers=NAVIGATION)).text.startswith("<!doctype html>")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("path", "up"), [("/chat/17", "../"), ("/a/b/c", "../../"), ("/settings/", "../")])
+async def test_a_browser_at_a_deep_address_is_led_to_where_the_pages_files_are(folder, path, up):
+    async with browser(Pages(folder)) as http:
+        answer = await http.get(path, headers=NAVIGATION)
+    assert (answer.status_code, answer.headers["location"]) == (307, up)
 
 
 @pytest.mark.anyio
@@ -253,3 +260,40 @@ async def test_without_the_built_documentation_the_description_is_named(tmp_path
         answer = await http.get("/docs")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     assert "/openapi.json" in answer.json()["error"]["message"]
+
+
+def test_a_build_that_names_itself_goes_by_that_name(folder):
+    (folder / "index.html").write_text('<!doctype html><meta name="duologue-build" content="0a1b2c3d4e5f">')
+    assert Pages(folder).build == "0a1b2c3d4e5f"
+
+
+@pytest.fixture
+def previewing(folder):
+    """A page that was built with its preview."""
+    (folder / "preview").mkdir()
+    (folder / "preview.html").write_text("<!doctype html><title>Preview</title>")
+    (folder / "preview" / "drawing.js").write_text("draw()")
+    return folder
+
+
+@pytest.mark.anyio
+async def test_the_preview_may_be_framed_by_the_page_and_reach_nothing(previewing):
+    async with browser(Pages(previewing)) as http:
+        answer = await http.get("/preview.html")
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts; default-src 'none';")
+    assert "frame-ancestors 'self'" in policy
+    assert "connect-src" not in policy
+    assert "allow-same-origin" not in policy
+    assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+
+
+@pytest.mark.anyio
+async def test_what_draws_in_the_preview_may_be_loaded_by_a_frame_without_an_origin(previewing):
+    async with browser(Pages(previewing)) as http:
+        drawing, page = await http.get("/preview/drawing.js"), await http.get("/")
+        gone = await http.get("/preview/gone", headers=NAVIGATION)
+    assert drawing.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert "cross-origin-resource-policy" not in page.headers
+    assert gone.status_code == 404
+    assert {"/preview.html", "/preview/drawing.js"} <= Pages(previewing).addresses

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.errors import QueueFull, Unavailable, WorkerLost
 from duologue.gateway import supervisor
 from duologue.gateway.link import STOPPING, WORKER_LOST
-from duologue.gateway.pool import Pool
+from duologue.gateway.pool import RESTARTED, Pool
 from duologue.gateway.queue import Queue
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import user
@@ -433,3 +433,165 @@ async def test_a_pool_that_stops_counts_no_more(monkeypatch):
         with pytest.raises(Unavailable) as met:
             await pool.count(REQUEST)
         assert met.value.code == "server_stopping"
+
+
+async def test_a_worker_is_added_while_the_pool_runs_and_serves(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, until):
+        view = pool.add(internal.Loadout("whatever", "scripted", "second"))
+        assert (view.worker, view.model, view.added) == ("worker_1", "second", True)
+        await until(lambda: view.state == "ready")
+        assert workers.starts == 2
+        with pool.lease("second") as lease:
+            await lent(lease)
+            lease.begin(0, REQUEST, "r")
+            assert (await heard(lease))[-1] == Done("stop")
+        assert pool.loadout("worker_1").worker == "worker_1"
+
+
+async def test_an_added_worker_never_takes_a_name_that_is_there(monkeypatch):
+    monkeypatch.setattr(supervisor, "started", Workers().started)
+    pool = Pool([internal.Loadout(f"worker_{number}", "scripted", "m") for number in (0, 2)], Queue())
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(pool.run)
+        names = [pool.add(internal.Loadout("", "scripted", "m")).worker for _ in range(2)]
+        tasks.cancel_scope.cancel()
+    assert names == ["worker_3", "worker_4"]
+
+
+async def test_a_worker_that_is_removed_ends_what_it_runs_and_refuses_who_waits(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as lease, pool.lease("m") as waiting:
+            await lent(lease)
+            lease.begin(0, ChatRequest((user("hang"),)), "r")
+            await lease.take()
+            with anyio.fail_after(5):
+                await pool.remove("w")
+            ends = [event for _, event in await lease.take()]
+            assert [event.code for event in ends] == ["model_unloaded"]
+            with pytest.raises(Unavailable) as met:
+                await lent(waiting)
+            assert met.value.code == "model_unloaded"
+        assert (pool.workers, pool.cards(), pool.ready) == ({}, [], False)
+        assert pool.queue.tasks(pool.now()) == []
+
+
+async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        await pool.remove("w")
+        with pool.lease("m") as lease, pytest.raises(Unavailable) as met:
+            await lent(lease)
+        assert met.value.code == "model_empty"
+        with pytest.raises(Unavailable) as met:
+            await pool.count(REQUEST)
+        assert met.value.code == "model_empty"
+        with pytest.raises(KeyError):
+            await pool.remove("w")
+
+
+async def test_the_default_model_is_the_first_that_is_left(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, until):
+        pool.workers["w"].card = None
+        view = pool.add(internal.Loadout("", "scripted", "second"))
+        await until(lambda: view.state == "ready")
+        await pool.remove("w")
+        assert pool.ready
+        with pool.lease("") as lease:
+            await lent(lease)
+            assert lease.idle == 1
+
+
+async def test_a_worker_may_be_removed_before_it_began(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, _):
+        view = pool.add(internal.Loadout("", "scripted", "second"))
+        with anyio.fail_after(5):
+            await pool.remove(view.worker)
+        assert list(pool.workers) == ["w"]
+        assert workers.starts == 1
+
+
+async def test_a_pool_that_does_not_run_takes_no_worker():
+    with pytest.raises(Unavailable):
+        Pool([], Queue()).add(internal.Loadout("", "scripted", "m"))
+
+
+async def test_how_far_a_worker_is_with_loading_is_in_its_view(monkeypatch):
+    workers = Workers()
+    workers.report = internal.Report("w", "loading", detail="The model is loading.", progress=0.25)
+    monkeypatch.setattr(supervisor, "started", workers.started)
+    pool = Pool([internal.Loadout("w", "scripted", "m")], Queue())
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(pool.run)
+        with anyio.fail_after(5):
+            while pool.workers["w"].progress is None:
+                await anyio.wait_all_tasks_blocked()
+        assert pool.workers["w"].progress == 0.25
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_worker_is_started_anew_and_says_so_to_what_it_ran_while_others_wait_on(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, _):
+        with pool.lease("m") as lease, pool.lease("m") as waiting:
+            await lent(lease)
+            lease.begin(0, ChatRequest((user("hang"),)), "r")
+            await lease.take()
+            assert (await anext(waiting.places())).position == 1
+            pool.restart("w")
+            assert (0, RESTARTED) in await lease.take()
+            with anyio.fail_after(5):
+                await lent(waiting)
+            assert workers.starts == 2
+            waiting.begin(0, REQUEST, "r")
+            assert (await heard(waiting))[-1] == Done("stop")
+        view = pool.workers["w"]
+        assert (view.restarts, view.attempts, view.state) == (1, 0, "ready")
+        with pytest.raises(KeyError):
+            pool.restart("nobody")
+
+
+async def test_a_worker_that_has_failed_is_tried_at_once_and_waited_for(monkeypatch):
+    workers = Workers()
+    workers.report = internal.Report("w", "failed", detail="Too little memory.")
+    async with running(monkeypatch, workers) as (pool, until):
+        workers.report = None
+        pool.restart("w")
+        with pool.lease("m") as lease, anyio.fail_after(5):
+            await lent(lease)
+        assert workers.starts == 2
+        await until(lambda: pool.ready)
+
+
+async def test_told_twice_a_worker_is_started_anew_once(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, until):
+        pool.restart("w")
+        pool.restart("w")
+        await until(lambda: pool.ready)
+        assert workers.starts == 2
+
+
+async def test_who_waits_can_be_made_to_give_up_by_its_owner_or_an_admin(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as first:
+            await lent(first)
+            with pool.lease("m", user="ada") as second, pool.lease("m", user="ada") as third:
+                assert not pool.cancel(first.ticket, "ada")
+                assert not pool.cancel(second.ticket, "bob")
+                assert pool.cancel(second.ticket, "ada")
+                assert pool.cancel(third.ticket)
+                assert not pool.cancel(third.ticket)
+                assert pool.queue.entries() == []
+                with pytest.raises(Unavailable, match="gave up") as refused:
+                    await lent(second)
+                assert refused.value.code == "cancelled"
+
+
+def test_tickets_of_two_pools_can_be_told_apart():
+    pools = [Pool([internal.Loadout("w", "scripted", "m")], Queue(1), tickets=name) for name in ("q_", "q_v")]
+    tickets = []
+    for pool in pools:
+        with pool.lease("m") as lease:
+            tickets.append(lease.ticket)
+    assert tickets == ["q_1", "q_v1"]

@@ -161,6 +161,45 @@ def test_the_wait_follows_what_was_measured():
     assert place.wait == 3.0
 
 
+def test_whoever_waits_for_a_model_that_is_taken_away_is_refused():
+    queue = up()
+    queue.worker_up("v", "other", 1, 0.0)
+    for ticket, model in (("a", "m"), ("b", "m"), ("c", "other"), ("d", "other")):
+        queue.ask(ticket, model, 1.0)
+    [refused] = queue.worker_gone("w", 2.0)
+    assert (refused.ticket, refused.code) == ("b", "model_unloaded")
+    assert "'m' was unloaded" in refused.message
+    assert [entry.ticket for entry in queue.entries()] == ["d"]
+    assert [task.ticket for task in queue.tasks(2.0)] == ["c"]
+
+
+def test_whoever_waits_for_a_model_that_another_worker_has_waits_on():
+    queue = up()
+    queue.worker_starting("v", "m", 0.0)
+    queue.ask("a", "m", 1.0)
+    queue.ask("b", "m", 1.0)
+    assert queue.worker_gone("w", 2.0) == []
+    assert queue.worker_up("v", "m", 1, 3.0) == [Granted("b", "v", (0,))]
+
+
+def test_when_the_only_other_worker_has_failed_its_reason_is_told():
+    queue = up()
+    queue.worker_failed("v", "m", "The file is broken.", 0.0)
+    queue.ask("a", "m", 1.0)
+    queue.ask("b", "m", 1.0)
+    [refused] = queue.worker_gone("w", 2.0)
+    assert (refused.code, refused.message) == ("model_unavailable", "The file is broken.")
+
+
+def test_a_slot_of_a_worker_that_is_gone_comes_back_to_nobody():
+    queue = up()
+    queue.ask("a", "m", 0.0)
+    assert queue.worker_gone("w", 1.0) == []
+    assert queue.release("a", "w", 0, 2.0) == []
+    assert queue.worker_gone("w", 3.0) == []
+    assert (queue.slots("w"), queue.totals("w")) == (0, (0, 0.0))
+
+
 class AnyOrder(RuleBasedStateMachine):
     """Whatever happens in whatever order, no slot is lent twice and nobody is forgotten."""
 
@@ -227,6 +266,11 @@ class AnyOrder(RuleBasedStateMachine):
         self.forget(name)
         self.obey(self.queue.worker_failed(name, "m", "broken", self.now()))
 
+    @rule(name=st.sampled_from(["w0", "w1"]))
+    def go(self, name):
+        self.forget(name)
+        self.obey(self.queue.worker_gone(name, self.now()))
+
     def forget(self, name):
         self.held = {key: ticket for key, ticket in self.held.items() if key[0] != name}
 
@@ -247,3 +291,38 @@ class AnyOrder(RuleBasedStateMachine):
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def test_the_reply_of_a_call_goes_ahead_of_the_line():
+    queue = up()
+    queue.ask("running", "m", 0.0)
+    queue.ask("chat", "m", 0.0)
+    queue.ask("call", "m", 1.0, kind="voice", ahead=True)
+    assert [entry.ticket for entry in queue.entries()] == ["call", "chat"]
+    assert Granted("call", "w", (0,)) in queue.release("running", "w", 0, 2.0)
+
+
+def test_calls_never_have_all_of_several_slots():
+    queue = up(slots=4)
+    for ticket in ("one", "two", "three"):
+        queue.ask(ticket, "m", 0.0, kind="voice", ahead=True)
+    assert queue.busy("w") == 2
+    assert Granted("chat", "w", (2,)) in queue.ask("chat", "m", 1.0)
+    assert any(
+        isinstance(given, Granted) and given.ticket == "three" for given in queue.release("one", "w", 0, 2.0)
+    )
+
+
+def test_with_a_single_slot_a_running_chat_is_finished_first():
+    queue = up()
+    queue.ask("chat", "m", 0.0)
+    [moved] = queue.ask("call", "m", 1.0, kind="voice", ahead=True)
+    assert isinstance(moved, Moved)
+    assert moved.position == 1
+
+
+def test_a_slot_a_call_has_left_counts_as_nobodys():
+    queue = up(slots=2)
+    queue.ask("call", "m", 0.0, ahead=True)
+    queue.release("call", "w", 0, 1.0)
+    assert any(isinstance(given, Granted) for given in queue.ask("again", "m", 2.0, ahead=True))

@@ -7,7 +7,16 @@ import pytest
 from duologue.errors import QueueFull
 from duologue.gateway.queue import Moved
 from duologue.gateway.relay import Relay
-from duologue.values.events import Done, Failed, Queued, TextDelta, Timings
+from duologue.values.events import (
+    Done,
+    Failed,
+    Queued,
+    ReasoningDelta,
+    TextDelta,
+    Timings,
+    ToolCallDelta,
+    Usage,
+)
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, Sampling
 
@@ -27,6 +36,8 @@ class PlayedLease:
         self.begun = []
         self.spared = False
         self._batches = []
+        self.says = None
+        """What the first choice says instead."""
 
     async def places(self):
         for place in self._places:
@@ -37,9 +48,8 @@ class PlayedLease:
     def begin(self, choice, request, request_id):
         self.idle -= 1
         self.begun.append((choice, request.sampling.seed, request_id))
-        self._batches.append(
-            [(choice, TextDelta(str(choice))), (choice, Done("stop", timings=Timings(first=1)))]
-        )
+        said = [(choice, TextDelta(str(choice))), (choice, Done("stop", timings=Timings(first=1)))]
+        self._batches.extend(self.says or [said])
 
     def spare(self):
         self.spared = True
@@ -120,6 +130,36 @@ async def test_slots_are_spared_only_once_no_choice_is_left_to_begin():
         assert not lease.spared
         await anext(batches)
         assert lease.spared
+
+
+async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_end():
+    lease = PlayedLease(slots=1)
+    lease.says = [
+        [(0, ReasoningDelta("hm")), (0, TextDelta("a"))],
+        [(0, ToolCallDelta(0, "{}"))],
+        [(0, TextDelta("b")), (0, Done("stop", Usage(output=9)))],
+    ]
+    told = []
+    async with Relay(PlayedPool(lease), wrote=told.append)(REQUEST) as batches:
+        async for _ in batches:
+            pass
+    assert told == [2, 1, 5, 1]
+    assert sum(told) == 9
+
+
+async def test_a_reply_that_was_left_is_told_as_cancelled_once():
+    seen = []
+    relay = Relay(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
+    async with relay(REQUEST, count=2) as batches:
+        await anext(batches)
+        await anext(batches)
+    assert [event.finish for event in seen] == ["stop", "stop"]
+    seen.clear()
+    lease = PlayedLease(slots=1)
+    lease.says = [[(0, TextDelta("a"))]]
+    async with Relay(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(REQUEST) as batches:
+        await anext(batches)
+    assert seen == [Done("cancelled")]
 
 
 async def test_leaving_in_the_middle_returns_the_lease():

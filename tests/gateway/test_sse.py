@@ -109,7 +109,7 @@ async def test_items_are_pumped_and_the_headers_forbid_caching_and_buffering() -
     assert client.body == b"data: 1\n\ndata: 2\n\n"
     assert client.status == 200
     assert client.headers["content-type"].startswith("text/event-stream")
-    assert client.headers["cache-control"] == "no-store"
+    assert client.headers["cache-control"] == "no-store, no-transform"
     assert client.headers["x-accel-buffering"] == "no"
     assert "content-length" not in client.headers
     assert [message.get("more_body") for message in client.messages] == [None, True, True, False]

@@ -1,8 +1,22 @@
+import httpx
 import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from tests.gateway.voices import Seats
 
+from duologue.errors import Problem
 from duologue.gateway.pool import Pool
 from duologue.gateway.queue import Queue
-from duologue.gateway.status import overview, standing, waiting, worker_row
+from duologue.gateway.speech import Speech
+from duologue.gateway.status import (
+    model_standing,
+    overview,
+    router,
+    standing,
+    voice_row,
+    waiting,
+    worker_row,
+)
 from duologue.values.requests import ModelCard
 from duologue.wire.internal import Loadout
 
@@ -112,3 +126,89 @@ def test_a_model_nobody_can_load_has_failed_with_the_reason(pool):
     for view in pool.workers.values():
         view.state, view.detail = "failed", "The file is broken."
     assert standing(pool) == ("failed", "The file is broken.")
+
+
+def test_without_any_worker_the_server_is_empty_and_says_where_models_are():
+    state, detail = standing(Pool([], Queue()))
+    assert state == "empty"
+    assert "models page" in detail
+    assert "duologue models" in detail
+
+
+def test_a_model_is_as_well_as_the_best_of_its_workers(pool):
+    card = pool.cards()[0]
+    assert model_standing(pool, card)["state"] == "offline"
+    view = pool.workers["w1"]
+    view.state, view.detail, view.progress = "loading", "The model is loading.", 0.5
+    expected = {"state": "loading", "detail": "The model is loading.", "progress": 0.5}
+    assert model_standing(pool, card) == expected
+    pool.workers["w0"].state = "failed"
+    assert model_standing(pool, card) == expected
+    come_up(pool, "w0")
+    assert model_standing(pool, card)["state"] == "ready"
+
+
+def test_a_model_that_nobody_has_is_offline(pool):
+    card = ModelCard("gone", "scripted", 100)
+    assert model_standing(pool, card) == {"state": "offline", "detail": "", "progress": None}
+
+
+def test_the_voice_lends_seats_and_no_slots(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    view = seats.workers["voice"]
+    view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
+    seats.queue.worker_up("voice", "voice", 32, 0.0)
+    seats.queue.ask("a", "voice", 0.0, kind="call")
+    body = overview(pool, seats)
+    assert (body["seats_total"], body["seats_busy"], body["total_workers"]) == (32, 1, 2)
+    assert [task["request_type"] for task in body["running_tasks"]] == ["call"]
+    row = voice_row(seats, view)
+    assert (row["worker_id"], row["status"]) == ("voice", "busy_voice")
+    assert (row["seats_total"], row["seats_busy"], row["slots_total"]) == (32, 1, 0)
+    assert set(row) == set(worker_row(pool, pool.workers["w0"]))
+
+
+def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    seats.queue.worker_up("voice", "voice", 1, 0.0)
+    for ticket in "ab":
+        seats.queue.ask(ticket, "voice", 0.0, kind="speech")
+    body = waiting(pool, seats)
+    assert [(item["ticket_id"], item["request_type"]) for item in body["items"]] == [("b", "speech")]
+    assert body["queue_length"] == 1
+
+
+@pytest.mark.anyio
+async def test_the_page_is_told_how_the_voice_is(pool):
+    app = FastAPI()
+    said = {"auth_required": lambda: False, "metrics": str, "limits": {}}
+    app.include_router(router(pool, build=None, speech=Speech(Seats()), **said))
+    silent = FastAPI()
+    silent.include_router(router(pool, build=None, **said))
+    for served, state in ((app, "ready"), (silent, "absent")):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://test") as client:
+            body = (await client.get("/api/capabilities")).json()
+        assert body["features"]["voice"] is (state == "ready")
+        assert body["voice"]["state"] == state
+
+
+@pytest.mark.anyio
+async def test_a_place_in_the_queue_can_be_given_up(pool):
+    app = FastAPI(exception_handlers={Problem: refuse})
+    app.include_router(router(pool, build=None, auth_required=lambda: False, metrics=str, limits={}))
+
+    async def as_ada(scope, receive, send):
+        scope["state"] = {"user": "ada", "role": "user"}
+        await app(scope, receive, send)
+
+    come_up(pool, "w0", slots=1)
+    pool.queue.ask("a", "m", 0.0)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(as_ada), base_url="http://test") as client:
+        with pool.lease("m", user="ada") as own, pool.lease("m", user="bob") as other:
+            answers = [await client.delete(f"/api/queue/{lease.ticket}") for lease in (own, own, other)]
+    assert [answer.status_code for answer in answers] == [200, 404, 404]
+    assert answers[0].json() == {"cancelled": own.ticket}
+
+
+async def refuse(request: Request, problem: Problem) -> JSONResponse:
+    return JSONResponse({"code": problem.code}, problem.status)

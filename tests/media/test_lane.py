@@ -81,6 +81,19 @@ async def test_a_disk_is_read_while_every_decoder_is_busy():
 
 
 @pytest.mark.anyio
+async def test_files_are_read_while_the_machine_takes_long_to_be_looked_at():
+    gate = Gate()
+    async with anyio.create_task_group() as group:
+        for _ in range(lane.DISKS + 1):
+            group.start_soon(lane.machine, gate)
+        await until(lambda: gate.entered == 1)
+        with anyio.fail_after(10):
+            assert await lane.disk(divmod, 7, 2) == (3, 1)
+        gate.open.set()
+    assert gate.most == 1
+
+
+@pytest.mark.anyio
 async def test_a_line_that_is_too_long_is_refused():
     gate, narrow = Gate(), Lane(1, waiting=1)
     async with anyio.create_task_group() as group:

@@ -34,7 +34,7 @@ def test_a_playlist_that_names_other_files_is_not_followed(tmp_path):
 
 
 def test_a_kind_that_is_not_read_is_named_with_those_that_are():
-    with pytest.raises(Unsupported, match="MP3, OGG, FLAC and M4A"):
+    with pytest.raises(Unsupported, match="MP3, OGG, FLAC, AAC, M4A"):
         recordings.heard(b"", "audio/midi")
 
 

@@ -45,11 +45,16 @@ class Count:
     def __init__(self) -> None:
         self.begun: list[tuple[str, int, int]] = []
         self.done = 0
+        self.again = 0
         self.ended = 0
 
     def begin(self, label: str, total: int, done: int) -> None:
         self.begun.append((label, total, done))
         self.done = done
+
+    def kept(self, count: int) -> None:
+        self.done += count
+        self.again += count
 
     def advance(self, count: int) -> None:
         self.done += count

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
+from duologue.config import Settings, load
 from duologue.errors import BadRequest, Busy, EngineFailed, Forbidden, ModelNotFound, Problem, Unauthorized
+from duologue.gateway.certificate import tls_files, trusting
 from duologue.models import connection as connection_module
-from duologue.models.connection import Connection, Interrupted, pause, refusal
+from duologue.models.connection import Connection, Interrupted, connect, pause, refusal
+from duologue.models.stopping import Stopped
 from hub_stand_in import Hub
 
 PATH = "/someone/Tiny-GGUF/resolve/0123456789abcdef0123456789abcdef01234567/Tiny-Q4_K_M.gguf"
@@ -174,3 +182,82 @@ def test_a_server_that_stands_still_is_left(hub: Hub, monkeypatch: pytest.Monkey
     with Connection(hub.url) as connection, pytest.raises(Interrupted) as raised:
         read(connection, hub.url + PATH)
     assert "no answer" in raised.value.problem.message
+
+
+def lets_go(connection: Connection, url: str) -> bool:
+    """Whether a thread that reads from a server which falls silent ends when the connection is stopped."""
+    ended: list[BaseException] = []
+    first = threading.Event()
+
+    def reading() -> None:
+        try:
+            with connection.get(url, "the file") as response:
+                for _ in response.iter_raw():
+                    first.set()
+        except Stopped as stopped:
+            ended.append(stopped)
+
+    thread = threading.Thread(target=reading, daemon=True)
+    thread.start()
+    assert first.wait(10)
+    connection.stop()
+    thread.join(10)
+    return len(ended) == 1
+
+
+def test_a_connection_that_is_stopped_lets_go_of_a_silent_server_at_once(hub: Hub) -> None:
+    hub.stalls = True
+    with Connection(hub.url) as connection:
+        assert lets_go(connection, hub.url + PATH)
+        with pytest.raises(Stopped):
+            read(connection, hub.url + PATH)
+
+
+@contextmanager
+def silent_over_tls(settings: Settings) -> Iterator[str]:
+    """The address of an HTTPS server that sends a little of what it announced and then nothing."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*tls_files(settings))
+    over = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        with context.wrap_socket(listener.accept()[0], server_side=True) as client:
+            client.recv(4096)
+            client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome")
+            over.wait(30)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            over.set()
+            thread.join(10)
+
+
+def test_it_lets_go_of_an_encrypted_connection_too(tmp_path: Path) -> None:
+    settings = load(None, {}, {"data": str(tmp_path), "tls.enabled": True})
+    with silent_over_tls(settings) as url, Connection(url) as connection:
+        trust = trusting(settings)
+        assert trust is not None
+        connection._client = httpx.Client(verify=trust, trust_env=False, timeout=60)
+        assert lets_go(connection, f"{url}/a.gguf")
+
+
+def test_a_connection_that_is_stopped_does_not_try_again(connection: Connection, pauses: list[float]) -> None:
+    def step() -> None:
+        connection.stop()
+        raise Interrupted("It broke.", EngineFailed("It broke."))
+
+    with pytest.raises(Stopped):
+        connection.patiently(step)
+    assert pauses == []
+
+
+def test_the_variables_of_the_hubs_own_tools_are_understood(hub: Hub, content: bytes) -> None:
+    hub.token = TOKEN
+    with connect({"HF_ENDPOINT": hub.url, "HF_TOKEN": TOKEN}) as connection:
+        assert read(connection, hub.url + PATH) == content
+    with connect({}) as connection:
+        assert connection.hub == "https://huggingface.co"

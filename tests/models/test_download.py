@@ -101,6 +101,7 @@ def test_ctrl_c_leaves_a_part_that_the_next_start_uses(
     download(connection, source, target, watch)
     assert target.read_bytes() == content
     assert hub.downloads()[0].headers["range"] == f"bytes={there}-"
+    assert watch.again == there
 
 
 def test_a_part_of_another_file_is_begun_anew(hub, connection, source, target, watch, content) -> None:

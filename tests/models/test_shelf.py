@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duologue.errors import BadRequest, Busy, ModelNotFound
+from duologue.errors import BadRequest, Busy, ModelNotFound, Problem
 from duologue.models.shelf import remove, shelved, unfinished
 
 
@@ -95,16 +95,17 @@ def test_a_link_goes_and_what_it_leads_to_stays(shelf: Path, tmp_path: Path) -> 
     assert not (shelf / "Link.gguf").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["../Whole-Q4_0", "/etc/passwd", "gone", "", "*"])
+@pytest.mark.parametrize(
+    "name", ["../Whole-Q4_0", "nowhere/Whole-Q4_0", "/etc/passwd", "gone", "", "*", "/", "."]
+)
 def test_nothing_outside_the_folder_and_nothing_unknown_is_removed(shelf: Path, name: str) -> None:
     outside = shelf.parent / "Outside.gguf"
     outside.write_bytes(b"x")
     before = sorted(shelf.parent.rglob("*"))
     with pytest.raises(ModelNotFound):
         remove("../Outside", shelf)
-    if name != "../Whole-Q4_0":
-        with pytest.raises(ModelNotFound):
-            remove(name, shelf)
+    with pytest.raises(ModelNotFound):
+        remove(name, shelf)
     assert sorted(shelf.parent.rglob("*")) == before
 
 
@@ -117,6 +118,41 @@ def test_two_of_one_name_are_left_to_the_person(shelf: Path, content: bytes) -> 
     (shelf / "deep" / "Whole-Q4_0.gguf").write_bytes(content)
     with pytest.raises(BadRequest, match="Several models"):
         remove("Whole-Q4_0", shelf)
+
+
+def test_one_of_several_of_a_name_is_removed_by_its_place(shelf: Path, content: bytes) -> None:
+    (shelf / "deep" / "Whole-Q4_0.gguf").write_bytes(content)
+    assert remove("deep/whole-q4_0.gguf", shelf) == ("Whole-Q4_0", len(content))
+    assert [path.parent for path in shelf.rglob("Whole*")] == [shelf]
+
+
+def test_names_that_differ_in_case_alone_are_left_to_the_person(shelf: Path, content: bytes) -> None:
+    (shelf / "whole-q4_0.gguf").write_bytes(content)
+    with pytest.raises(BadRequest, match="Several models"):
+        remove("Whole-Q4_0", shelf)
+
+
+def test_a_download_that_ends_while_one_looks_counts_for_nothing(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.rglob
+
+    def rglob(folder: Path, pattern: str) -> list[Path]:
+        return [*real(folder, pattern), *([folder / "Gone.gguf.part"] if pattern.endswith(".part") else [])]
+
+    monkeypatch.setattr(Path, "rglob", rglob)
+    monkeypatch.setattr(Path, "is_file", lambda path: True)
+    assert ("Gone", 0) in [(entry.name, entry.size) for entry in unfinished(shelf)]
+
+
+def test_what_may_not_be_removed_is_a_sentence(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(Problem, match="cannot be removed: Permission denied") as met:
+        remove("Whole-Q4_0", shelf)
+    assert met.value.code == "write_failed"
 
 
 def test_the_bundled_model_stays(shelf: Path) -> None:

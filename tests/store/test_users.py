@@ -180,6 +180,76 @@ async def test_too_many_logins_of_all_cost_the_oldest(users, now, monkeypatch):
     assert set((await users.register()).logins) == {b"bob", b"eve"}
 
 
+async def test_a_user_gets_another_role(users):
+    await users.add_key("ada")
+    bob = await users.add_key("bob")
+    assert (await users.change("bob", role="admin")).role == "admin"
+    assert (await users.register()).accounts[bob.account.id].role == "admin"
+    assert (await users.change("bob", role="user")).role == "user"
+    assert (await users.change("bob")).role == "user", "nothing said is nothing changed"
+
+
+async def test_a_disabled_user_comes_in_by_nothing_and_keeps_everything(users, now):
+    await users.add_key("ada")
+    bob = await users.add_key("bob")
+    await users.open_login(b"of bob", bob.account.id, now.at + 100)
+    now.at += 5
+    assert (await users.change("bob", disabled=True)).disabled == now.at
+    now.at += 5
+    assert (await users.change("bob", disabled=True)).disabled == now.at - 5, "since the first time"
+    register = await users.register()
+    assert bob.account.id not in register.accounts
+    assert digest_of(bob.value) not in register.keys
+    assert len(await users.keys()) == len(await users.accounts()) == 2
+    assert (await users.change("bob", disabled=False)).disabled == 0
+    register = await users.register()
+    assert digest_of(bob.value) in register.keys
+    assert register.accounts[bob.account.id].name == "bob"
+
+
+@pytest.mark.parametrize("change", [{"role": "user"}, {"disabled": True}])
+async def test_the_last_admin_who_can_come_in_stays_one(users, change):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob", admin=True)
+    eve = await users.add_key("eve", admin=True)
+    await users.revoke(bob.key.id)
+    await users.change("eve", disabled=True)
+    with pytest.raises(BadRequest) as caught:
+        await users.change("ada", **change)
+    assert caught.value.code == "last_admin"
+    assert (await users.register()).accounts[ada.account.id].role == "admin"
+    await users.change("eve", disabled=False)
+    await users.change("ada", **change)
+    assert eve.account.id in (await users.register()).accounts
+
+
+async def test_beside_a_key_of_the_settings_every_admin_may_go_but_its_own_user(users):
+    await users.know_local()
+    await users.add_key("ada", admin=True)
+    assert (await users.change("ada", disabled=True, key_of_settings=True)).disabled
+    for change in ({"role": "user"}, {"disabled": True}):
+        with pytest.raises(BadRequest) as caught:
+            await users.change("local", **change, key_of_settings=True)
+        assert caught.value.code == "configured_user"
+
+
+async def test_the_key_of_a_disabled_admin_is_none_that_is_left(users):
+    ada = await users.add_key("ada")
+    await users.add_key("bob", admin=True)
+    await users.change("bob", disabled=True)
+    with pytest.raises(BadRequest) as caught:
+        await users.revoke(ada.key.id, spare_last_admin=True)
+    assert caught.value.code == "last_admin_key"
+
+
+async def test_a_user_nobody_knows_is_told_with_those_there_are(users):
+    with pytest.raises(NotFound, match="There are no users yet"):
+        await users.change("bob", role="admin")
+    await users.add_key("ada")
+    with pytest.raises(NotFound, match=r"'bob'\. There is ada") as caught:
+        await users.change("bob", role="admin")
+    assert caught.value.code == "user_not_found"
+
+
 async def test_the_number_of_keys_has_an_end(users, monkeypatch):
     monkeypatch.setattr(users_file, "KEYS", 1)
     ada = await users.add_key("ada")

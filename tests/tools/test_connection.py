@@ -228,9 +228,11 @@ async def test_signing_in_may_take_longer_than_connecting():
         # Longer than a server may take: it is a person's time that passes.
         await anyio.sleep(0.05)
         assert connection.phase == "login"
+        assert not connection.health().signed_in
         login.arrived(Returned("code", "s"))
         await until(lambda: connection.phase == "ready")
         assert connection.health().login == ""
+        assert connection.health().signed_in
 
 
 async def test_secrets_are_in_no_message():

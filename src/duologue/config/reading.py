@@ -20,15 +20,21 @@ from duologue.errors import StartFailed
 FILE_NAME = "duologue.yaml"
 OTHER_VARIABLES = frozenset({"DUOLOGUE_CONFIG", "DUOLOGUE_SERVER"})
 """Variables of the same prefix that are no settings: the path of the file, and the server `say` talks to."""
-SHORT_VARIABLES: dict[str, Place] = {"DUOLOGUE_UPSTREAM": ("upstream", "url")}
+SHORT_VARIABLES: dict[str, Place] = {
+    "DUOLOGUE_UPSTREAM": ("upstream", "url"),
+    "DUOLOGUE_UI": ("ui", "enabled"),
+}
+SHORT_PLACES: dict[Place, Place] = {("ui",): ("ui", "enabled")}
+"""Tables that may be one value in the file, and which of their settings that is."""
 
 FLAGS = {
-    "ui": "no-ui",
+    "ui.enabled": "no-ui",
     "upstream.url": "upstream",
     "upstream.key": "upstream-key",
     "upstream.model": "upstream-model",
     "host_names": "host-name",
     "allow_origins": "allow-origin",
+    "proxies": "proxy",
     "log.level": "log-level",
     "log.format": "log-format",
 }
@@ -55,7 +61,8 @@ def load(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, obje
     file = find_file(path, environ, flags.get("data"))
     if file is not None:
         for where, value in _leaves(_set_only(_read_file(file))):
-            put(where, value, f"in {file}")
+            short = where in SHORT_PLACES and not isinstance(value, dict | list)
+            put(SHORT_PLACES[where] if short else where, value, f"in {file}")
     for where, value, variable in _from_environment(environ):
         put(where, value, f"from the environment variable {variable}")
     for name, value in flags.items():
@@ -129,7 +136,8 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[Place, objec
         elif variable in known:
             yield known[variable].place, _parse(text, known[variable].field, variable), variable
         elif entry and table in known and get_origin(known[table].field.annotation) is dict:
-            value = _yaml(text, variable) if known[table].place[-1] == "options" else text
+            is_text = get_args(known[table].field.annotation)[1] is str
+            value = text if is_text else _yaml(text, variable)
             yield (*known[table].place, entry.lower()), value, variable
         else:
             close = nearest(variable, [*known, *SHORT_VARIABLES, *OTHER_VARIABLES])

@@ -5,10 +5,15 @@ Knows no file, no environment and no engine beyond its name. Rooms are handed th
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+
+from duologue.config.section import Section
+from duologue.config.ui import Ui
+from duologue.config.voice import VoiceSettings
 
 EngineName = Literal["llama", "remote", "scripted"]
 
@@ -26,18 +31,23 @@ def _http_url(value: str) -> str:
     return value
 
 
+def _base_path(value: str) -> str:
+    path = value.strip().strip("/")
+    segments = path.split("/")
+    if path and not all(re.fullmatch(r"[A-Za-z0-9._~-]+", part) and set(part) != {"."} for part in segments):
+        raise ValueError("must be a path of letters, digits and - . _ ~, such as /talk")
+    return f"/{path}" if path else ""
+
+
 def _home(path: Path) -> Path:
     return path.expanduser()
 
 
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
+BasePath = Annotated[str, AfterValidator(_base_path)]
 UserPath = Annotated[Path, AfterValidator(_home)]
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class Upstream(Section):
@@ -138,9 +148,17 @@ class Limits(Section):
     )
     import_mb: Positive = Field(default=256, description="Megabytes of one file of imported conversations.")
     attachments: Positive = Field(default=32, description="Files one message may carry.")
+    audio_mb: Positive = Field(default=25, description="Megabytes of one recording to be written down.")
+    audio_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
+        default=120, description="Minutes such a recording may last."
+    )
 
 
 class Chat(Section):
+    socket: Literal["auto", "chat", "voice"] = Field(
+        default="auto",
+        description="What /ws/chat is for: `chat`, calls (`voice`), or what its first message is of (`auto`).",
+    )
     first_frame_s: Seconds = Field(
         default=120, description="A chat socket that has sent nothing by then is closed."
     )
@@ -263,7 +281,14 @@ class Settings(EngineSettings):
     allow_origins: tuple[str, ...] = Field(
         default=(), description="Other web origins whose pages may use this server, as https://name:port."
     )
-    ui: bool = Field(default=True, description="Serve the page.")
+    base_path: BasePath = Field(
+        default="", description="The path everything is served under, such as /talk; empty: none."
+    )
+    proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses or networks of proxies whose X-Forwarded headers are believed, such as 10.0.0.0/8.",
+    )
+    ui: Ui = Ui()
     aliases: dict[str, str] = Field(
         default={}, description="Further names of models: the name, and the model meant."
     )
@@ -274,6 +299,7 @@ class Settings(EngineSettings):
     worker_port_base: int = Field(
         default=22400, ge=1024, le=65000, description="The first port workers listen on (loopback)."
     )
+    voice: VoiceSettings = VoiceSettings()
     queue: Queue = Queue()
     limits: Limits = Limits()
     chat: Chat = Chat()

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from duologue.config.settings import Section, Settings
+from duologue.config.section import Section
+from duologue.config.settings import Settings
 from duologue.errors import StartFailed
 
 Place = tuple[str, ...]

@@ -63,7 +63,7 @@ class EventStream(Response):
     def __init__(
         self, source: AsyncGenerator[bytes], *, keep_alive: float = KEEP_ALIVE, stalled: float = STALLED
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        super().__init__(headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]  # nobody knows how long it will be
         self._source = source
         self._keep_alive, self._stalled = keep_alive, stalled

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import anyio
 from msgspec import Struct
 
-from duologue.values.runs import ListEvent, ListReset
+from duologue.values.runs import ListDraft, ListEvent, ListReset
 
 REMEMBERED = 256
 """Events of one user that are kept for viewers who were away."""
@@ -35,6 +35,12 @@ class _Ring:
         """Everything told later than this number is in `events`."""
         self.changed = anyio.Event()
         self.viewers = 0
+
+    def forget_draft(self, conversation: str) -> None:
+        for told in self.events:
+            if isinstance(told.event, ListDraft) and told.event.conversation == conversation:
+                self.events.remove(told)
+                return  # there is never more than one
 
 
 class Feed:
@@ -59,6 +65,9 @@ class Feed:
         """Tell every viewer of this user."""
         ring = self._ring(user)
         self._number += 1
+        if isinstance(event, ListDraft):
+            # One comes every second while somebody writes, and the last alone says anything.
+            ring.forget_draft(event.conversation)
         ring.events.append(Told(self._number, event))
         if len(ring.events) > self._remembered:
             ring.complete_after = ring.events.popleft().number

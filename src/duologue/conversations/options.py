@@ -33,6 +33,7 @@ def inherited(*layers: GenerationOptions) -> GenerationOptions:
         max_turns=next((layer.max_turns for layer in layers if layer.max_turns is not None), None),
         tools=next((layer.tools for layer in layers if layer.tools is not None), None),
         servers=servers,
+        effort=next((layer.effort for layer in layers if layer.effort is not None), None),
     )
 
 
@@ -60,6 +61,7 @@ def turn_request(
         stop=options.stop,
         tools=tuple(Tool(tool.name, tool.description, tool.parameters) for tool in offer.tools),
         thinking=options.thinking,
+        effort=options.effort,
         continue_final=goes_on is not None,
     )
 

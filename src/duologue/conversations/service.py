@@ -21,8 +21,9 @@ from duologue.conversations.editing import Editing
 from duologue.conversations.feed import Feed
 from duologue.conversations.housekeeping import Housekeeping
 from duologue.conversations.naming import Naming
+from duologue.conversations.options import inherited
 from duologue.conversations.provisions import Count, Provisions
-from duologue.errors import BadRequest
+from duologue.errors import BadRequest, StartFailed
 from duologue.values.conversations import Content, GenerationOptions, Hit
 from duologue.values.requests import ModelCard
 from duologue.values.runs import Run
@@ -64,6 +65,8 @@ class Service:
         from duologue.conversations.runs import Runs
 
         self.limits = settings.limits
+        self.resolve = resolve
+        self.now = now
         self.stores = stores
         self.blobs = blobs
         self.toolbox = toolbox
@@ -85,6 +88,7 @@ class Service:
         )
         self.housekeeping = Housekeeping(stores, blobs)
         self._titles_by_model = settings.runs.titles == "model"
+        self._operators = _operators_options(settings)
         self.runs = Runs(
             stores,
             Provisions(
@@ -109,15 +113,15 @@ class Service:
         return self._temporary if self.stores.is_temporary(conversation) else self._lasting
 
     async def defaults(self, user: str) -> GenerationOptions:
-        """What a user's settings say of every reply. What an older page left there and is not understood says
-        nothing."""
+        """What a user's settings say of every reply, over what the operator's say. What an older page left there and is
+        not understood says nothing."""
         options = (await self.stores.durable.settings.get(user)).get("options")
         if not isinstance(options, dict):
-            return GenerationOptions()
+            return self._operators
         try:
-            return api.read(api.OptionsAsked, options).options()
+            return inherited(api.read(api.OptionsAsked, options).options(), self._operators)
         except BadRequest:
-            return GenerationOptions()
+            return self._operators
 
     async def keep(self, user: str, data: bytes, name: str, mime: str) -> Content:
         """Keep a file a tool server gave outside of any conversation."""
@@ -131,6 +135,15 @@ class Service:
         """The server goes down: every run ends with its text kept, and every stream ends. Again: nothing."""
         self.feed.close()
         await self.runs.close()
+
+
+def _operators_options(settings: Settings) -> GenerationOptions:
+    """What `ui.defaults.options` says of every reply. Raises StartFailed where it could not be asked for."""
+    try:
+        return api.read(api.OptionsAsked, settings.ui.defaults.said().get("options", {})).options()
+    except BadRequest as problem:
+        where = "ui.defaults.options"
+        raise StartFailed(f"{where}: {problem.message}", param=f"{where}.{problem.param or ''}") from None
 
 
 @asynccontextmanager

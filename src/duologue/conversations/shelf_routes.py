@@ -25,7 +25,7 @@ from duologue.conversations.exchange import (
 )
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.values.conversations import Folder, Hit
-from duologue.values.runs import ListReset
+from duologue.values.runs import ListDraft, ListReset
 from duologue.wire import api
 
 if TYPE_CHECKING:
@@ -147,16 +147,21 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
     @routes.put(
         "/drafts/{conversation}",
         summary="Keep what was begun to be written",
-        openapi_extra=documented(answers=JsonObject),
+        openapi_extra=documented(
+            body=api.DraftAsked, answers=JsonObject, says="The draft as it is kept, with `updated`"
+        ),
     )
     async def put_draft(request: Request, conversation: str) -> Response:
+        """`text` and `files`, and whatever else the page wants to find again. Other tabs hear of it by the feed."""
         draft, user = await body_of(request), user_of(request)
         _check_size(draft, service.limits.text_mb * 2**20, "limits.text_mb")
+        _check_files(api.read(api.DraftAsked, draft), service.limits.attachments)
         store = service.stores.of(checked_id(conversation, "conversation"))
         if conversation != "new":
             await store.conversations.get(user, conversation)
-        await store.drafts.put(user, conversation, draft)
-        return answer(draft)
+        kept = await store.drafts.put(user, conversation, draft)
+        service.feed.tell(user, ListDraft(conversation, kept["updated"]))
+        return answer(kept)
 
     @routes.delete(
         "/drafts/{conversation}",
@@ -165,8 +170,9 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(status=204, says="There is none"),
     )
     async def delete_draft(request: Request, conversation: str) -> Response:
-        store = service.stores.of(checked_id(conversation, "conversation"))
-        await store.drafts.delete(user_of(request), conversation)
+        store, user = service.stores.of(checked_id(conversation, "conversation")), user_of(request)
+        if await store.drafts.delete(user, conversation):
+            service.feed.tell(user, ListDraft(conversation))
         return nothing()
 
 
@@ -227,6 +233,15 @@ def _check_size(value: object, limit: int, setting: str = "") -> None:
     if size > limit:
         which = f" (setting {setting})" if setting else ""
         raise TooLarge(f"This is {size:,} bytes; {limit:,} are allowed{which}.")
+
+
+def _check_files(draft: api.DraftAsked, limit: int) -> None:
+    if len(draft.files) > limit:
+        raise TooLarge(
+            f"The draft carries {len(draft.files):,} files; at most {limit:,} are allowed (setting "
+            "limits.attachments).",
+            param="files",
+        )
 
 
 def _without_nulls(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -24,17 +25,38 @@ from starlette.types import ASGIApp
 
 from duologue import __version__, telemetry
 from duologue.config import Settings
-from duologue.errors import BadRequest, NotFound, Problem, StartFailed
-from duologue.gateway import auth, certificate, chat, claims, doors, key_routes, logins, openai, status
+from duologue.errors import BadRequest, NotFound, Problem, StartFailed, Unavailable
+from duologue.gateway import (
+    admin_routes,
+    audio,
+    auth,
+    certificate,
+    chat,
+    claims,
+    doors,
+    duplex,
+    key_routes,
+    logins,
+    openai,
+    status,
+    voice,
+)
+from duologue.gateway.ears import Ears
 from duologue.gateway.eta import BASES, Estimator
+from duologue.gateway.figures import STEP, Figures
+from duologue.gateway.forwarded import Proxies
 from duologue.gateway.keys import Keys, read_key, wall_clock
-from duologue.gateway.loadouts import loadouts
+from duologue.gateway.loader import Look
+from duologue.gateway.loadouts import loadouts, voice_loadout
 from duologue.gateway.models import Models
 from duologue.gateway.pages import FOLDER, Pages
 from duologue.gateway.pool import Pool
 from duologue.gateway.problems import problem_body, problem_headers, problem_status, request_id_of
 from duologue.gateway.queue import Queue
 from duologue.gateway.relay import Relay
+from duologue.gateway.speech import Speech
+from duologue.gateway.stock import Stock
+from duologue.values.calls import TurnFigures
 from duologue.values.events import Done, Failed
 from duologue.wire.internal import Loadout
 
@@ -42,10 +64,14 @@ if TYPE_CHECKING:
     import ssl
 
     from duologue.conversations.service import Service
+    from duologue.conversations.spoken import SpokenTurns
+    from duologue.values.requests import ChatRequest
 
 log = logging.getLogger(__name__)
 
 MEGABYTE = 1024 * 1024
+VOICE_PORT = 50
+"""How far behind the first worker's port the voice worker looks for its own."""
 SETTLED_SECONDS = 20.0
 STOP_SECONDS = 0.7
 """Seconds that running answers have to say why they end; as long again for their connections to close."""
@@ -55,16 +81,20 @@ class Gateway:
     """The parts of the program, and the application over them, to be put behind its doors.
 
     `running()` is what stands behind `app`, for as long as that block lasts: workers, database and conversations, whose
-    routes come with them.
+    routes come with them. `look` sees this machine; without it no model is refused for want of memory.
     """
 
     def __init__(
-        self, settings: Settings, worker_loadouts: Sequence[Loadout], announce: Callable[[str], None]
+        self,
+        settings: Settings,
+        worker_loadouts: Sequence[Loadout],
+        announce: Callable[[str], None],
+        look: Look | None = None,
     ) -> None:
         reachable = not auth.is_loopback(settings.host)
         self.settings = settings
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=reachable)
-        self.pages = Pages(FOLDER if settings.ui else None)
+        self.pages = Pages(FOLDER if settings.ui.enabled else None)
         self.herald = Herald(settings, announce)
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
         self.pool = Pool(
@@ -74,17 +104,80 @@ class Gateway:
             log=(settings.log.level, settings.log.format),
             on_change=self._look,
         )
-        self.generate = Relay(self.pool, observe=_observe)
+        self.figures = Figures(time.time())
+        self.generate = Relay(self.pool, observe=self._observe, wrote=self.figures.wrote)
         self.models = Models(self.pool.cards, settings.aliases)
+        self.voice = self._voice()
+        self.speech = Speech(self.voice, settings.voice)
+        self.board = voice.Switchboard(
+            self.voice,
+            self.generate,
+            self.models,
+            settings=settings.voice,
+            limits=settings.limits,
+            conversing=self._conversing,
+            observe=_measure_turn,
+        )
+        self.duplex = duplex.Sessions(self.board, most=settings.limits.sockets_per_user)
+        self.stock = Stock(settings, worker_loadouts, self.pool, self.models, look)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
 
+    def _pools(self) -> list[Pool]:
+        return [self.pool, *([] if self.voice is None else [self.voice])]
+
+    async def _conversing(self, user: str, conversation: str, model: str) -> tuple[SpokenTurns, ChatRequest]:
+        """A conversation that goes on as a call. Raises Problem."""
+        from duologue.conversations.spoken import spoken_turns
+
+        if self.service is None:
+            raise Unavailable("The server is starting. Call again in a moment.")
+        return await spoken_turns(self.service, user, conversation, model=model)
+
+    def _voice(self) -> Pool | None:
+        """The seats for calls, speeches and transcriptions: slots of a worker of their own."""
+        loadout = voice_loadout(self.settings)
+        if loadout is None:
+            return None
+        return Pool(
+            [loadout],
+            Queue(self.settings.queue.limit, Estimator(BASES, alpha=self.settings.eta.alpha)),
+            port=self.settings.worker_port_base + VOICE_PORT,
+            log=(self.settings.log.level, self.settings.log.format),
+            tickets="q_v",
+        )
+
     def _look(self) -> None:
         self.herald.look(self.pool)
+        self.stock.look()
         if self.pool.ready:
             self._settled.set()
+
+    def _observe(self, kind: str, event: Done | Failed) -> None:
+        if isinstance(event, Failed):
+            self.figures.ended(failed=True)
+        elif event.finish == "cancelled":
+            self.figures.ended()
+        else:
+            self.figures.ended(first=event.timings.first, waited=event.timings.queue)
+            _measure(event)
+
+    async def _sample(self) -> None:
+        """End a sample of the figures every few seconds."""
+        due = anyio.current_time()
+        while True:
+            # After a sleep of the machine there is one long sample, and not many empty ones.
+            due = max(due + STEP, anyio.current_time())
+            await anyio.sleep_until(due)
+            running = sum(self.pool.queue.busy(worker) for worker in self.pool.workers)
+            self.figures.close(time.time(), running, len(self.pool.queue.entries()))
+
+    async def _run_voice(self, seats: Pool) -> None:
+        """The voice's engines load behind the model: a chat is what most come for."""
+        await self._settle()
+        await seats.run()
 
     async def _settle(self) -> None:
         """Returns when a chat would be answered: until then there is more urgent work. Not every model ever loads."""
@@ -101,6 +194,8 @@ class Gateway:
             description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
             docs_url=None,
             redoc_url=None,
+            # Beside the description itself, whatever path a proxy put before it.
+            servers=[{"url": "."}],
             middleware=[
                 Middleware(
                     auth.Authentication,
@@ -108,7 +203,7 @@ class Gateway:
                     sessions,
                     cookie=cookie,
                     open_files=pages.addresses | {certificate.CA_PATH},
-                    login_page=pages.login if settings.ui else None,
+                    login_page=pages.login if settings.ui.enabled else None,
                 ),
                 Middleware(auth.SocketLimit, settings.limits.sockets_per_user),
                 Middleware(
@@ -130,13 +225,23 @@ class Gateway:
                     "text_bytes": settings.limits.text_mb * MEGABYTE,
                     "blob_bytes": settings.limits.blob_mb * MEGABYTE,
                     "attachments": settings.limits.attachments,
+                    "audio_bytes": settings.limits.audio_mb * MEGABYTE,
                 },
+                speech=self.speech,
+                ui_defaults=settings.ui.defaults.said(),
             )
         )
-        app.include_router(openai.router(self.generate, self.models, limits=settings.limits))
+        app.include_router(admin_routes.router(self._pools(), self.figures, time.time))
+        given: dict[str, Any] = {"limits": settings.limits, "speech": self.speech, "ears": Ears(self.speech)}
+        app.include_router(audio.router(self.speech, limits=settings.limits))
+        app.include_router(openai.router(self.generate, self.models, **given))
+        for routes in self.stock.routes():
+            app.include_router(routes)
         app.include_router(
-            chat.router(self.generate, self.models, limits=settings.limits, timeouts=settings.chat)
+            chat.router(self.generate, self.models, timeouts=settings.chat, board=self.board, **given)
         )
+        app.include_router(voice.router(self.board))
+        app.include_router(duplex.router(self.duplex))
         app.router.default = pages
         return app
 
@@ -152,6 +257,11 @@ class Gateway:
             stack.callback(tasks.cancel_scope.cancel)
             # The workers load their models while the database is opened.
             await tasks.start(self.pool.run)
+            if self.voice is not None:
+                tasks.start_soon(self._run_voice, self.voice)
+            tasks.start_soon(self._sample)
+            await tasks.start(self.duplex.run)
+            await tasks.start(self.stock.run)
             self.service = await stack.enter_async_context(
                 conversations.opened(
                     self.settings,
@@ -171,18 +281,22 @@ class Gateway:
             await self.keys.note_used()
 
 
-def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
+def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | None = None) -> None:
     """Serve until told to end. Raises StartFailed when it cannot start.
 
-    `announce` is given the lines meant for the person at the terminal.
+    `announce` is given the lines meant for the person at the terminal; `look` sees this machine, without loading an
+    engine into this process.
     """
     telemetry.set_up_logging(settings.log.level, settings.log.format)
+    has_key = auth.has_key(settings)
     auth.check_start(
         settings.host,
-        has_key=auth.has_key(settings),
+        has_key=has_key,
         insecure_http=settings.insecure_http,
         tls=certificate.is_on(settings.tls),
     )
+    if settings.proxies and not has_key:
+        log.warning("There is no key: whoever comes through the proxy is an admin. `duologue key add NAME`")
     worker_loadouts = loadouts(settings)
     listener = claims.port(settings.host, settings.port)
     with listener, claims.data_folder(settings.data, _url(settings, listener.getsockname()[1])):
@@ -190,12 +304,13 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
         # Told to end and having ended, uvicorn raises the signal once more; a clean end is no failure of the command.
         for told in (signal.SIGINT, signal.SIGTERM):
             signal.signal(told, lambda number, frame: None)
-        _Server(Gateway(settings, worker_loadouts, announce)).run(sockets=[listener])
+        _Server(Gateway(settings, worker_loadouts, announce, look)).run(sockets=[listener])
 
 
 def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
     """The application behind the doors that every request passes, and every answer: errors too."""
-    return doors.behind_doors(app, doors.Visitors(settings.host_names, settings.allow_origins))
+    visitors = doors.Visitors(settings.host_names, settings.allow_origins)
+    return doors.behind_doors(app, visitors, settings.base_path, Proxies(settings.proxies))
 
 
 class _Server(uvicorn.Server):
@@ -238,9 +353,13 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Before uvicorn closes the sockets: their last message is the one that says why. Runs first, with their text.
+        self._gateway.stock.close()
         if self._gateway.service is not None:
             await self._gateway.service.close()
-        await self._gateway.pool.stop(STOP_SECONDS)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._gateway.pool.stop, STOP_SECONDS)
+            if self._gateway.voice is not None:
+                tasks.start_soon(self._gateway.voice.stop, STOP_SECONDS)
         await super().shutdown(sockets)
 
 
@@ -250,6 +369,7 @@ def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     return {
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + edges, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + edges, "limits.import_mb"),
+        "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + edges, "limits.audio_mb"),
     }
 
 
@@ -266,7 +386,8 @@ def _url(settings: Settings, port: int) -> str:
     scheme = "https" if certificate.is_on(settings.tls) else "http"
     host = settings.host
     shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    return f"{scheme}://[{shown}]:{port}" if ":" in shown else f"{scheme}://{shown}:{port}"
+    name = f"[{shown}]" if ":" in shown else shown
+    return f"{scheme}://{name}:{port}" + (f"{settings.base_path}/" if settings.base_path else "")
 
 
 class Herald:
@@ -304,14 +425,26 @@ class Herald:
             self._announce(line)
 
 
-def _observe(kind: str, event: Done | Failed) -> None:
+def _measure(event: Done) -> None:
     figures = telemetry.metrics()
-    if isinstance(event, Done):
-        figures.first_token(event.timings.first / 1000)
-        figures.queue_waited(event.timings.queue / 1000)
-        figures.stage_took("prefill", event.timings.prefill / 1000)
-        figures.stage_took("generate", event.timings.generate / 1000)
-        figures.tokens_counted(input=event.usage.input, cached=event.usage.cached, output=event.usage.output)
+    figures.first_token(event.timings.first / 1000)
+    figures.queue_waited(event.timings.queue / 1000)
+    figures.stage_took("prefill", event.timings.prefill / 1000)
+    figures.stage_took("generate", event.timings.generate / 1000)
+    figures.tokens_counted(input=event.usage.input, cached=event.usage.cached, output=event.usage.output)
+
+
+def _measure_turn(turn: TurnFigures) -> None:
+    """One line and one sample for each turn of a call. Milliseconds from the end of the caller's speech."""
+    stages = {
+        name: getattr(turn, name)
+        for name in TurnFigures.__struct_fields__
+        if name not in ("epoch", "turn", "reply") and getattr(turn, name) is not None
+    }
+    said = ", ".join(f"{name} {value:.0f} ms" for name, value in stages.items())
+    log.info("turn %d, reply %d: %s", turn.turn, turn.reply, said or "nothing came of it")
+    for name, value in stages.items():
+        telemetry.metrics().stage_took(f"voice_{name}", value / 1000)
 
 
 def _metrics(pool: Pool) -> str:

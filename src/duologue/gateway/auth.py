@@ -34,6 +34,7 @@ SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
 REVOKED = 1008
 """The code a socket is closed with: against the rules."""
+CLOSED = "The key was revoked, or its user may do less than before."
 
 
 def is_loopback(host: str) -> bool:
@@ -140,9 +141,7 @@ class Authentication:
         if user is None or self._keys.users is None:
             await self._app(scope, receive, send)
             return
-        guard = _Guard(
-            self._keys, send, lambda: (found := self._user(scope, keys)) is not None and found.id == user.id
-        )
+        guard = _Guard(self._keys, send, lambda: _may_as_much(self._user(scope, keys), user))
         try:
             await self._app(scope, guard.receiving(scope, receive), guard.send)
         except (OSError, ClientDisconnect):
@@ -150,7 +149,7 @@ class Authentication:
                 raise
         if guard.ended and scope["type"] == "websocket":
             with suppress(OSError, RuntimeError):  # the client may have left at the same moment
-                await send({"type": "websocket.close", "code": REVOKED, "reason": "The key was revoked."})
+                await send({"type": "websocket.close", "code": REVOKED, "reason": CLOSED})
 
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
         if not self._keys.required:
@@ -179,9 +178,14 @@ class Authentication:
         await refuse(scope, receive, send, Unauthorized(sentence + how))
 
 
+def _may_as_much(now: User | None, before: User) -> bool:
+    """Whether who asked is still let in, as the same user, and is still an admin if they were one."""
+    return now is not None and now.id == before.id and now.role in ("admin", before.role)
+
+
 class _Guard:
-    """Ends what is still open when its key or login is not valid any more: a socket with its next message, a stream
-    with its next piece."""
+    """Ends what is still open when its key or login is not valid any more, or its user no admin any more: a socket with
+    its next message, a stream with its next piece."""
 
     def __init__(self, keys: Keys, send: Send, valid: Callable[[], bool]) -> None:
         self._keys = keys
@@ -197,7 +201,7 @@ class _Guard:
         async def receive_valid() -> Message:
             message = await receive()
             if message["type"] == "websocket.receive" and not await self._holds():
-                return {"type": "websocket.disconnect", "code": REVOKED, "reason": "The key was revoked."}
+                return {"type": "websocket.disconnect", "code": REVOKED, "reason": CLOSED}
             return message
 
         return receive_valid

@@ -24,6 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue import telemetry
 from duologue.errors import Forbidden, StartFailed, TooLarge
+from duologue.gateway.entrance import Entrance, hosts_before
+from duologue.gateway.forwarded import Proxies
 from duologue.gateway.problems import refuse
 
 log = logging.getLogger("duologue.gateway.doors")
@@ -115,8 +117,13 @@ class Visitors:
             self._origins.add(origin)
 
     def host(self, scope: Scope) -> Authority:
-        """The Host of the request. Any IP literal will do: rebinding needs a name. Raises Forbidden."""
-        values = _headers(scope, b"host")
+        """The Host of the request; one that a proxy on this machine told another for must be ours too. Any IP literal
+        will do: rebinding needs a name. Raises Forbidden."""
+        if before := hosts_before(scope):
+            self._known(before)
+        return self._known(_headers(scope, b"host"))
+
+    def _known(self, values: list[str]) -> Authority:
         authority = parse_authority(values[0]) if len(values) == 1 else None
         if authority is None:
             raise Forbidden("The request has no valid Host header.", code="host_refused")
@@ -160,7 +167,7 @@ class Doors:
             return
         try:
             host = self._visitors.host(scope)
-            origin = self._visitors.origin(scope, host)
+            origin = None if _is_framed(scope) else self._visitors.origin(scope, host)
         except Forbidden as problem:
             log.warning("refused %s: %s", scope["path"], problem)
             await refuse(scope, receive, send, problem)
@@ -182,6 +189,15 @@ class Doors:
             await send(message)
 
         await self._app(scope, receive, send_shared)
+
+
+FRAMED = "/preview/"
+"""Files that a frame of the page loads. It has no origin of its own, and what lies there is nobody's secret."""
+
+
+def _is_framed(scope: Scope) -> bool:
+    reading = scope.get("method") in ("GET", "HEAD") and scope["path"].startswith(FRAMED)
+    return reading and _headers(scope, b"origin") == ["null"]
 
 
 async def _answer_preflight(scope: Scope, origin: bytes, send: Send) -> None:
@@ -239,10 +255,20 @@ QUIET = ("/health", "/ready", "/metrics", "/assets/")
 def _note(scope: Scope, status: int, seconds: float) -> None:
     method = scope.get("method", "SOCKET")
     level = logging.DEBUG if scope["path"].startswith(QUIET) and status < 400 else logging.INFO
-    log.log(level, "%s %s %d %.0f ms", method, scope["path"], status, seconds * 1000)
+    log.log(level, "%s %s %d %.0f ms%s", method, scope["path"], status, seconds * 1000, _asker(scope))
     # Only a route's own template may become a label: paths are the clients' to invent, and each would stay for good.
     endpoint = getattr(scope.get("route"), "path", None) or "other"
     telemetry.metrics().request_ended(f"{method} {endpoint}", str(status), seconds)
+
+
+def _asker(scope: Scope) -> str:
+    """Who asked, where it was not this machine."""
+    address = (scope.get("client") or ("",))[0]
+    try:
+        is_here = ipaddress.ip_address(address).is_loopback
+    except ValueError:  # a test's client, or none
+        is_here = True
+    return "" if is_here else f" from {address}"
 
 
 class BodyLimit:
@@ -367,14 +393,14 @@ def content_policy(host: Authority | None) -> bytes:
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; manifest-src 'self'; "
         "img-src 'self' blob: data:; media-src 'self' blob:; worker-src 'self'; "
-        f"connect-src 'self'{sockets}; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+        f"frame-src 'self'; connect-src 'self'{sockets}; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
     ).encode()
 
 
-def behind_doors(app: ASGIApp, visitors: Visitors) -> ASGIApp:
+def behind_doors(app: ASGIApp, visitors: Visitors, base: str = "", proxies: Proxies | None = None) -> ASGIApp:
     """`app` behind the doors, in the one right order: every answer has an id and the headers that guard it, also
-    the refusals and the last resort of a framework inside."""
-    return RequestIds(SecurityHeaders(Doors(app, visitors)))
+    the refusals and the last resort of a framework inside. Host and Origin are those that a believed proxy tells."""
+    return RequestIds(SecurityHeaders(Entrance(Doors(app, visitors), base, proxies or Proxies())))
 
 
 def _with_headers(message: Message, headers: Iterable[tuple[bytes, bytes]]) -> Message:

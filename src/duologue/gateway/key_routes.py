@@ -1,4 +1,5 @@
-"""`/api/keys`: an admin sees, makes and revokes keys from afar. `duologue key` does the same on the machine itself.
+"""`/api/keys`: an admin sees, makes and revokes keys and changes users from afar. `duologue key` does the same on the
+machine itself.
 
 Knows no cookie and no digest. A key's value is in one answer, the one to its making.
 """
@@ -28,6 +29,15 @@ class KeyWanted(BaseModel):
     role: Literal["user", "admin"] = Field(default="user", description="The role of a new user.")
 
 
+class UserChange(BaseModel):
+    """What is absent stays."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    role: Literal["user", "admin"] | None = None
+    disabled: bool | None = Field(default=None, description="Nobody comes in as them; nothing is deleted.")
+
+
 def router(keys: Keys) -> APIRouter:
     """The routes. Listing needs an admin, changing one who used a key."""
     routes = APIRouter(tags=["keys"], prefix="/api/keys")
@@ -53,6 +63,16 @@ def router(keys: Keys) -> APIRouter:
         await _users(keys).revoke(id, spare_last_admin=not keys.of_settings)
         keys.outdated()
         return Response(status_code=204)
+
+    @routes.patch("/users/{name:path}", summary="Change a user", dependencies=[Depends(keyed_admin)])
+    async def change(name: Annotated[str, Path(max_length=256)], wanted: UserChange) -> dict[str, Any]:
+        """Their role, and whether their keys and logins open the server. The last admin stays one."""
+        account = await _users(keys).change(
+            name, role=wanted.role, disabled=wanted.disabled, key_of_settings=keys.of_settings
+        )
+        keys.outdated()
+        found: dict[str, Any] = to_builtins(account)
+        return found
 
     return routes
 

@@ -14,8 +14,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
+from duologue.values.calls import CallControl, CallEvent, CallSetup, Ended, Hear
 from duologue.values.events import Done, Event, Failed
 from duologue.values.requests import ChatRequest
+from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import internal
 
 log = logging.getLogger(__name__)
@@ -34,16 +36,22 @@ PATIENCE = 20.0
 """Seconds a worker may leave such a question open once it is ready. It hangs then, and is as good as dead."""
 LOADING_PATIENCE = 600.0
 """The same while its model loads: libraries hold the interpreter for as long as their constructors take."""
+SOUND_WAITING = 256
+"""Messages that may wait for a socket before further sound of callers is dropped: about five seconds of one caller."""
+
+Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
+"""What a slot, or a seat, can be given to do."""
+Item = Event | CallEvent
 
 
 class Inbox:
     """What arrived for a lease and was not yet taken. Bounded by the credit of its streams."""
 
     def __init__(self) -> None:
-        self._items: list[tuple[int, Event]] = []
+        self._items: list[tuple[int, Item]] = []
         self._arrived = anyio.Event()
 
-    def put(self, choice: int, events: tuple[Event, ...]) -> None:
+    def put(self, choice: int, events: tuple[Item, ...]) -> None:
         self._items.extend((choice, event) for event in events)
         self._arrived.set()
 
@@ -51,7 +59,7 @@ class Inbox:
         """Let the taker look again, with or without items."""
         self._arrived.set()
 
-    async def take(self) -> list[tuple[int, Event]]:
+    async def take(self) -> list[tuple[int, Item]]:
         """All that arrived, waiting for something; a cancelled wait loses nothing."""
         await self._arrived.wait()
         self._arrived = anyio.Event()
@@ -74,10 +82,10 @@ class Stream:
         self._on_closed = on_closed
         self._untold = 0
 
-    def deliver(self, events: tuple[Event, ...]) -> None:
+    def deliver(self, events: tuple[Item, ...]) -> None:
         if self.ended:
             return
-        self.ended = isinstance(events[-1], Done | Failed)
+        self.ended = isinstance(events[-1], Done | Failed | Ended)
         self.inbox.put(self.choice, events)
 
     def close(self) -> None:
@@ -108,8 +116,8 @@ class _Ask:
 
 
 class _Outbox:
-    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each) and by
-    ASKS."""
+    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by ASKS and by
+    SOUND_WAITING."""
 
     def __init__(self) -> None:
         self._messages: deque[internal.Down] = deque()
@@ -118,6 +126,10 @@ class _Outbox:
     def post(self, message: internal.Down) -> None:
         self._messages.append(message)
         self._posted.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._messages)
 
     async def take(self) -> list[internal.Down]:
         await self._posted.wait()
@@ -152,10 +164,11 @@ class Link:
         self._bulk = _Outbox()
         self._state: internal.WorkerState = "loading"
         self._refusal: Failed | None = None
+        self._lost = False
 
     async def run(self) -> None:
         """Connect and relay until a socket closes or the worker no longer answers. Every stream still running then
-        ends with `worker_lost`, and so does every later one."""
+        ends with `worker_lost`, or as `interrupt` said before, and so does every later one."""
         try:
             async with (
                 self._socket("live") as live,
@@ -175,12 +188,12 @@ class Link:
         self,
         slot: int,
         choice: int,
-        request: ChatRequest,
+        request: Work,
         inbox: Inbox,
         request_id: str,
         on_closed: Callable[[Stream], None],
     ) -> Stream:
-        """Start a generation; its events go to `inbox`, and `on_closed` is called once its slot is free. On a link
+        """Start a generation, or what else a slot can be given; its events go to `inbox`, and `on_closed` is called once its slot is free. On a link
         that is over it has ended, with the reason, when this returns."""
         number, self._next = self._next, self._next + 1
         stream = Stream(number, slot, choice, inbox, on_closed)
@@ -189,8 +202,20 @@ class Link:
             stream.close()
             return stream
         self._streams[number] = stream
-        self._post(number, internal.Begin(number, slot, request, request_id))
+        if isinstance(request, ChatRequest):
+            self._post(number, internal.Begin(number, slot, request, request_id))
+        else:
+            self._post(number, internal.Open(number, slot, request, request_id))
         return stream
+
+    def tell(self, stream: Stream, controls: tuple[CallControl, ...]) -> bool:
+        """Tell an open call these, in order. False: it was sound only, and the worker is so far behind that it was dropped."""
+        if stream.ended or stream.closed:
+            return True
+        if self._live.waiting > SOUND_WAITING and all(isinstance(control, Hear) for control in controls):
+            return False
+        self._live.post(internal.Tell(stream.number, controls))
+        return True
 
     @property
     def asks(self) -> int:
@@ -214,7 +239,7 @@ class Link:
             raise Problem(ask.answer.message, code=ask.answer.code, status=ask.answer.status)
         return ask.answer
 
-    def _post(self, number: int, message: internal.Begin | internal.Count) -> None:
+    def _post(self, number: int, message: internal.Begin | internal.Open | internal.Count) -> None:
         frame = internal.encode([message])
         if len(frame) <= internal.PIECE:
             self._live.post(message)
@@ -241,15 +266,21 @@ class Link:
             self.cancel(stream)
         self._drop_asks()
 
+    def end(self, failure: Failed) -> None:
+        """The worker is about to be ended: as if it were lost now, with this failure for what it runs."""
+        self._refusal = failure
+        self._lose()
+
     def _lose(self) -> None:
         """The worker is gone, with its slots: every running stream ends, and every later one at its start."""
-        if self._refusal is WORKER_LOST:
+        if self._lost:
             return
-        self._refusal = WORKER_LOST
+        self._lost = True
+        failure = self._refusal = self._refusal or WORKER_LOST
         self._on_lost()
         streams, self._streams = self._streams, {}
         for stream in streams.values():
-            stream.deliver((WORKER_LOST,))
+            stream.deliver((failure,))
             stream.close()
         self._drop_asks()
 
@@ -316,6 +347,9 @@ class Link:
             case internal.Emit(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(events)
+            case internal.Told(lease, told):
+                if (stream := self._streams.get(lease)) is not None:
+                    stream.deliver(told)
             case internal.Closed(lease):
                 if (stream := self._streams.pop(lease, None)) is not None:
                     stream.close()
@@ -324,7 +358,7 @@ class Link:
                     ask.tell(message)
             case internal.Report():
                 # Frames that were read already may come after the loss; the pool has counted the worker out by then.
-                if self._refusal is not WORKER_LOST:
+                if not self._lost:
                     self._state = message.state
                     self._on_report(message)
             case internal.Fragment():

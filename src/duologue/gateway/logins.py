@@ -18,6 +18,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from duologue.errors import BadRequest, Busy, Unauthorized, Unavailable
+from duologue.gateway.entrance import base_of
 
 if TYPE_CHECKING:
     from duologue.gateway.keys import Keys, User
@@ -133,6 +134,7 @@ def router(
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
+            path=base_of(request.scope) or "/",
         )
         return response
 
@@ -147,7 +149,8 @@ def router(
         if token := request.cookies.get(cookie):
             await logins.close(token)
         response = Response(status_code=204)
-        response.delete_cookie(cookie, httponly=True, samesite="strict")
+        path = base_of(request.scope) or "/"
+        response.delete_cookie(cookie, path, httponly=True, samesite="strict")
         return response
 
     return routes

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from duologue.errors import ModelNotFound, Unavailable, Unsupported
+from duologue.gateway.queue import NO_MODEL
 from duologue.values.requests import ChatRequest, ModelCard, unmet
 from duologue.wire.refusals import shortened
 
@@ -50,7 +51,7 @@ class Models:
         """
         cards = self.cards()
         if not cards:
-            raise Unavailable("No model is loaded yet. Try again in a moment.")
+            raise Unavailable(NO_MODEL, code="model_empty")
         if not name:
             return cards[0]
         known = {card.name: card for card in cards} | self.aliases()

@@ -8,6 +8,7 @@ to traverse, and no disk on the event loop. Knows no user.
 from __future__ import annotations
 
 import hashlib
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duologue.errors import NotFound
+from duologue.gateway.doors import FRAMED
 from duologue.gateway.problems import refuse
 from duologue.wire.refusals import shortened
 
@@ -22,6 +24,9 @@ FOLDER = Path(str(files("duologue.gateway"))) / "page"
 INDEX = "/index.html"
 DOCS, DOCS_PAGE = "/docs", "/docs.html"
 """Where the HTTP APIs are described, and the page that does it; what it is made of lies below."""
+BUILD = re.compile(rb'<meta name="duologue-build" content="([0-9a-f]+)"')
+PREVIEW = "/preview.html"
+"""What a model wrote is shown in a frame by this page."""
 IMMUTABLE = "/assets/"
 """The build names the files in there by their content."""
 RESERVED = frozenset(
@@ -39,6 +44,7 @@ RESERVED = frozenset(
         "metrics",
         "ca.crt",
         "assets",
+        "preview",
     ]
 )
 """First segments that belong to APIs: an unknown address below them is an error, not the page."""
@@ -74,6 +80,13 @@ NOT_BUILT = """<!doctype html>
 </main></body></html>
 """
 DESCRIPTION = "/openapi.json describes them"
+
+
+PREVIEW_POLICY = (
+    b"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'self'; style-src 'unsafe-inline'; "
+    b"img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'"
+)
+"""A frame without an origin that runs what it is given and reaches nothing."""
 
 
 class PageFile(Struct, frozen=True):
@@ -120,7 +133,10 @@ class Pages:
     @property
     def build(self) -> str | None:
         """Names the build; a page that was loaded from another one knows it is old. None without a page."""
-        return self._files[INDEX].etag if self.built else None
+        if not self.built:
+            return None
+        said = BUILD.search(self._files[INDEX].body)
+        return said[1].decode() if said else self._files[INDEX].etag
 
     @property
     def addresses(self) -> frozenset[str]:
@@ -142,8 +158,15 @@ class Pages:
             await _answer(scope, send, 308, [(b"location", b"../docs")], b"")
         elif path == DOCS:
             await self._page(scope, receive, send, DOCS_PAGE)
-        elif path == "/" or (_is_view(path) and _takes_pages(scope)):
+        elif path == "/":
             await self._page(scope, receive, send, INDEX)
+        elif _is_view(path) and _takes_pages(scope):
+            # The page names its files relative to itself, so it must be shown where they are.
+            up = path.count("/") - 1
+            if up:
+                await _answer(scope, send, 307, [(b"location", b"../" * up)], b"")
+            else:
+                await self._page(scope, receive, send, INDEX)
         else:
             problem = NotFound(f"There is nothing at {shortened(path)}.{_advice(path)}")
             await refuse(scope, receive, send, problem)
@@ -192,6 +215,7 @@ async def _serve(
     etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
     cache = "public, max-age=31536000, immutable" if immutable else "no-cache"
     headers = [(b"etag", etag.encode()), (b"cache-control", cache.encode())]
+    headers += _frame_headers(scope["path"])
     if file.encoded:
         headers.append((b"vary", b"Accept-Encoding"))
     if status == 200 and _matches(asked.get(b"if-none-match", ""), etag):
@@ -201,6 +225,14 @@ async def _serve(
     if coding:
         headers.append((b"content-encoding", coding.encode()))
     await _answer(scope, send, status, headers, file.encoded[coding] if coding else file.body)
+
+
+def _frame_headers(path: str) -> list[tuple[bytes, bytes]]:
+    if path == PREVIEW:
+        return [(b"content-security-policy", PREVIEW_POLICY), (b"x-frame-options", b"SAMEORIGIN")]
+    if path.startswith(FRAMED):  # the frame is foreign to every origin, ours too
+        return [(b"cross-origin-resource-policy", b"cross-origin"), (b"access-control-allow-origin", b"*")]
+    return []
 
 
 async def _answer(

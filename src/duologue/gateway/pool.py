@@ -6,22 +6,25 @@ and their links, and gives every lent slot back on every exit. Knows no dialect.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import anyio
 import anyio.abc
-from msgspec import Struct
+import msgspec
 
 from duologue import telemetry
-from duologue.errors import Problem, QueueFull, Unavailable
+from duologue.errors import Problem, Unavailable
 from duologue.gateway import supervisor
-from duologue.gateway.link import STOPPING, Inbox, Link, Stream
-from duologue.gateway.queue import Chain, Command, Granted, Moved, Queue, Refused
-from duologue.values.events import Event
+from duologue.gateway.lease import Lease
+from duologue.gateway.link import STOPPING, Link
+from duologue.gateway.queue import NO_MODEL, Chain, Command, Granted, Queue, Refused, unloaded
+from duologue.gateway.worker_view import WorkerView
+from duologue.values.events import Failed
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.internal import Counted, Loadout, Report
 
@@ -29,127 +32,26 @@ log = logging.getLogger(__name__)
 
 REFRESH = 3.0
 """Seconds after which a waiting request is told its estimate again, moved or not."""
+RESTARTED = Failed(
+    "worker_restarted",
+    "An admin had the worker of this reply started anew. Please try again in a moment.",
+    503,
+)
+CANCELLED = "This request gave up its place in the queue, as was asked for its ticket."
 COUNT_PATIENCE = 10.0
 """Seconds a prompt may take to be counted; a library that reads a long one holds its engine for some."""
 
 
-class WorkerView(Struct):
-    """One worker for the status pages. `state` is the worker's own word, or "offline" while it has no process. A
-    worker that has failed stays so, with or without a process, until it is ready."""
+class _Tended:
+    """A worker that is kept running: what it loads, the scopes that end it once it was begun, for good (`scope`) or until
+    the next start (`round`), and whether it has ended."""
 
-    worker: str
-    model: str
-    engine: str
-    device: str
-    state: str = "offline"
-    port: int = 0
-    process: int = 0
-    restarts: int = 0
-    attempts: int = 0
-    """Starts since it was ready last."""
-    detail: str = ""
-    heard: float = 0.0
-    """Unix seconds of the worker's last word."""
-    card: ModelCard | None = None
-
-
-class Lease:
-    """Slots of one worker, or a place in the line for them. Made by `Pool.lease` alone."""
-
-    def __init__(self, pool: Pool, ticket: str) -> None:
-        self.ticket = ticket
-        self._pool = pool
-        self._inbox = Inbox()
-        self._place: Moved | None = None
-        self._changed = anyio.Event()
-        self._refusal: Problem | None = None
-        self._granted: Granted | None = None
-        self._link: Link | None = None
-        self._idle: list[int] = []
-        self._streams: dict[int, Stream] = {}
-        self._begun = False
-
-    async def places(self) -> AsyncGenerator[Moved]:
-        """The places in the line, when they change and every few seconds; ends when the slots are lent.
-
-        Raises QueueFull or Unavailable when they never will be.
-        """
-        while self._granted is None:
-            if self._refusal is not None:
-                raise self._refusal
-            if self._place is not None:
-                place, self._place = self._place, None
-                yield place
-                continue
-            await self._changed.wait()
-            self._changed = anyio.Event()
-
-    @property
-    def idle(self) -> int:
-        """How many of the lent slots run nothing."""
-        return len(self._idle)
-
-    def begin(self, choice: int, request: ChatRequest, request_id: str) -> None:
-        """Start a generation in an idle slot of the lease."""
-        assert self._link is not None
-        slot = self._idle.pop(0)
-        self._streams[choice] = self._link.begin(
-            slot, choice, request, self._inbox, request_id, self._slot_closed
-        )
-
-    def spare(self) -> None:
-        """Nothing more will begin: give back the slots that are idle, and every other once it falls idle."""
-        self._begun = True
-        for slot in self._idle:
-            self._release(slot)
-        self._idle.clear()
-
-    async def take(self) -> list[tuple[int, Event]]:
-        """All events that arrived, waiting for something; may be empty when a slot fell idle."""
-        batch = await self._inbox.take()
-        link = self._link
-        assert link is not None
-        if len(self._streams) == 1:
-            for stream in self._streams.values():
-                link.taken(stream, len(batch))
-            return batch
-        for choice, _ in batch:
-            link.taken(self._streams[choice], 1)
-        return batch
-
-    # ---- between the lease and its pool
-
-    def told(self, command: Command, link: Link | None) -> None:
-        """A command of the queue about this lease's ticket."""
-        match command:
-            case Granted(_, _, slots):
-                self._granted, self._link, self._idle = command, link, list(slots)
-            case Moved():
-                self._place = command
-            case Refused(_, code, message):
-                kind = QueueFull if code == "queue_full" else Unavailable
-                self._refusal = kind(message, code=code)
-        self._changed.set()
-
-    def give_back(self) -> None:
-        """Cancel what runs and return every slot: idle ones now, the others once their work has truly ended."""
-        if self._granted is None:
-            self._pool.withdraw(self.ticket)
-            return
-        self.spare()
-        for stream in self._streams.values():
-            if not stream.ended and self._link is not None:
-                self._link.cancel(stream)
-
-    def _slot_closed(self, stream: Stream) -> None:
-        if self._begun:
-            self._release(stream.slot)
-        else:
-            self._idle.append(stream.slot)
-
-    def _release(self, slot: int) -> None:
-        assert self._granted is not None
-        self._pool.release(self.ticket, self._granted.worker, slot)
+    def __init__(self, loadout: Loadout, port: int) -> None:
+        self.loadout = loadout
+        self.port = port
+        self.scope: anyio.CancelScope | None = None
+        self.round: anyio.CancelScope | None = None
+        self.gone = anyio.Event()
 
 
 class Pool:
@@ -164,9 +66,11 @@ class Pool:
         log: tuple[str, str] = ("info", "text"),
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
+        tickets: str = "q_",
     ) -> None:
-        self._loadouts = loadouts
+        """`tickets` is what the names of this pool's tickets begin with."""
         self._queue = queue
+        self._prefix = tickets
         self._port = port
         self._log = log
         self._clock = clock
@@ -178,39 +82,60 @@ class Pool:
         self._stopping = False
         self._returned = anyio.Event()
         self.started = clock()
-        self.workers = {
-            loadout.worker: WorkerView(
-                loadout.worker, loadout.model or loadout.worker, loadout.engine, loadout.device
-            )
-            for loadout in loadouts
-        }
-        for worker in self.workers.values():
-            queue.worker_starting(worker.worker, worker.model, clock())
+        self.workers: dict[str, WorkerView] = {}
+        self._tended: dict[str, _Tended] = {}
+        self._numbers = itertools.count(len(loadouts))
+        self._tasks: anyio.abc.TaskGroup | None = None
+        for number, loadout in enumerate(loadouts):
+            self._enrol(loadout, port + number)
 
     # ---- lending
 
     @contextmanager
-    def lease(self, model: str, *, kind: str = "chat", chain: Chain = (), need: int = 1) -> Iterator[Lease]:
-        """A lease on `need` slots of a worker that serves `model`, given back on every exit.
+    def lease(
+        self,
+        model: str,
+        *,
+        kind: str = "chat",
+        chain: Chain = (),
+        need: int = 1,
+        ahead: bool = False,
+        user: str = "",
+    ) -> Iterator[Lease]:
+        """A lease on `need` slots of a worker that serves `model`, given back on every exit. `ahead`: before the line.
 
         Entering does not wait: iterate `lease.places()` until the slots are lent.
         """
         self._tickets += 1
-        lease = Lease(self, f"q_{self._tickets:x}")
+        lease = Lease(self, f"{self._prefix}{self._tickets:x}", user)
         self._leases[lease.ticket] = lease
         try:
             if self._stopping:
                 lease.told(Refused(lease.ticket, STOPPING.code, STOPPING.message), None)
+            elif not self.workers:
+                lease.told(Refused(lease.ticket, "model_empty", NO_MODEL), None)
             else:
                 key = self._key(model)
-                self._apply(
-                    self._queue.ask(lease.ticket, key, self._clock(), need=need, kind=kind, chain=chain)
+                asked = self._queue.ask(
+                    lease.ticket, key, self._clock(), need=need, kind=kind, chain=chain, ahead=ahead
                 )
+                self._apply(asked)
             yield lease
         finally:
             del self._leases[lease.ticket]
             lease.give_back()
             self._returned.set()
+
+    def cancel(self, ticket: str, user: str | None = None) -> bool:
+        """Refuse who waits with this ticket, as `user` or (None) an admin asked. False where nobody of theirs does."""
+        lease = self._leases.get(ticket)
+        if lease is None or (user is not None and user != lease.user):
+            return False
+        if all(entry.ticket != ticket for entry in self._queue.entries()):
+            return False
+        self.withdraw(ticket)
+        lease.told(Refused(ticket, "cancelled", CANCELLED), None)
+        return True
 
     def withdraw(self, ticket: str) -> None:
         """A waiting ticket gives up its place."""
@@ -219,6 +144,68 @@ class Pool:
     def release(self, ticket: str, worker: str, slot: int) -> None:
         """A slot is free again."""
         self._apply(self._queue.release(ticket, worker, slot, self._clock()))
+
+    # ---- coming and going
+
+    def add(self, loadout: Loadout) -> WorkerView:
+        """One more worker, started now, under a name nobody has: `loadout.worker` is not looked at.
+
+        Raises Unavailable while the pool does not run. How the loading goes is seen in the view.
+        """
+        if self._tasks is None or self._stopping:
+            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        number = next(number for number in self._numbers if f"worker_{number}" not in self.workers)
+        loadout = msgspec.structs.replace(loadout, worker=f"worker_{number}")
+        # The ports of workers that have gone are free again; whoever finds one taken goes on to the next.
+        tended = self._enrol(loadout, self._port + number % supervisor.PORTS_TRIED)
+        view = self.workers[loadout.worker]
+        view.added = True
+        self._tasks.start_soon(self._tend, tended)
+        self._on_change()
+        return view
+
+    async def remove(self, name: str) -> None:
+        """Take a worker away: who waits for its model alone is refused, what it runs ends with a sentence, its process
+        ends. Returns when it has. Raises KeyError where there is none."""
+        view, tended = self.workers.pop(name), self._tended.pop(name)
+        failure = Failed("model_unloaded", unloaded(view.model), 503)
+        self._apply(self._queue.worker_gone(name, self._clock()))
+        if (link := self._links.get(name)) is not None:
+            link.interrupt(failure)
+        if tended.scope is not None:
+            tended.scope.cancel()
+        self._on_change()
+        if self._tasks is not None:
+            await tended.gone.wait()
+
+    def restart(self, name: str) -> None:
+        """End a worker's process gently and start it again at once, also one that has failed. What it runs ends with
+        `worker_restarted`; who waits for its model goes on waiting. Raises KeyError where there is none."""
+        view, tended = self.workers[name], self._tended[name]
+        view.attempts = 0
+        if view.state == "failed":
+            view.state, view.detail = "offline", ""
+        if (link := self._links.get(name)) is not None:
+            link.end(RESTARTED)
+        else:
+            self._lost(view)
+        if tended.round is not None:
+            tended.round.cancel()
+
+    def loadout(self, name: str) -> Loadout:
+        """What a worker was told to load. Raises KeyError."""
+        return self._tended[name].loadout
+
+    def loadouts(self) -> list[Loadout]:
+        """What each worker was told to load, the default model's first."""
+        return [tended.loadout for tended in self._tended.values()]
+
+    def _enrol(self, loadout: Loadout, port: int) -> _Tended:
+        view = WorkerView(loadout.worker, loadout.model or loadout.worker, loadout.engine, loadout.device)
+        tended = _Tended(loadout, port)
+        self.workers[view.worker], self._tended[view.worker] = view, tended
+        self._apply(self._queue.worker_starting(view.worker, view.model, self._clock()))
+        return tended
 
     # ---- counting
 
@@ -239,6 +226,8 @@ class Pool:
         """The link that counts for a model: the one with the least to count."""
         if self._stopping:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
+        if not self.workers:
+            raise Unavailable(NO_MODEL, code="model_empty")
         serving = [view for view in self.workers.values() if view.model == model]
         links = [self._links[view.worker] for view in serving if view.state == "ready"]
         if links:
@@ -278,9 +267,10 @@ class Pool:
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Keep every worker running until cancelled; workers then end with it."""
         async with anyio.create_task_group() as tasks:
-            for number, loadout in enumerate(self._loadouts):
-                tasks.start_soon(self._keep, loadout, self._port + number)
+            for tended in self._tended.values():
+                tasks.start_soon(self._tend, tended)
             tasks.start_soon(self._refresh)
+            self._tasks = tasks
             task_status.started()
 
     async def _refresh(self) -> None:
@@ -301,30 +291,54 @@ class Pool:
                 self._returned = anyio.Event()
                 await self._returned.wait()
 
-    async def _keep(self, loadout: Loadout, port: int) -> None:
+    async def _tend(self, tended: _Tended) -> None:
+        # A worker outlives the request that asked for it.
+        telemetry.request_id.set("")
+        try:
+            if self._tended.get(tended.loadout.worker) is tended:  # else it was taken away before it began
+                with anyio.CancelScope() as tended.scope:
+                    await self._keep(tended)
+        finally:
+            tended.gone.set()
+
+    async def _keep(self, tended: _Tended) -> None:
         """Start the worker again whenever it ends. Whatever goes wrong with one is logged and leaves the others be."""
-        view = self.workers[loadout.worker]
+        view = self.workers[tended.loadout.worker]
         quick_ends = 0
         while True:
-            began = self._clock()
-            try:
-                how = await self._run_once(loadout, port, view)
-            except Exception as error:
-                how = str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
-                if not isinstance(error, Problem):
-                    log.exception("worker %s could not be run", view.worker)
-                self._lost(view)
-            quick_ends = 1 if self._clock() - began > supervisor.STEADY else quick_ends + 1
-            pause = supervisor.backoff(quick_ends) if how else supervisor.retry(view.attempts)
-            view.restarts += 1
-            telemetry.metrics().worker_restarted(view.worker)
-            log.warning(
-                "worker %s ended (%s); it is started again in %.1f s",
-                view.worker,
-                how or "its model could not be loaded",
-                pause,
-            )
-            await anyio.sleep(pause)
+            with anyio.CancelScope() as tended.round:
+                began = self._clock()
+                how = await self._run_until_end(tended, view)
+                quick_ends = 1 if self._clock() - began > supervisor.STEADY else quick_ends + 1
+                pause = supervisor.backoff(quick_ends) if how else supervisor.retry(view.attempts)
+                self._ended(view, how)
+                log.warning(
+                    "worker %s ended (%s); it is started again in %.1f s",
+                    view.worker,
+                    how or "its model could not be loaded",
+                    pause,
+                )
+                await anyio.sleep(pause)
+            if tended.round.cancelled_caught:
+                quick_ends = 0
+                self._ended(view, "it was told to start anew")
+                log.info("worker %s is started anew, as an admin asked", view.worker)
+
+    def _ended(self, view: WorkerView, how: str) -> None:
+        view.ended = how
+        view.restarts += 1
+        telemetry.metrics().worker_restarted(view.worker)
+        self._on_change()
+
+    async def _run_until_end(self, tended: _Tended, view: WorkerView) -> str:
+        """As `_run_once`, with whatever goes wrong as how it ended."""
+        try:
+            return await self._run_once(tended.loadout, tended.port, view)
+        except Exception as error:
+            if not isinstance(error, Problem):
+                log.exception("worker %s could not be run", view.worker)
+            self._lost(view)
+            return str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
 
     async def _run_once(self, loadout: Loadout, port: int, view: WorkerView) -> str:
         """From the worker's start to its end. How the process ended; "" where it could not load its model."""
@@ -346,12 +360,17 @@ class Pool:
         return "" if serving.cancelled_caught else supervisor.ending(running.process.returncode)
 
     def _reported(self, view: WorkerView, report: Report, serving: anyio.CancelScope) -> None:
+        if self.workers.get(view.worker) is not view:
+            return  # it was taken away, and its process is ending
         view.heard = time.time()
         if report.state == "loading" and view.state == "failed":
             return
         was, view.state, view.detail = view.state, report.state, report.detail
+        view.progress = report.progress
         if report.card is not None:
             view.card = report.card
+        if report.speech is not None:
+            view.speech = report.speech
         if report.state == "ready" and report.card is not None and was != "ready":
             view.attempts = 0
             self._apply(self._queue.worker_up(view.worker, view.model, report.card.slots, self._clock()))
@@ -365,7 +384,9 @@ class Pool:
     def _lost(self, view: WorkerView) -> None:
         """The worker is gone, perhaps before its process is. From here on nothing is lent that it had."""
         self._links.pop(view.worker, None)
-        view.process = 0
+        view.process, view.progress = 0, None
+        if self.workers.get(view.worker) is not view:
+            return  # it was taken away: the queue has forgotten it
         if view.state != "failed" and view.attempts >= supervisor.GIVE_UP:
             view.state = "failed"
             view.detail = (

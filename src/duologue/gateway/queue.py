@@ -1,8 +1,9 @@
 """The one dispatch point: who gets which slot of which worker, and who waits where.
 
 A pure machine: facts come in with the time, commands go out. First come, first served for each model; a request
-that needs several slots at its model's head waits until one worker has them, and nobody overtakes it. Among free
-slots it prefers the one whose cache already holds the conversation's beginning. Knows no socket, task or clock.
+that needs several slots at its model's head waits until one worker has them, and nobody overtakes it but the replies of
+calls: somebody holds their breath there. They go ahead of the line, into half of a model's slots and at least one. Among
+free slots it prefers the one whose cache already holds the conversation's beginning. Knows no socket, task or clock.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Slot(Struct):
     ticket: str | None = None
     kind: str = ""
     since: float = 0.0
+    ahead: bool = False
     chain: Chain = ()
     used: float = float("-inf")
 
@@ -76,6 +78,7 @@ class Entry(Struct):
     kind: str
     chain: Chain
     since: float
+    ahead: bool = False
     told: int = 0
 
 
@@ -100,6 +103,17 @@ def kept(cached: Chain, asked: Chain) -> int:
             break
         count += 1
     return count if 2 * count > len(cached) else 0
+
+
+NO_MODEL = (
+    "No model is loaded. Load one on the models page, or start the server again; `duologue models list` shows what is "
+    "here."
+)
+
+
+def unloaded(model: str) -> str:
+    """What is told to whoever used, or waited for, a model that was taken away."""
+    return f"The model {model!r} was unloaded. Choose another model, or have it loaded again."
 
 
 class Queue:
@@ -134,12 +148,36 @@ class Queue:
                 refused.append(refusal)
         return refused + self._dispatch(at)
 
+    def worker_gone(self, name: str, at: float) -> list[Command]:
+        """The worker was taken away for good. Those who wait for a model that no other worker has are refused."""
+        if (gone := self._workers.pop(name, None)) is None:
+            return []
+        self._totals.pop(name, None)
+        refused: list[Command] = []
+        for entry in [entry for entry in self._waiting.values() if entry.model == gone.model]:
+            if (refusal := self._hopeless(entry.ticket, entry.model)) is None:
+                continue
+            if all(worker.model != gone.model for worker in self._workers.values()):
+                refusal = Refused(entry.ticket, "model_unloaded", unloaded(gone.model))
+            del self._waiting[entry.ticket]
+            refused.append(refusal)
+        return refused + self._dispatch(at)
+
     # ---- requests
 
     def ask(
-        self, ticket: str, model: str, at: float, *, need: int = 1, kind: str = "chat", chain: Chain = ()
+        self,
+        ticket: str,
+        model: str,
+        at: float,
+        *,
+        need: int = 1,
+        kind: str = "chat",
+        chain: Chain = (),
+        ahead: bool = False,
     ) -> list[Command]:
-        """Ask for `need` slots at once (capped at what the model's largest worker has)."""
+        """Ask for `need` slots at once (capped at what the model's largest worker has). `ahead`: before those who are not,
+        as far as half of the model's slots go."""
         if (refusal := self._hopeless(ticket, model)) is not None:
             return [refusal]
         if len(self._waiting) >= self.limit:
@@ -151,7 +189,7 @@ class Queue:
                     "or raise queue.limit.",
                 )
             ]
-        self._waiting[ticket] = Entry(ticket, model, max(1, need), kind, chain, at)
+        self._waiting[ticket] = Entry(ticket, model, max(1, need), kind, chain, at, ahead)
         return self._dispatch(at)
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
@@ -182,8 +220,8 @@ class Queue:
         return list(self._places(at))
 
     def entries(self) -> list[Entry]:
-        """The waiting requests, oldest first."""
-        return list(self._waiting.values())
+        """The waiting requests, in the order of the line."""
+        return self._line()
 
     def tasks(self, at: float) -> list[Task]:
         """The running requests, one row a slot."""
@@ -214,8 +252,8 @@ class Queue:
         """Serve whoever can be served, in order; tell those whose place changed."""
         commands: list[Command] = []
         blocked: set[str] = set()
-        for entry in list(self._waiting.values()):
-            if entry.model in blocked:
+        for entry in self._line():
+            if entry.model in blocked or (entry.ahead and not self._room_ahead(entry.model)):
                 continue
             granted = self._grant(entry, at)
             if granted is None:
@@ -232,6 +270,16 @@ class Queue:
                 commands.append(moved)
         return commands
 
+    def _line(self) -> list[Entry]:
+        return sorted(self._waiting.values(), key=lambda entry: not entry.ahead)  # stable: oldest first
+
+    def _room_ahead(self, model: str) -> bool:
+        """Whether one more of those who go ahead may have a slot: they never have all of several."""
+        slots = [
+            slot for worker in self._workers.values() if self._serves(worker, model) for slot in worker.slots
+        ]
+        return sum(slot.ticket is not None and slot.ahead for slot in slots) < max(1, len(slots) // 2)
+
     def _grant(self, entry: Entry, at: float) -> Granted | None:
         choice = self._choose(entry)
         if choice is None:
@@ -240,6 +288,7 @@ class Queue:
         for number in numbers:
             slot = self._workers[name].slots[number]
             slot.ticket, slot.kind, slot.since, slot.chain = entry.ticket, entry.kind, at, entry.chain
+            slot.ahead = entry.ahead
         return Granted(entry.ticket, name, numbers)
 
     def _choose(self, entry: Entry) -> tuple[str, tuple[int, ...]] | None:
@@ -273,7 +322,7 @@ class Queue:
 
     def _places(self, at: float) -> Iterator[Moved]:
         by_model: dict[str, list[Entry]] = {}
-        for entry in self._waiting.values():
+        for entry in self._line():
             by_model.setdefault(entry.model, []).append(entry)
         for model, line in by_model.items():
             remaining = [

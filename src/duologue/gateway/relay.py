@@ -10,18 +10,21 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 
 from duologue.errors import Problem
 from duologue.gateway.affinity import chain
-from duologue.gateway.pool import Lease, Pool
-from duologue.values.events import Done, Event, Failed, Queued
+from duologue.gateway.lease import Lease
+from duologue.gateway.pool import Pool
+from duologue.values.events import Done, Event, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.requests import ChatRequest
 
 log = logging.getLogger(__name__)
 
+CALL = "voice"
+"""The kind of a call's replies: they go ahead of the line."""
 Batch = list[tuple[int, Event]]
 
 
@@ -46,7 +49,8 @@ class Generate(Protocol):
 
 
 class Relay:
-    """`generate` over a pool. `observe` is told of every ended choice."""
+    """`generate` over a pool. `observe` is told of every choice that ended, cancelled ones too; `wrote` of the tokens of
+    replies: about one with each piece, and at the end the rest that there really were."""
 
     def __init__(
         self,
@@ -54,10 +58,12 @@ class Relay:
         *,
         clock: Callable[[], float] = time.monotonic,
         observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        wrote: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._pool = pool
         self._clock = clock
         self._observe = observe
+        self._wrote = wrote
 
     @asynccontextmanager
     async def __call__(
@@ -69,7 +75,9 @@ class Relay:
         request_id: str = "",
         user: str = "local",
     ) -> AsyncIterator[AsyncIterator[Batch]]:
-        with self._pool.lease(request.model, kind=kind, chain=chain(request), need=count) as lease:
+        with self._pool.lease(
+            request.model, kind=kind, chain=chain(request), need=count, ahead=kind == CALL, user=user
+        ) as lease:
             async with aclosing(self._batches(lease, request, kind, count, request_id)) as batches:
                 yield batches
 
@@ -88,31 +96,47 @@ class Relay:
             return
         waited = (self._clock() - asked) * 1000
         log.debug("request %s has its slot after %.1f ms", request_id, waited)
-        running = 0
+        running: dict[int, int] = {}
         choices = deque(range(count))
-        while True:
-            running += _begin(lease, choices, request, request_id)
-            if not running:
-                return
-            batch = await lease.take()
-            for index, (choice, event) in enumerate(batch):
-                if isinstance(event, Done | Failed):
-                    running -= 1
-                    event = _with_wait(event, waited)
-                    batch[index] = (choice, event)
-                    self._observe(kind, event)
-            if batch:
-                yield batch
+        try:
+            while True:
+                running |= dict.fromkeys(_begin(lease, choices, request, request_id), 0)
+                if not running:
+                    return
+                # A slot that was given a chat request says nothing but its events.
+                batch = cast(Batch, await lease.take())
+                pieces = 0
+                for index, (choice, event) in enumerate(batch):
+                    if isinstance(event, Done | Failed):
+                        event = _with_wait(event, waited)
+                        batch[index] = (choice, event)
+                        self._ended(kind, event, running.pop(choice, 0))
+                    elif isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta):
+                        running[choice] += 1
+                        pieces += 1
+                if pieces:
+                    self._wrote(pieces)
+                if batch:
+                    yield batch
+        finally:
+            for _ in running:
+                self._observe(kind, Done("cancelled"))
+
+    def _ended(self, kind: str, event: Done | Failed, told: int) -> None:
+        """A choice of which `told` tokens were told ended."""
+        if isinstance(event, Done):
+            self._wrote(event.usage.output - told)
+        self._observe(kind, event)
 
 
-def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> int:
-    """Start the next choices in whatever slots are idle, each with a seed of its own; how many were started. With
+def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:
+    """Start the next choices in whatever slots are idle, each with a seed of its own; those that were started. With
     none left to start, idle slots go to whoever waits."""
-    begun = 0
+    begun = []
     while lease.idle and choices:
         choice = choices.popleft()
         lease.begin(choice, _for_choice(request, choice), request_id)
-        begun += 1
+        begun.append(choice)
     if not choices:
         lease.spare()
     return begun

@@ -87,7 +87,7 @@ class EventStream(Response, Generic[Item]):
         keep_alive: float = KEEP_ALIVE,
         stalled: float = STALLED,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        super().__init__(headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]  # nobody knows how long it will be
         self._source, self._encoder = source, encoder
         self._patience, self._keep_alive, self._stalled = patience, keep_alive, stalled

@@ -6,18 +6,27 @@ Owns these views' field names. Knows the pool only to look at it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from duologue import __version__
-from duologue.errors import Unavailable
-from duologue.gateway.pool import Pool, WorkerView
+from duologue.errors import NotFound, Unavailable
+from duologue.gateway.entrance import base_of
+from duologue.gateway.pool import Pool
 from duologue.gateway.problems import problem_body
-from duologue.gateway.queue import Task
+from duologue.gateway.queue import NO_MODEL, Task
+from duologue.gateway.speech import Speech
+from duologue.gateway.worker_view import WorkerView
 from duologue.values.requests import ModelCard
+
+STATES = ("ready", "loading", "offline", "stopping", "failed")
+"""A worker's states, the best first."""
+BUILD_HEADER = "Duologue-Build"
+"""By which a page says of which build it is."""
 
 
 def router(
@@ -27,9 +36,12 @@ def router(
     auth_required: Callable[[], bool],
     metrics: Callable[[], str],
     limits: Mapping[str, int],
+    speech: Speech | None = None,
+    ui_defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> APIRouter:
     """The routes under `/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`."""
     routes = APIRouter(tags=["operations"])
+    voice = speech or Speech(None)
 
     @routes.get("/health", summary="Whether the gateway is alive")
     @routes.head("/health", include_in_schema=False)
@@ -50,18 +62,20 @@ def router(
     @routes.get("/status", summary="Workers, slots and seats, and what runs")
     async def status() -> dict[str, Any]:
         """Counts of workers, slots and seats, and what runs."""
-        return overview(pool)
+        return overview(pool, voice.seats)
 
     @routes.get("/workers", summary="Every worker")
     async def workers() -> dict[str, Any]:
         """Every worker."""
         rows = [worker_row(pool, view) for view in pool.workers.values()]
+        if (seats := voice.seats) is not None:
+            rows += [voice_row(seats, view) for view in seats.workers.values()]
         return {"total": len(rows), "workers": rows}
 
     @routes.get("/api/queue", summary="Who waits, and what runs")
     async def queue() -> dict[str, Any]:
         """Who waits, and what runs."""
-        return waiting(pool)
+        return waiting(pool, voice.seats)
 
     @routes.get(
         "/metrics", response_class=PlainTextResponse, summary="Counters and histograms for Prometheus"
@@ -75,34 +89,66 @@ def router(
         """What this server can do, for the page."""
         state, detail = standing(pool)
         cards = pool.cards()
-        person = request.scope.get("state", {})
         return {
             "version": __version__,
             "build": build,
+            "outdated": is_outdated(request, build),
+            "base_path": base_of(request.scope),
             "state": state,
             "detail": detail,
             "default_model": cards[0].name if cards else None,
-            "models": [model_row(card) for card in cards],
-            "features": {"voice": False, "conversations": True},
-            "auth": {
-                "required": auth_required(),
-                "user": person.get("user", "local"),
-                "name": person.get("name", "local"),
-                "role": person.get("role", "admin"),
-            },
+            "models": [model_row(card) | model_standing(pool, card) for card in cards],
+            **_of_person(request, auth_required(), has_voice=voice.standing[0] == "ready"),
+            "voice": voice.view(),
             "limits": dict(limits),
+            "ui": {"defaults": dict(ui_defaults)},
         }
 
+    _add_giving_up(routes, lambda: [pool] if voice.seats is None else [pool, voice.seats])
     return routes
 
 
+def _add_giving_up(routes: APIRouter, pools: Callable[[], Sequence[Pool]]) -> None:
+    @routes.delete("/api/queue/{ticket}", summary="Give up a place in the queue")
+    async def give_up(ticket: str, request: Request) -> dict[str, Any]:
+        """Whoever waits with this ticket is refused with `cancelled`. For its owner, and admins."""
+        person = request.scope.get("state", {})
+        who = None if person.get("role", "admin") == "admin" else str(person.get("user", "local"))
+        if not any(each.cancel(ticket, who) for each in pools()):
+            raise NotFound(
+                f"Nobody waits with the ticket {ticket[:64]!r}.", code="ticket_not_found", param="ticket"
+            )
+        return {"cancelled": ticket}
+
+
+def is_outdated(request: Request, build: str | None) -> bool:
+    """Whether the page that asks says it is of another build than this server's."""
+    return build is not None and request.headers.get(BUILD_HEADER, build) != build
+
+
+def _of_person(request: Request, required: bool, *, has_voice: bool) -> dict[str, Any]:
+    """Who asks, and what they may use."""
+    person = request.scope.get("state", {})
+    is_admin = person.get("role", "admin") == "admin"
+    return {
+        "features": {"voice": has_voice, "conversations": True, "models": is_admin, "admin": is_admin},
+        "auth": {
+            "required": required,
+            "user": person.get("user", "local"),
+            "name": person.get("name", "local"),
+            "role": person.get("role", "admin"),
+            "keyed": bool(person.get("keyed")),
+        },
+    }
+
+
 def standing(pool: Pool) -> tuple[str, str]:
-    """The default model's state ("ready", "loading", "restarting" or "failed") and a sentence about it."""
+    """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it."""
     if pool.ready:
         return "ready", ""
     first = next(iter(pool.workers.values()), None)
     if first is None:
-        return "failed", "No worker is configured."
+        return "empty", NO_MODEL
     group = [view for view in pool.workers.values() if view.model == first.model]
     if all(view.state == "failed" for view in group):
         return "failed", first.detail
@@ -111,8 +157,21 @@ def standing(pool: Pool) -> tuple[str, str]:
     return "loading", f"The model {first.model} is loading."
 
 
-def overview(pool: Pool) -> dict[str, Any]:
-    """The body of `/status`."""
+def model_standing(pool: Pool, card: ModelCard) -> dict[str, Any]:
+    """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0
+    to 1, None where nobody can say). It is as well as the best of its workers."""
+    views = [
+        view for view in pool.workers.values() if card.name in (view.model, view.card and view.card.name)
+    ]
+    best = min(views, key=lambda view: STATES.index(view.state), default=None)
+    if best is None:
+        return {"state": "offline", "detail": "", "progress": None}
+    state = "offline" if best.state == "stopping" else best.state
+    return {"state": state, "detail": best.detail, "progress": best.progress}
+
+
+def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+    """The body of `/status`. Workers and slots are those of models; the voice's are its seats."""
     queue, views = pool.queue, list(pool.workers.values())
     busy = [queue.busy(view.worker) for view in views]
     ready = [view.state == "ready" for view in views]
@@ -127,37 +186,43 @@ def overview(pool: Pool) -> dict[str, Any]:
         "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
         "slots_total": sum(queue.slots(view.worker) for view in views),
         "slots_busy": sum(busy),
-        "seats_total": 0,
-        "seats_busy": 0,
+        "seats_total": 0 if seats is None else sum(seats.queue.slots(name) for name in seats.workers),
+        "seats_busy": 0 if seats is None else sum(seats.queue.busy(name) for name in seats.workers),
         "queue_length": len(queue.entries()),
         "max_queue_size": queue.limit,
         "restarts": sum(view.restarts for view in views),
-        "running_tasks": running(pool),
+        "running_tasks": [*running(pool), *(running(seats) if seats is not None else ())],
     }
 
 
-def waiting(pool: Pool) -> dict[str, Any]:
-    """The body of `/api/queue`."""
+def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+    """The body of `/api/queue`: who waits for a slot, then who waits for a seat."""
+    pools = (pool,) if seats is None else (pool, seats)
+    items = [item for each in pools for item in _waiting(each)]
+    return {
+        "queue_length": len(items),
+        "max_queue_size": pool.queue.limit,
+        "items": items,
+        "running_tasks": [task for each in pools for task in running(each)],
+    }
+
+
+def _waiting(pool: Pool) -> list[dict[str, Any]]:
     queue, at = pool.queue, pool.now()
     since = {entry.ticket: entry for entry in queue.entries()}
-    return {
-        "queue_length": len(since),
-        "max_queue_size": queue.limit,
-        "items": [
-            {
-                "ticket_id": place.ticket,
-                "request_type": since[place.ticket].kind,
-                "model": since[place.ticket].model,
-                "position": place.position,
-                "estimated_wait_s": place.wait,
-                "eta_seconds": place.wait,
-                "wait_elapsed_s": round(at - since[place.ticket].since, 3),
-                "enqueued_at": time.time() - (at - since[place.ticket].since),
-            }
-            for place in queue.places(at)
-        ],
-        "running_tasks": running(pool),
-    }
+    return [
+        {
+            "ticket_id": place.ticket,
+            "request_type": since[place.ticket].kind,
+            "model": since[place.ticket].model,
+            "position": place.position,
+            "estimated_wait_s": place.wait,
+            "eta_seconds": place.wait,
+            "wait_elapsed_s": round(at - since[place.ticket].since, 3),
+            "enqueued_at": time.time() - (at - since[place.ticket].since),
+        }
+        for place in queue.places(at)
+    ]
 
 
 def running(pool: Pool) -> list[dict[str, Any]]:
@@ -193,8 +258,11 @@ def worker_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
         "model": view.card.name if view.card else view.model,
         "status": "error" if status == "failed" else status,
         "detail": view.detail,
+        "progress": view.progress,
         "slots_total": queue.slots(view.worker),
         "slots_busy": len(own),
+        "seats_total": 0,
+        "seats_busy": 0,
         "restarts": view.restarts,
         "current_session_id": None,
         "total_requests": served,
@@ -202,6 +270,20 @@ def worker_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
         "last_heartbeat": view.heard or None,
         "current_request_type": own[0].kind if own else None,
         "task_started_at": time.time() - own[0].elapsed if own else None,
+    }
+
+
+def voice_row(seats: Pool, view: WorkerView) -> dict[str, Any]:
+    """The voice worker among the others: it lends seats and no slots."""
+    row = worker_row(seats, view)
+    total, busy = row["slots_total"], row["slots_busy"]
+    status = "busy_voice" if row["status"] == "busy_chat" else row["status"]
+    return row | {
+        "status": status,
+        "slots_total": 0,
+        "slots_busy": 0,
+        "seats_total": total,
+        "seats_busy": busy,
     }
 
 
@@ -219,5 +301,6 @@ def model_row(card: ModelCard) -> dict[str, Any]:
         "modalities": list(card.modalities),
         "verbs": list(card.verbs),
         "sampling": list(card.sampling),
+        "defaults": dict(card.defaults),
         "warnings": list(card.warnings),
     }

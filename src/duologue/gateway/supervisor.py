@@ -98,7 +98,8 @@ async def started(
     actual = listener.getsockname()[1]
     try:
         process = await anyio.open_process(
-            [sys.executable, "-m", "duologue.worker"],
+            # -P: not from the folder the server was started in, where a file may have the name of a library's.
+            [sys.executable, "-P", "-m", "duologue.worker"],
             stdin=subprocess.PIPE,
             stdout=None,
             stderr=None,

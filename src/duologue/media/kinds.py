@@ -124,6 +124,8 @@ def _binary(head: bytes) -> str:
         return "image/bmp"
     if len(head) >= 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2:
         return "audio/mpeg"
+    if len(head) >= 7 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0:
+        return "audio/aac"
     if b"%PDF-" in head[:1024]:
         return PDF
     return ""

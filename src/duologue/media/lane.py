@@ -1,7 +1,7 @@
 """The threads files are read in: the event loop never waits for a disk or a decoder.
 
-Owns how many run at once and how long a call may wait for its turn. Decoding and the disk have threads of their own,
-so that an upload goes on while a long document is drawn. Knows nothing of what it runs.
+Owns how many run at once and how long a call may wait for its turn. Decoding, the disk and the look at the machine have
+threads of their own, so that an upload goes on while a long document is drawn. Knows nothing of what it runs.
 
 A thread cannot be ended from outside: a call that has begun is waited for, even by a cancelled caller. What is given
 to these functions is therefore kept short (one picture, one page, one piece of a file).
@@ -21,6 +21,7 @@ from duologue.errors import Busy
 T = TypeVar("T")
 
 DECODERS = 2
+ENCODERS = 2
 DISKS = 4
 WAITING = 256
 """Calls that may wait for a thread of one kind; the next is refused."""
@@ -72,6 +73,8 @@ class _Turn:
 _decoders: RunVar[Lane] = RunVar("duologue.media.decoders")
 _single: RunVar[Lane] = RunVar("duologue.media.single")
 _disks: RunVar[Lane] = RunVar("duologue.media.disks")
+_encoders: RunVar[Lane] = RunVar("duologue.media.encoders")
+_machine: RunVar[Lane] = RunVar("duologue.media.machine")
 
 
 def run(function: Callable[..., T], *args: object) -> Awaitable[T]:
@@ -85,9 +88,19 @@ async def run_alone(function: Callable[..., T], *args: object) -> T:
         return await run(function, *args)
 
 
+def encode(function: Callable[..., T], *args: object) -> Awaitable[T]:
+    """Encode a moment of sound: at most two at once, and never behind a document that is drawn. Raises Busy."""
+    return _lane(_encoders, ENCODERS).run(function, *args)
+
+
 def disk(function: Callable[..., T], *args: object) -> Awaitable[T]:
     """Read or write a file: at most four at once. Raises Busy."""
     return _lane(_disks, DISKS).run(function, *args)
+
+
+def machine(function: Callable[..., T], *args: object) -> Awaitable[T]:
+    """Ask what this machine has, one at a time: that may take seconds, in which files go on being read. Raises Busy."""
+    return _lane(_machine, 1).run(function, *args)
 
 
 def _lane(kept: RunVar[Lane], threads: int) -> Lane:

@@ -1,4 +1,4 @@
-"""Sound that is compressed (MP3, OGG, FLAC, M4A), made into what a model takes, by FFmpeg through PyAV.
+"""Sound that is compressed (MP3, OGG, FLAC, AAC, M4A, WebM), read and written by FFmpeg through PyAV.
 
 An extra of the package: without it the sentence says how to get it. Knows no file on disk and no model. Everything here
 blocks: call it in `media.lane`.
@@ -7,14 +7,39 @@ blocks: call it in `media.lane`.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from typing import Any
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.media.sound import MINUTES, RATE, Sound
 
 # Only these readers, chosen by what the bytes are: left to guess, FFmpeg would take a playlist that names other files.
-FORMATS = {"audio/mpeg": "mp3", "audio/flac": "flac", "audio/ogg": "ogg", "audio/mp4": "mov"}
+FORMATS = {
+    "audio/mpeg": "mp3",
+    "audio/flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/mp4": "mov",
+    "audio/aac": "aac",
+    "audio/wav": "wav",
+    "video/mp4": "mov",
+    "video/quicktime": "mov",
+    "video/ogg": "ogg",
+    "video/webm": "matroska",
+    "video/x-matroska": "matroska",
+}
 MOST = MINUTES * 60 * RATE
 """Samples a recording may have."""
+# How each format is written: container, codec, options of the container and of the codec. None of them needs to go back
+# in the file, and none waits for more sound than a moment's before it writes.
+_WRITTEN: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
+    "mp3": ("mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}, {"b": "64k"}),
+    "opus": ("ogg", "libopus", {"page_duration": "100000"}, {"b": "32k", "application": "voip"}),
+    "aac": ("adts", "aac", {}, {"b": "64k"}),
+    "flac": ("flac", "flac", {}, {}),
+}
+_BUFFER = 1024
+"""Bytes FFmpeg gathers before it hands them on."""
+_BROKEN = "The sound file is broken or holds no sound."
 
 
 def heard(data: bytes, mime: str) -> Sound:
@@ -22,9 +47,69 @@ def heard(data: bytes, mime: str) -> Sound:
 
     Raises Unsupported for another kind or without PyAV, BadRequest for a broken file, TooLarge for more than half an hour.
     """
+    samples = bytearray()
+    for piece in _decoded(data, mime, "flt"):
+        samples += piece
+        if len(samples) > MOST * 4:
+            raise TooLarge(f"Sound of more than {MINUTES} minutes cannot be attached.", code="sound_too_long")
+    return Sound(bytes(samples))
+
+
+def pieces(data: bytes, mime: str) -> Iterator[bytes]:
+    """The sound of a file as 16-bit mono at RATE, piece by piece, each a moment's.
+
+    Raises Unsupported for another kind or without PyAV, BadRequest for a broken file.
+    """
+    return _decoded(data, mime, "s16")
+
+
+def duration(data: bytes, mime: str) -> float:
+    """Seconds of a recording, as its file claims; 0 where it does not. Raises as `pieces`."""
+    av = _av(mime)
+    try:
+        with av.open(io.BytesIO(data), mode="r", format=FORMATS[mime]) as file:
+            return float(file.duration or 0) / 1_000_000
+    except (av.FFmpegError, IndexError, ValueError):
+        raise BadRequest(_BROKEN, code="sound_unreadable") from None
+
+
+def available() -> bool:
+    """Whether PyAV is installed."""
+    try:
+        import av  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _decoded(data: bytes, mime: str, sample: str) -> Iterator[bytes]:
+    av = _av(mime)
+    width = 4 if sample == "flt" else 2
+    given = False
+    try:
+        with av.open(io.BytesIO(data), mode="r", format=FORMATS[mime]) as file:
+            resampler = av.AudioResampler(format=sample, layout="mono", rate=RATE)
+            for frame in _frames(file):
+                for piece in resampler.resample(frame):
+                    given = given or piece.samples > 0
+                    yield bytes(piece.planes[0])[: piece.samples * width]
+    except (av.FFmpegError, IndexError, ValueError):
+        raise BadRequest(_BROKEN, code="sound_unreadable") from None
+    if not given:
+        raise BadRequest(_BROKEN, code="sound_unreadable")
+
+
+def _frames(file: Any) -> Iterator[Any]:
+    """The frames of a file's sound, and None at its end, with which the resampler gives what it still has."""
+    yield from file.decode(audio=0)
+    yield None
+
+
+def _av(mime: str) -> Any:
     if mime not in FORMATS:
         raise Unsupported(
-            "Sound of this kind cannot be read. WAV, MP3, OGG, FLAC and M4A can.", code="sound_unsupported"
+            "Sound of this kind cannot be read. WAV, MP3, OGG, FLAC, AAC, M4A, MP4 and WebM can.",
+            code="sound_unsupported",
         )
     try:
         import av
@@ -34,21 +119,69 @@ def heard(data: bytes, mime: str) -> Sound:
             "pip install 'duologue[voice]'.",
             code="sound_unsupported",
         ) from None
-    samples = bytearray()
-    try:
-        with av.open(io.BytesIO(data), mode="r", format=FORMATS[mime]) as file:
-            resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
-            for frame in file.decode(audio=0):
-                for piece in resampler.resample(frame):
-                    samples += bytes(piece.planes[0])[: piece.samples * 4]
-                if len(samples) > MOST * 4:
-                    raise TooLarge(
-                        f"Sound of more than {MINUTES} minutes cannot be attached.", code="sound_too_long"
-                    )
-            for piece in resampler.resample(None):
-                samples += bytes(piece.planes[0])[: piece.samples * 4]
-    except (av.FFmpegError, IndexError, ValueError):
-        raise BadRequest("The sound file is broken or holds no sound.", code="sound_unreadable") from None
-    if not samples:
-        raise BadRequest("The sound file is broken or holds no sound.", code="sound_unreadable")
-    return Sound(bytes(samples))
+    return av
+
+
+class Compressor:
+    """16-bit mono sound at `rate` Hz, fed in pieces, as a file of one of "mp3", "opus" (in Ogg), "aac" (ADTS) and "flac".
+
+    What `feed` gives can be played at once. Raises Unsupported without PyAV.
+    """
+
+    def __init__(self, kind: str, rate: int) -> None:
+        try:
+            import av
+        except ImportError:
+            raise Unsupported(
+                f"Sound as {kind} needs one more package on the server: pip install 'duologue[voice]'. "
+                "wav and pcm need none.",
+                code="sound_unsupported",
+            ) from None
+        container, codec, options, codec_options = _WRITTEN[kind]
+        self._av: Any = av
+        self._rate = rate
+        self._sink = _Sink()
+        self._file: Any = av.open(self._sink, "w", format=container, options=options, buffer_size=_BUFFER)
+        stream: Any = self._file.add_stream(codec, rate=rate, options=codec_options)
+        stream.layout = "mono"
+        self._stream = stream
+        self._fed = 0
+
+    def feed(self, pcm: bytes) -> bytes:
+        """The bytes of the file that `pcm` completes."""
+        if pcm:
+            frame = self._av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // 2)
+            plane = frame.planes[0]
+            # A plane may be longer than its samples, and is replaced as a whole.
+            plane.update(pcm.ljust(plane.buffer_size, b"\0"))
+            frame.sample_rate, frame.pts = self._rate, self._fed
+            self._fed += frame.samples
+            self._write(frame)
+        return self._sink.taken()
+
+    def finish(self) -> bytes:
+        """The rest of the file. Nothing may follow."""
+        if self._fed:
+            self._write(None)
+        self._file.close()
+        return self._sink.taken()
+
+    def _write(self, frame: Any) -> None:
+        for packet in self._stream.encode(frame):
+            self._file.mux(packet)
+
+
+class _Sink:
+    """A file that is only written, in order."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self._written += data
+        return len(data)
+
+    def taken(self) -> bytes:
+        data = bytes(self._written)
+        self._written.clear()
+        return data

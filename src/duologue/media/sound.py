@@ -79,6 +79,33 @@ def duration(head: bytes, size: int) -> int:
     return wave.size // wave.frame * 1000 // wave.rate
 
 
+def plain(data: bytes) -> bytes | None:
+    """The samples of a WAV file that needs no change to be 16-bit mono at RATE; None for any other. Raises as `wav`."""
+    wave = _header(data, len(data))
+    if (wave.kind, wave.bits, wave.channels, wave.rate) != (_PCM, 16, 1, RATE):
+        return None
+    if not wave.size // 2:
+        raise BadRequest("The WAV file holds no sound.", code="sound_unreadable")
+    return data[wave.start : wave.start + wave.size // 2 * 2]
+
+
+def pieces(data: bytes) -> Iterator[bytes]:
+    """The sound of a WAV file of any length as float32 mono at RATE, half a minute at a time. Raises as `wav`."""
+    wave = _header(data, len(data))
+    frames = wave.size // wave.frame
+    if not frames:
+        raise BadRequest("The WAV file holds no sound.", code="sound_unreadable")
+    return _pieces(data, wave, frames)
+
+
+def at_rate(samples: bytes, rate: int) -> bytes:
+    """Float32 mono samples at `rate` Hz as the same sound at RATE."""
+    if rate == RATE or not samples:
+        return samples
+    wave = _Wave(_FLOAT, 32, 1, rate, 0, len(samples))
+    return b"".join(_pieces(samples, wave, len(samples) // 4))
+
+
 def wav(data: bytes) -> Sound:
     """The sound of a WAV file: 8 to 32 bits, whole numbers or floats, any rate and channels.
 

@@ -14,6 +14,10 @@ from duologue.models.gguf import SPLIT
 
 BUNDLED = "duologue-mini"
 SUFFIX = ".gguf"
+PART = ".part"
+"""What the bytes so far of an unfinished download are called by, behind the file's name."""
+RECORD = ".part.json"
+"""The same for the record of what they are the beginning of."""
 
 
 def bundled_model() -> Path:

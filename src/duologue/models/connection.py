@@ -6,10 +6,13 @@ server a redirect leads to), and what a status means for a person. Knows no file
 
 from __future__ import annotations
 
+import os
+import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 import httpx
 
@@ -24,6 +27,7 @@ from duologue.errors import (
     Unavailable,
 )
 from duologue.models.reference import HUB, check_address, is_loopback, shown
+from duologue.models.stopping import Stopped
 
 Result = TypeVar("Result")
 
@@ -33,6 +37,8 @@ ATTEMPTS = 6
 """Tries in a row that bring nothing new; a download that moves on between two failures goes on for ever."""
 FIRST_ATTEMPTS = 3
 """Tries of a question before anything was downloaded: a person without a network should hear so soon."""
+KEPT_SOCKETS = 8
+"""Connections remembered to be ended from outside; there are one or two, each of a server that was led to."""
 LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more is left alone, and the person told."""
 
@@ -50,7 +56,8 @@ class Interrupted(Exception):
 
 class Connection:
     """Requests to the hub at `hub` and to any other address. `token` is the hub's; it appears in no message. `notice`
-    is told, in a line, of every pause before another try.
+    is told, in a line, of every pause before another try. `stop()` ends it from another thread: whatever it does, or is
+    asked for later, then raises Stopped.
 
     Raises BadRequest when the hub's address may not be asked. Use as a context manager.
     """
@@ -68,6 +75,8 @@ class Connection:
         self._token = (token or "").strip()
         self._sleep = sleep
         self._notice = notice
+        self.stopped = False
+        self._sockets: deque[socket.socket] = deque(maxlen=KEPT_SOCKETS)
         # Proxies of the environment are for the world outside, not for a server on this machine.
         self._client = httpx.Client(
             timeout=TIMEOUT,
@@ -81,13 +90,22 @@ class Connection:
     def __exit__(self, *exception: object) -> None:
         self._client.close()
 
+    def stop(self) -> None:
+        """End what runs, at once where a socket is open: a read that waits for a silent server would wait on."""
+        self.stopped = True
+        for opened in tuple(self._sockets):
+            with suppress(OSError):
+                # Of the connection below any encryption: the thread that reads may be inside that.
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)
+
     @contextmanager
     def get(
         self, url: str, subject: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx.Response]:
         """The answer to one GET, its body unread. `subject` is what a refusal is about.
 
-        Raises Problem when asking again is no use, Interrupted when it may be; also while the body is read inside.
+        Raises Problem when asking again is no use, Interrupted when it may be, Stopped; also while the body is read
+        inside.
         """
         try:
             response = self._follow(url, headers or {})
@@ -98,6 +116,8 @@ class Connection:
             finally:
                 response.close()
         except (httpx.TransportError, httpx.StreamError) as error:
+            if self.stopped:
+                raise Stopped from error
             raise _unreachable(httpx.URL(url).host, error) from error
         except (httpx.InvalidURL, UnicodeError):
             raise BadRequest(f"{shown(url)} is no address.", code="address_refused") from None
@@ -116,6 +136,8 @@ class Connection:
             try:
                 return step()
             except Interrupted as broken:
+                if self.stopped:
+                    raise Stopped from broken
                 if progress() > before:
                     attempt, before = 0, progress()
                 wait = pause(attempt, broken.wait, attempts)
@@ -133,7 +155,9 @@ class Connection:
             sent = dict(headers)
             if self._token and _origin(address) == self._origin:
                 sent["Authorization"] = f"Bearer {self._token}"
-            request = self._client.build_request("GET", address, headers=sent)
+            request = self._client.build_request(
+                "GET", address, headers=sent, extensions={"trace": self._trace}
+            )
             response = self._client.send(request, stream=True)
             location = response.headers.get("location")
             if response.status_code not in (301, 302, 303, 307, 308) or not location:
@@ -148,6 +172,16 @@ class Connection:
                 )
         raise EngineFailed(f"{shown(url)} leads from one address to the next without end.", code="hub_failed")
 
+    def _trace(self, step: str, facts: Mapping[str, Any]) -> None:
+        """Told of every step of a request: where its socket is learned, and where it can be given up."""
+        if self.stopped:
+            raise Stopped
+        # What encryption is put around gives its descriptor away: then the socket to end is the one around it.
+        if step.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            opened = facts["return_value"].get_extra_info("socket")
+            if isinstance(opened, socket.socket):
+                self._sockets.append(opened)
+
     def _refuse(self, response: httpx.Response, subject: str) -> None:
         problem = refusal(
             response.status_code,
@@ -161,6 +195,16 @@ class Connection:
             reason = f"{response.url.host} answered {response.status_code}."
             raise Interrupted(reason, problem, float(wait) if wait.isdigit() else None)
         raise problem
+
+
+def connect(
+    environ: Mapping[str, str] = os.environ,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    notice: Callable[[str], None] = lambda line: None,
+) -> Connection:
+    """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN. Raises BadRequest."""
+    return Connection(environ.get("HF_ENDPOINT") or HUB, environ.get("HF_TOKEN"), sleep=sleep, notice=notice)
 
 
 def pause(attempt: int, asked: float | None, attempts: int = ATTEMPTS) -> float | None:

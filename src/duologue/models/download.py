@@ -21,13 +21,12 @@ from msgspec import Struct
 
 from duologue.errors import Busy, EngineFailed, Problem
 from duologue.models import resume
+from duologue.models.catalogue import PART, RECORD
 from duologue.models.connection import ATTEMPTS, Connection, Interrupted
 from duologue.models.fit import SPARE_DISK
 from duologue.models.listing import gigabytes
 from duologue.models.resume import Content
 
-PART = ".part"
-RECORD = ".part.json"
 PIECE = 1 << 20
 """Bytes read at once from a part that is there."""
 
@@ -46,8 +45,11 @@ class Watch(Protocol):
     def begin(self, label: str, total: int, done: int) -> None:
         """Something of `total` bytes begins, of which `done` are there already."""
 
+    def kept(self, count: int) -> None:
+        """`count` bytes more that an earlier try left, read again for the checksum."""
+
     def advance(self, count: int) -> None:
-        """`count` more bytes. Negative when a server made us begin anew."""
+        """`count` more bytes that came. Negative when a server made us begin anew."""
 
     def end(self) -> None: ...
 
@@ -201,7 +203,7 @@ class _Part:
         while piece := self._file.read(PIECE):
             self._hash.update(piece)
             self.position += len(piece)
-            watch.advance(len(piece))
+            watch.kept(len(piece))
 
     def begin_anew(self, watch: Watch) -> None:
         watch.advance(-self.position)

@@ -13,9 +13,9 @@ from msgspec import Struct
 from duologue.errors import BadRequest, Problem
 from duologue.models import listing
 from duologue.models.architectures import NOT_FOR_CHAT, engine_knows
-from duologue.models.catalogue import BUNDLED, list_models, model_name
+from duologue.models.catalogue import BUNDLED, PART, list_models, model_name
 from duologue.models.connection import Connection
-from duologue.models.download import PART, Source, Watch, check_disk, download
+from duologue.models.download import Source, Watch, check_disk, download
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.gguf import GgufHeader, read
 from duologue.models.listing import HubFile, Repository, Variant, gigabytes

@@ -29,6 +29,8 @@ class Recommended(Struct, frozen=True):
     context: int
     abilities: tuple[str, ...] = ()
     active: int = 0
+    description: str = ""
+    """What it is good for, in a few words."""
     first_choice: bool = False
     """Whether `duologue setup` may propose it: free licence, and thinking and tool calls in a format we read."""
 
@@ -46,6 +48,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=390 * MILLION,
         licence="Apache-2.0",
         context=8_192,
+        description="Tiny and quick; simple questions.",
     ),
     Recommended(
         "qwen3-0.6b",
@@ -57,6 +60,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING),
         first_choice=True,
+        description="The smallest that thinks and calls tools.",
     ),
     Recommended(
         "gemma-3-1b",
@@ -66,6 +70,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=810 * MILLION,
         licence="Gemma Terms",
         context=32_768,
+        description="Small; writes nicely.",
     ),
     Recommended(
         "llama-3.2-1b",
@@ -76,6 +81,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Llama 3.2 Community",
         context=131_072,
         abilities=(TOOLS,),
+        description="Small and quick; summaries and simple tools.",
     ),
     Recommended(
         "smollm2-1.7b",
@@ -85,6 +91,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=1_060 * MILLION,
         licence="Apache-2.0",
         context=8_192,
+        description="Small and plain, mostly English.",
     ),
     Recommended(
         "qwen3-1.7b",
@@ -96,6 +103,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING),
         first_choice=True,
+        description="Small; thinks, calls tools, many languages.",
     ),
     Recommended(
         "smollm3-3b",
@@ -106,6 +114,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Apache-2.0",
         context=65_536,
         abilities=(TOOLS, THINKING),
+        description="Small for its skill; thinks in six languages.",
     ),
     Recommended(
         "llama-3.2-3b",
@@ -116,6 +125,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Llama 3.2 Community",
         context=131_072,
         abilities=(TOOLS,),
+        description="A good small all-rounder with a long memory.",
     ),
     Recommended(
         "qwen3-4b",
@@ -127,6 +137,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING),
         first_choice=True,
+        description="The smallest for everyday work; thinks and calls tools.",
     ),
     Recommended(
         "gemma-3-4b",
@@ -136,6 +147,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=2_490 * MILLION,
         licence="Gemma Terms",
         context=131_072,
+        description="Writes well, in many languages.",
     ),
     Recommended(
         "llama-3.1-8b",
@@ -146,6 +158,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Llama 3.1 Community",
         context=131_072,
         abilities=(TOOLS,),
+        description="A well-known all-rounder with a long memory.",
     ),
     Recommended(
         "qwen3-8b",
@@ -157,6 +170,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING),
         first_choice=True,
+        description="A solid everyday model; thinks and calls tools.",
     ),
     Recommended(
         "gemma-3-12b",
@@ -166,6 +180,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=7_300 * MILLION,
         licence="Gemma Terms",
         context=131_072,
+        description="Writes very well, in many languages.",
     ),
     Recommended(
         "phi-4",
@@ -176,6 +191,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="MIT",
         context=16_384,
         abilities=(CODE,),
+        description="Strong in mathematics and reasoning.",
     ),
     Recommended(
         "qwen3-14b",
@@ -187,6 +203,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING, CODE),
         first_choice=True,
+        description="Careful answers; thinks and calls tools.",
     ),
     Recommended(
         "gpt-oss-20b",
@@ -198,6 +215,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Apache-2.0",
         context=131_072,
         abilities=(TOOLS, THINKING, CODE),
+        description="Quick for its size; thinks and calls tools.",
     ),
     Recommended(
         "mistral-small-24b",
@@ -208,6 +226,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Apache-2.0",
         context=131_072,
         abilities=(TOOLS,),
+        description="A capable all-rounder, good with tools.",
     ),
     Recommended(
         "gemma-3-27b",
@@ -217,6 +236,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         size=16_550 * MILLION,
         licence="Gemma Terms",
         context=131_072,
+        description="Writes very well; for large cards.",
     ),
     Recommended(
         "qwen3-30b-a3b",
@@ -229,6 +249,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING, CODE),
         first_choice=True,
+        description="Large knowledge at the pace of a small model.",
     ),
     Recommended(
         "qwen3-32b",
@@ -240,6 +261,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         context=32_768,
         abilities=(TOOLS, THINKING, CODE),
         first_choice=True,
+        description="Thorough and strong; wants a large card.",
     ),
     Recommended(
         "llama-3.3-70b",
@@ -250,6 +272,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Llama 3.3 Community",
         context=131_072,
         abilities=(TOOLS, CODE),
+        description="A large all-rounder for large machines.",
     ),
     Recommended(
         "gpt-oss-120b",
@@ -261,6 +284,7 @@ RECOMMENDED: tuple[Recommended, ...] = (
         licence="Apache-2.0",
         context=131_072,
         abilities=(TOOLS, THINKING, CODE),
+        description="Very capable; for machines with much memory.",
     ),
 )
 """By size. The order decides nothing; `fit.recommend` does."""

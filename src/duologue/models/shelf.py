@@ -11,8 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from duologue.errors import BadRequest, Busy, ModelNotFound, Problem
-from duologue.models.catalogue import BUNDLED, SUFFIX, list_models, model_name
-from duologue.models.download import PART, RECORD
+from duologue.models.catalogue import BUNDLED, PART, RECORD, SUFFIX, list_models, model_name
 from duologue.models.gguf import SPLIT, GgufHeader, read
 
 
@@ -62,42 +61,59 @@ def unfinished(folder: Path) -> list[Unfinished]:
         if split and (key in found or not first.exists()):
             found.setdefault(key, []).append(path)
     return [
-        Unfinished(name, tuple(paths), sum(path.stat().st_size for path in paths))
+        Unfinished(name, tuple(paths), sum(map(_size, paths)))
         for (_, name), paths in sorted(found.items(), key=lambda entry: entry[0][1].lower())
     ]
 
 
 def remove(name: str, folder: Path) -> tuple[str, int]:
-    """Remove the model called `name` (with or without `.gguf`), all its parts, and what is unfinished of it.
+    """Remove the model that `name` means, as `files_of` finds it: its name and the bytes that were freed. Raises what
+    `files_of` and `take_away` do."""
+    called, files = files_of(name, folder)
+    return called, take_away(files)
 
-    Answers with its name and the bytes that were freed. Raises ModelNotFound, BadRequest (the bundled one, or several
-    of that name), Busy (it is being downloaded).
+
+def files_of(name: str, folder: Path) -> tuple[str, list[Path]]:
+    """The model called `name`, or, with folders before it, at that place below `folder`; in any case, with or without
+    `.gguf`. Its own name and all its files: every part, and what is unfinished of it.
+
+    Raises ModelNotFound, BadRequest (the bundled one, or several of that name).
     """
-    wanted = model_name(Path(name)).lower()
-    groups: dict[Path, tuple[str, list[Path]]] = {}
-    for path in list_models(folder):
-        if wanted == model_name(path).lower() or _is_at(path, name, folder):
-            groups[path.parent] = (model_name(path), _files_of(path))
-    for entry in unfinished(folder):
-        if entry.name.lower() == wanted:
-            _, files = groups.setdefault(entry.paths[0].parent, (entry.name, []))
-            files += [path for path in entry.paths if path not in files]
+    parent, slash, last = name.rpartition("/")
+    wanted = f"{parent}{slash}{model_name(Path(last))}".lower()
+    groups: dict[tuple[Path, str], list[Path]] = {}
+    found = [(path.parent, model_name(path), _files_of(path)) for path in list_models(folder)]
+    found += [(entry.paths[0].parent, entry.name, list(entry.paths)) for entry in unfinished(folder)]
+    for above, called, files in found:
+        place = str(above.relative_to(folder) / called)
+        if wanted in (called.lower(), place.lower()):
+            known = groups.setdefault((above, called), [])
+            known += [path for path in files if path not in known]
     if not groups:
         raise _unknown(name, folder)
     if len(groups) > 1:
-        places = ", ".join(str(parent.relative_to(folder) / wanted) for parent in groups)
-        raise BadRequest(f"Several models are called {name!r} ({places}). Remove the files yourself.")
-    ((called, files),) = groups.values()
+        places = ", ".join(str(above.relative_to(folder) / called) for above, called in groups)
+        raise BadRequest(
+            f"Several models are called {name!r} ({places}). Name one with its folder, or remove the files yourself."
+        )
+    (((_, called), files),) = groups.items()
+    return called, files
+
+
+def take_away(files: list[Path]) -> int:
+    """Remove these files of one model, and what is written down of an unfinished one: the bytes that were freed. Raises
+    Busy while it is being downloaded, Problem (`write_failed`) where they may not be removed."""
     _check_idle(files)
-    freed = sum(path.lstat().st_size for path in files)
-    for path in files:
-        path.unlink(missing_ok=True)
-        path.with_name(path.name.removesuffix(PART) + RECORD).unlink(missing_ok=True)
-    return called, freed
-
-
-def _is_at(path: Path, name: str, folder: Path) -> bool:
-    return str(path.relative_to(folder)) in (name, f"{name}{SUFFIX}")
+    try:
+        freed = sum(path.lstat().st_size for path in files)
+        for path in files:
+            path.unlink(missing_ok=True)
+            path.with_name(path.name.removesuffix(PART) + RECORD).unlink(missing_ok=True)
+    except OSError as error:
+        raise Problem(
+            f"{files[0].name} cannot be removed: {error.strerror}.", code="write_failed", status=500
+        ) from error
+    return freed
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -106,6 +122,13 @@ def _files_of(path: Path) -> list[Path]:
     if split is None:
         return [path]
     return sorted(path.parent.glob(f"{_literal(split['stem'])}-?????-of-{split['count']}{SUFFIX}"))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # the download has ended since we looked
+        return 0
 
 
 def _literal(text: str) -> str:
@@ -119,7 +142,7 @@ def _target(part: Path) -> Path:
 def _check_idle(files: list[Path]) -> None:
     """Raises Busy when one of the parts is being written."""
     for path in files:
-        if path.name.endswith(PART):
+        if path.name.endswith(PART) and path.exists():
             with path.open("rb") as file:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

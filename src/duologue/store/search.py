@@ -22,6 +22,7 @@ from duologue.store.database import Database
 from duologue.store.tables import conversations, messages
 from duologue.store.words import Term, places_of, terms_of
 from duologue.values.conversations import Content, Hit, TextContent
+from duologue.values.messages import Role
 
 REACH = 1000
 """Hits that are ranked, the newest."""
@@ -107,6 +108,7 @@ async def _details(connection: AsyncConnection, sequences: Sequence[int]) -> Map
             messages.c.created,
             messages.c.content,
             conversations.c.title,
+            conversations.c.archived,
         )
         .join(conversations, conversations.c.id == messages.c.conversation)
         .where(messages.c.sequence.in_(sequences))
@@ -118,7 +120,7 @@ async def _titled(
     connection: AsyncConnection, user: str, terms: Sequence[Term], archived: bool
 ) -> Sequence[Any]:
     c = conversations.c
-    these = select(c.id, c.title, c.updated, c.leaf).where(c.user == user, c.deleted == 0)
+    these = select(c.id, c.title, c.updated, c.leaf, c.archived).where(c.user == user, c.deleted == 0)
     if not archived:
         these = these.where(c.archived.is_(False))
     for term in terms:
@@ -130,6 +132,7 @@ async def _titled(
             newest.c.id.label("conversation"),
             newest.c.title,
             newest.c.updated,
+            newest.c.archived,
             messages.c.id,
             messages.c.role,
         )
@@ -147,12 +150,14 @@ def _hit(row: Row[Any], terms: Sequence[Term]) -> Hit:
         names = [part.name for part in parts if not isinstance(part, TextContent) and part.name]
         text = next((name for name in names if first_place(name, terms) is not None), text)
     snippet, marks = snippet_of(text, terms, first)
-    return Hit(row.conversation, row.title, row.id, row.role, row.created, snippet, marks)
+    return Hit(row.conversation, row.title, row.id, row.role, row.created, snippet, marks, row.archived)
 
 
 def _title_hit(row: Row[Any], terms: Sequence[Term]) -> Hit:
     snippet, marks = snippet_of(row.title, terms)
-    return Hit(row.conversation, row.title, row.id or "", row.role or "user", row.updated, snippet, marks)
+    # An empty conversation has no message to name.
+    role: Role = row.role if row.id else "user"
+    return Hit(row.conversation, row.title, row.id or "", role, row.updated, snippet, marks, row.archived)
 
 
 def snippet_of(

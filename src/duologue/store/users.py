@@ -13,7 +13,7 @@ import hashlib
 import secrets
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -198,7 +198,9 @@ class Users:
         """
         async with self._database.writing() as connection:
             known = await connection.execute(
-                select(keys, users.c.role, users.c.name).join(users, users.c.id == keys.c.user_id)
+                select(keys, users.c.role, users.c.name, users.c.disabled).join(
+                    users, users.c.id == keys.c.user_id
+                )
             )
             rows = known.all()
             chosen = [row for row in rows if row.id == id_or_name]
@@ -208,7 +210,7 @@ class Users:
             now, going = self._now(), [row for row in chosen if not row.revoked]
             ids = {row.id for row in going}
             left = [row for row in rows if not row.revoked and row.id not in ids]
-            admins = sum(row.role == "admin" for row in left)
+            admins = sum(row.role == "admin" and not row.disabled for row in left)
             if spare_last_admin and going and not admins:
                 raise BadRequest(
                     "This is the last key of an admin. Add another one first, or revoke it on the server's own "
@@ -229,6 +231,58 @@ class Users:
             await connection.execute(delete(logins).where(logins.c.user_id.in_(owners)))
         gone = tuple(_key(row, revoked=now) for row in going)
         return Revoked(gone, len(left), admins)
+
+    async def change(
+        self,
+        name: str,
+        *,
+        role: Role | None = None,
+        disabled: bool | None = None,
+        key_of_settings: bool = False,
+    ) -> Account:
+        """Give the user of this name another role, or have nobody come in as them, or again; None leaves it. Nothing of
+        theirs is deleted. `key_of_settings`: the server has a key of its settings too, whose user is an admin.
+
+        Raises NotFound that names who there is, BadRequest when no admin who can come in would be left, and for the
+        user of the settings' key, who is what the settings make them.
+        """
+        async with self._database.writing() as connection:
+            rows = (await connection.execute(select(users).order_by(users.c.name))).all()
+            row = next((row for row in rows if row.name == name), None)
+            if row is None:
+                raise _nobody(name, [row.name for row in rows])
+            account = _account(row)
+            since = account.disabled
+            if disabled is not None:
+                since = (since or self._now()) if disabled else 0
+            changed = Account(account.id, account.name, role or account.role, account.created, since)
+            takes_away = changed.role != "admin" or bool(since)
+            if takes_away and key_of_settings and account.id == LOCAL:
+                raise BadRequest(
+                    f"{account.name} is who has the key of the settings, and an admin by it. Take that key out of the "
+                    "settings first.",
+                    code="configured_user",
+                )
+            if takes_away and account.role == "admin" and not account.disabled and not key_of_settings:
+                await self._spare_last_admin(connection, account.id)
+            await connection.execute(
+                update(users).where(users.c.id == account.id).values(role=changed.role, disabled=since)
+            )
+        return changed
+
+    @staticmethod
+    async def _spare_last_admin(connection: AsyncConnection, but: str) -> None:
+        """Raises BadRequest when nobody but this user can come in as an admin."""
+        others = (
+            select(func.count())
+            .select_from(keys.join(users, users.c.id == keys.c.user_id))
+            .where(keys.c.revoked == 0, users.c.role == "admin", users.c.disabled == 0, users.c.id != but)
+        )
+        if not (await connection.execute(others)).scalar_one():
+            raise BadRequest(
+                "This is the last admin who can come in. Make another one first: `duologue key add NAME --admin`.",
+                code="last_admin",
+            )
 
     async def clear(self) -> int:
         """Forget every key and login, as if none had ever been made; users and what they wrote stay. How many keys
@@ -301,6 +355,11 @@ def checked_name(name: str) -> str:
             param="name",
         )
     return name
+
+
+def _nobody(name: str, known: Sequence[str]) -> NotFound:
+    there = f"There is {', '.join(known[:20])}." if known else "There are no users yet."
+    return NotFound(f"There is no user called {name[:100]!r}. {there}", code="user_not_found", param="name")
 
 
 async def _count(connection: AsyncConnection, table: Any, *conditions: Any) -> int:

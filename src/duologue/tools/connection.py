@@ -131,6 +131,7 @@ class Connection:
             templates=len(self.listing.templates),
             prompts=len(self.listing.prompts),
             disabled=self.definition.server.disabled,
+            signed_in=self.login is not None and self._session is not None,
         )
 
     async def run(self) -> None:

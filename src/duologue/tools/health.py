@@ -58,6 +58,8 @@ class ServerHealth(Struct, frozen=True):
     templates: int = 0
     prompts: int = 0
     disabled: bool = False
+    signed_in: bool = False
+    """Whoever asks has signed in there, and can sign out."""
 
 
 class Journal:

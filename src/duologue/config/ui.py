@@ -1,0 +1,97 @@
+"""The page's settings: whether it is served, and the first values of what its users may set for themselves.
+
+Owns the names a user's settings have (`options`, `system`, `page`), as far as an operator may set them. Whether an
+option's value is right is the business of whoever makes replies.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from duologue.config.section import Section
+from duologue.values.requests import Sampling
+
+
+def _known_sampling(value: dict[str, Any]) -> dict[str, Any]:
+    known = Sampling.__struct_fields__
+    for name in value:
+        if name not in known:
+            close = get_close_matches(name, known, n=1, cutoff=0.6)
+            raise ValueError(f"has no {name}" + (f" (did you mean {close[0]}?)" if close else ""))
+    return value
+
+
+def _unquoted_off(value: object) -> object:
+    # In YAML a bare `off` is false.
+    return "off" if value is False else value
+
+
+class UiOptions(Section):
+    """How replies are made, as in `options` of a user's settings."""
+
+    model: str | None = Field(default=None, description="The model of new chats; empty: the default one.")
+    sampling: Annotated[dict[str, Any], AfterValidator(_known_sampling)] = Field(
+        default={}, description="Sampling parameters, by the names of docs/protocols.md."
+    )
+    stop: tuple[str, ...] = Field(default=(), description="Texts at which a reply ends.")
+    thinking: bool | None = Field(default=None, description="Whether a model thinks first, if it can.")
+    effort: Literal["low", "medium", "high"] | None = Field(
+        default=None, description="How long it may think; empty: as long as it likes."
+    )
+    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="Model turns before a reply asks whether to go on; empty: runs.max_turns."
+    )
+    tools: bool | None = Field(default=None, description="Whether tools are offered.")
+    servers: dict[str, bool] = Field(
+        default={}, description="Tool servers switched on or off, by name; `builtin` is the built-in tools."
+    )
+
+
+class UiPage(Section):
+    """The page's own preferences, as in `page` of a user's settings."""
+
+    theme: Literal["system", "light", "dark"] = Field(default="system", description="Its colours.")
+    language: Literal["en", "de"] | None = Field(
+        default=None, description="Its language; empty: the browser's."
+    )
+    streaming: bool = Field(default=True, description="Show replies while they are written.")
+    enter_sends: bool = Field(default=True, description="Enter sends, and Shift and Enter begin a new line.")
+    paste_as_file: Annotated[int, Field(ge=0)] = Field(
+        default=2500, description="Characters from which a pasted text becomes a file; 0: never."
+    )
+    documents: Literal["auto", "text", "pages"] = Field(
+        default="auto", description="How PDFs are given to models that see."
+    )
+    show_figures: bool = Field(default=True, description="Show tokens and speed below replies.")
+    thinking_open: bool = Field(default=False, description="Show what a model thinks unfolded.")
+    wrap_code: bool = Field(default=False, description="Break long lines of code.")
+    text_size: Literal["small", "normal", "large"] = Field(
+        default="normal", description="The size of its text."
+    )
+    reading_width: Literal["normal", "wide"] = Field(
+        default="normal", description="How wide a conversation may be."
+    )
+    announce: Annotated[Literal["ends", "sentences", "off"], BeforeValidator(_unquoted_off)] = Field(
+        default="ends", description="What screen readers are told of a reply."
+    )
+    shortcuts: dict[str, str] = Field(
+        default={}, description='Keys of actions, such as {"new-chat": "Ctrl+Shift+O"}; empty: no keys.'
+    )
+
+
+class UiDefaults(Section):
+    options: UiOptions = UiOptions()
+    system: str = Field(default="", description="The system prompt of new chats.")
+    page: UiPage = UiPage()
+
+    def said(self) -> dict[str, Any]:
+        """Only what the operator set, as JSON."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+
+class Ui(Section):
+    enabled: bool = Field(default=True, description="Serve the page.")
+    defaults: UiDefaults = UiDefaults()

@@ -1,0 +1,93 @@
+"""The settings of voice: which engines hear and speak, and how long a call may last.
+
+Owns names, limits and defaults. Knows no engine beyond its name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr
+
+from duologue.config.section import Section
+
+DetectorName = Literal["silero", "energy"]
+RecogniserName = Literal["pocketsphinx", "scripted", "whisper", "sherpa", "qwen", "remote"]
+SpeakerName = Literal["espeak", "scripted", "kokoro", "kokoro_onnx", "remote"]
+WEIGHTED = ("whisper", "sherpa", "qwen", "kokoro", "kokoro_onnx")
+"""Engines with weights of their own, which are told where those are and which device to use."""
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Detector(Section):
+    engine: DetectorName = Field(default="silero", description="What tells speech from noise.")
+    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+
+
+class Recogniser(Section):
+    engine: RecogniserName = Field(default="pocketsphinx", description="What writes down what is said.")
+    model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
+    url: str = Field(
+        default="",
+        description="For `remote`: a server with OpenAI's /v1/audio/transcriptions, such as http://host/v1.",
+    )
+    key: SecretStr | None = Field(default=None, description="The key that server wants.")
+    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+
+
+class Speaker(Section):
+    engine: SpeakerName = Field(default="espeak", description="What speaks replies.")
+    model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
+    url: str = Field(
+        default="",
+        description="For `remote`: a server with OpenAI's /v1/audio/speech, such as http://host/v1.",
+    )
+    key: SecretStr | None = Field(default=None, description="The key that server wants.")
+    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+
+
+class VoiceSettings(Section):
+    enabled: bool | None = Field(
+        default=None, description="Whether there is a voice; empty: where its libraries are installed."
+    )
+    voice: str = Field(
+        default="", description="The voice of whoever asks for none; empty: the speaker's first."
+    )
+    language: str = Field(
+        default="", description="The language callers are taken to speak; empty: the engine's."
+    )
+    detector: Detector = Detector()
+    recogniser: Recogniser = Recogniser()
+    speaker: Speaker = Speaker()
+    device: str = Field(
+        default="auto", description="The device these engines run on: `auto`, `cpu`, `cuda:0` ..."
+    )
+    seats: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=32, description="Calls, speeches and transcriptions at the same time; the next waits."
+    )
+    idle_s: Seconds = Field(default=600, description="A call in which nobody has spoken for so long ends.")
+    session_s: Seconds = Field(default=7200, description="A call may last so long.")
+
+    def engine_options(self, models: Path | None = None) -> dict[str, object]:
+        """What a voice worker loads with, plain values only. `models`: the folder where weights are looked for by name."""
+        place = {"models": str(models) if models else "", "device": self.device.replace("auto", "")}
+        return {
+            "detector": {"engine": self.detector.engine, **self.detector.options},
+            "recogniser": _options(self.recogniser, place),
+            "speaker": _options(self.speaker, place) | ({"voice": self.voice} if self.voice else {}),
+            "seats": self.seats,
+            "device": self.device,
+        }
+
+
+def _options(engine: Recogniser | Speaker, place: dict[str, str]) -> dict[str, object]:
+    given = {
+        "engine": engine.engine,
+        "model": engine.model,
+        "url": engine.url,
+        "key": engine.key.get_secret_value() if engine.key else "",
+    }
+    if engine.engine in WEIGHTED:
+        given |= place
+    return {name: value for name, value in given.items() if value} | engine.options

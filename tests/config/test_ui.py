@@ -1,0 +1,117 @@
+"""The page's settings: switched off in three ways, and first values under the names a user's settings have."""
+
+import pytest
+
+from duologue.config import load
+from duologue.config.ui import UiOptions, UiPage
+from duologue.errors import StartFailed
+from duologue.wire.api import OptionsAsked
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+
+
+def settings(file: str = "", environ: dict[str, str] | None = None, **flags: object):
+    from pathlib import Path
+
+    Path("duologue.yaml").write_text(file)
+    return load(None, environ or {}, flags).ui
+
+
+def refused(file: str) -> str:
+    with pytest.raises(StartFailed) as raised:
+        settings(file)
+    return raised.value.message
+
+
+def test_the_page_is_served_and_has_no_first_values():
+    assert settings().enabled is True
+    assert settings().defaults.said() == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"file": "ui: false"},
+        {"file": "ui: {enabled: false}"},
+        {"environ": {"DUOLOGUE_UI": "false"}},
+        {"environ": {"DUOLOGUE_UI__ENABLED": "false"}},
+        {"file": "ui: true", "environ": {"DUOLOGUE_UI": "0"}},
+        {"file": "ui: true", "ui.enabled": False},
+    ],
+)
+def test_the_page_can_be_switched_off_in_every_way(source):
+    assert settings(**source).enabled is False
+
+
+def test_first_values_are_what_the_operator_said_and_nothing_more():
+    file = """
+ui:
+  defaults:
+    options: {thinking: true, sampling: {temperature: 0.4}, stop: [END]}
+    system: Be brief.
+    page: {theme: dark, announce: off, shortcuts: {new-chat: ""}}
+"""
+    assert settings(file).defaults.said() == {
+        "options": {"thinking": True, "sampling": {"temperature": 0.4}, "stop": ["END"]},
+        "system": "Be brief.",
+        "page": {"theme": "dark", "announce": "off", "shortcuts": {"new-chat": ""}},
+    }
+
+
+def test_first_values_can_come_from_the_environment():
+    environ = {
+        "DUOLOGUE_UI__DEFAULTS__OPTIONS__SAMPLING__TEMPERATURE": "0.4",
+        "DUOLOGUE_UI__DEFAULTS__OPTIONS__SERVERS__BUILTIN": "false",
+        "DUOLOGUE_UI__DEFAULTS__PAGE__LANGUAGE": "de",
+    }
+    assert settings(environ=environ).defaults.said() == {
+        "options": {"sampling": {"temperature": 0.4}, "servers": {"builtin": False}},
+        "page": {"language": "de"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "page: {them: dark}",
+            "There is no setting ui.defaults.page.them (in duologue.yaml). Did you mean ui.defaults.page.theme?",
+        ),
+        (
+            "options: {thinkin: true}",
+            "There is no setting ui.defaults.options.thinkin (in duologue.yaml). Did you mean ui.defaults.options.thinking?",
+        ),
+        (
+            "options: {sampling: {temprature: 1}}",
+            "ui.defaults.options.sampling has no temprature (did you mean temperature?) (in duologue.yaml).",
+        ),
+        (
+            "page: {theme: blue}",
+            "ui.defaults.page.theme must be one of system, light, dark, not 'blue' (in duologue.yaml).",
+        ),
+        (
+            "page: {paste_as_file: -1}",
+            "ui.defaults.page.paste_as_file must be a whole number from 0 up, not -1 (in duologue.yaml).",
+        ),
+        ("system: [a]", "ui.defaults.system must be text (in duologue.yaml)."),
+    ],
+)
+def test_a_wrong_first_value_is_told_its_name_and_the_nearest(text, sentence):
+    assert refused(f"ui: {{defaults: {{{text}}}}}") == sentence
+
+
+def test_a_section_that_is_no_table_is_told_so():
+    assert refused("ui: [1]") == "ui must be a table of settings: enabled, defaults (in duologue.yaml)."
+
+
+def test_the_operator_can_set_every_option_a_user_can():
+    assert set(UiOptions.model_fields) == set(OptionsAsked.model_fields)
+
+
+def test_the_pages_first_values_are_those_of_the_page():
+    assert UiPage().theme == "system"
+    assert UiPage().paste_as_file == 2500

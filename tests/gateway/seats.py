@@ -1,0 +1,115 @@
+"""Seats of a voice worker as a test has them: what a session would say is put in, what it is told is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+
+from duologue.gateway.queue import Moved
+from duologue.values.calls import CallControl, CallSetup
+from duologue.values.events import Done, Event, Failed, TextDelta
+from duologue.values.requests import ChatRequest
+
+
+class FakeLease:
+    def __init__(self, places: Sequence[Moved] = ()) -> None:
+        self.ticket = "q_1"
+        self.request: CallSetup | None = None
+        self.told: list[CallControl] = []
+        self.gone = False
+        self._places = places
+        self._events: list[Any] = []
+        self._arrived = anyio.Event()
+        self._heard = anyio.Event()
+
+    async def places(self) -> AsyncGenerator[Moved]:
+        for place in self._places:
+            yield place
+
+    def begin(self, choice: int, request: CallSetup, request_id: str) -> None:
+        self.request = request
+        self._heard.set()
+
+    def tell(self, choice: int, *controls: CallControl) -> bool:
+        self.told.extend(controls)
+        self._heard.set()
+        return True
+
+    async def take(self) -> list[tuple[int, Any]]:
+        while not self._events:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        events, self._events = self._events, []
+        return [(0, event) for event in events]
+
+    # ---- for the test
+
+    def say(self, *events: Any) -> None:
+        """What the session says, in one batch."""
+        self._events.extend(events)
+        self._arrived.set()
+
+    async def until(self, count: int) -> list[CallControl]:
+        """What the session was told, once there is so much of it."""
+        with anyio.fail_after(5):
+            while len(self.told) < count:
+                self._heard = anyio.Event()
+                await self._heard.wait()
+        return self.told
+
+
+class FakeSeats:
+    """Lends the leases it was given, one after another."""
+
+    def __init__(self, *leases: FakeLease) -> None:
+        self.leases = list(leases)
+        self.kinds: list[str] = []
+
+    @contextmanager
+    def lease(self, model: str, *, kind: str = "chat", **rest: Any) -> Iterator[FakeLease]:
+        self.kinds.append(kind)
+        lease = self.leases.pop(0)
+        try:
+            yield lease
+        finally:
+            lease.gone = True
+
+
+class FakeGenerate:
+    """Replies as they were written down: each is the events of one model turn. Without any left it never ends."""
+
+    def __init__(self, *turns: Sequence[Event]) -> None:
+        self.turns = [list(turn) for turn in turns]
+        self.requests: list[ChatRequest] = []
+        self.kinds: list[str] = []
+        self.running = 0
+
+    @asynccontextmanager
+    async def __call__(
+        self, request: ChatRequest, *, kind: str = "chat", **rest: Any
+    ) -> AsyncIterator[AsyncIterator[list[tuple[int, Event]]]]:
+        self.requests.append(request)
+        self.kinds.append(kind)
+        self.running += 1
+        try:
+            yield self._batches(self.turns.pop(0) if self.turns else None)
+        finally:
+            self.running -= 1
+
+    async def _batches(self, turn: list[Event] | None) -> AsyncGenerator[list[tuple[int, Event]]]:
+        if turn is None:
+            await anyio.sleep_forever()
+        for event in turn or ():
+            yield [(0, event)]
+
+
+def words(*texts: str) -> list[Event]:
+    """A turn that says these and ends."""
+    return [*(TextDelta(text) for text in texts), Done("stop")]
+
+
+def failed(code: str, message: str = "It failed.") -> list[Event]:
+    return [Failed(code, message, 503)]
