@@ -1,7 +1,7 @@
 // How the page is built: relative addresses, so that the same files work under any base path, into the Python
 // package, each with its compressed twins, which the server sends as they are.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -9,21 +9,34 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
+import { buildName } from "./plugins/build_name.ts";
+import { icons } from "./plugins/icons.ts";
+import { diagrams, oneFontFormat, otherLicenses } from "./plugins/third_parties.ts";
+
 const page = fileURLToPath(new URL("../src/duologue/gateway/page", import.meta.url));
 const server = process.env["DUOLOGUE_URL"] ?? "http://127.0.0.1:8006";
 
+const LICENSES = "licenses.txt";
+
 function compressedTwins(): Plugin {
   const TEXT = /\.(html|js|css|svg)$/;
+  const LARGE = 1_000_000;
+  let folder = page;
   return {
     name: "duologue-compressed-twins",
     apply: "build",
+    configResolved({ root, build }) {
+      folder = resolve(root, build.outDir);
+    },
     closeBundle() {
-      for (const entry of readdirSync(page, { recursive: true, withFileTypes: true })) {
+      for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
         if (!entry.isFile() || !TEXT.test(entry.name)) continue;
         const path = join(entry.parentPath, entry.name);
         const body = readFileSync(path);
         writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }));
-        writeFileSync(`${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }));
+        // The highest quality costs seconds a megabyte, and saves a twentieth.
+        const quality = body.length > LARGE ? 9 : constants.BROTLI_MAX_QUALITY;
+        writeFileSync(`${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length, [constants.BROTLI_PARAM_QUALITY]: quality } }));
       }
     },
   };
@@ -48,18 +61,19 @@ function documentation(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [svelte(), documentation(), compressedTwins()],
+  plugins: [svelte(), documentation(), oneFontFormat(), diagrams(), otherLicenses(LICENSES, ["mermaid", "highlight.js"]), icons(), buildName("/src/offline/worker.ts"), compressedTwins()],
   build: {
     outDir: page,
     emptyOutDir: true,
     // What the bundle is made of, and under whose licences: it is shipped with it.
-    license: { fileName: "licenses.txt" },
+    license: { fileName: LICENSES },
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
+  worker: { format: "es" },
   // `npm run dev` against a running server; it must allow this origin (--allow-origin http://localhost:5173).
-  server: { proxy: { "/api": server, "/ws": { target: server, ws: true } } },
+  server: { proxy: { "/api": server, "/v1": server, "/ws": { target: server, ws: true } } },
   test: {
     environment: "node",
     include: ["tests/**/*.test.ts"],

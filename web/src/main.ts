@@ -4,25 +4,36 @@ import "./ui/prose.css";
 
 import { mount } from "svelte";
 
-import { addressOf, placeOf } from "./chat/address";
 import { Announcer } from "./chat/announcer.svelte";
-import { Attachments } from "./chat/attachments.svelte";
+import { type Attachment, Attachments } from "./chat/attachments.svelte";
 import { Chat } from "./chat/chat.svelte";
+import { Choices } from "./chat/choices.svelte";
 import { Draft } from "./chat/draft.svelte";
+import type { DraftKeeper } from "./chat/draft_keeper";
 import { openFeed } from "./chat/feed";
-import { forgetFormer, formerConversation } from "./chat/former";
+import { canTake, givenFor } from "./chat/fitting";
 import { ConversationList } from "./chat/list.svelte";
 import { Notices } from "./chat/notices.svelte";
 import { Search } from "./chat/search.svelte";
+import { shell as words } from "./language/en/shell";
+import { preferredTongue, speak } from "./language/language.svelte";
+import { keepPage } from "./offline/register";
+import { forgetTexts } from "./settings/browser_traces";
 import { optionsFor } from "./settings/options";
+import { isAnother } from "./settings/owner";
 import { Preferences } from "./settings/preferences.svelte";
 import { Server } from "./settings/server.svelte";
 import { BrowserShelf } from "./settings/shelf";
+import { addressOf, placeOf } from "./shell/place";
+import { Shell } from "./shell/shell.svelte";
 import App from "./ui/App.svelte";
+import { Voice } from "./voice/voice.svelte";
 import { browserClock as clock } from "./wire/clock";
 import { ConversationClient } from "./wire/conversations";
 import { EventStream, type StreamListener } from "./wire/event_source";
-import type { Fetch } from "./wire/http";
+import { FolderClient } from "./wire/folders";
+import { type Fetch, problemOf } from "./wire/http";
+import { UserSettingsClient } from "./wire/settings";
 import { upload } from "./wire/upload";
 
 const browser = new BrowserShelf(() => localStorage);
@@ -31,15 +42,30 @@ const ask: Fetch = (address, init) => fetch(address, init);
 const stream = (address: string, listener: StreamListener) => new EventStream(ask, clock, address, listener);
 
 const client = new ConversationClient(ask);
-const preferences = new Preferences(browser);
 const draft = new Draft(browser);
-const attachments = new Attachments(browser, upload);
-const announcer = new Announcer(clock);
+const answering = () => server.model(choices.current.model ?? "");
+const givenAs = ({ mime, given }: Attachment) => givenFor(mime, given, preferences.page.documents, answering());
+const attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
+  limits: () => server.capabilities?.limits ?? {},
+  fits: (item) => item.resource !== undefined || canTake(answering(), { mime: item.mime, given: givenAs(item) }),
+  given: givenAs,
+  complain: (sentence) => notices.say(sentence),
+});
+attachments.changed = () => (draft.unheard = true);
+const announcer = new Announcer(clock, () => preferences.page.announce);
 const notices = new Notices(clock);
+const preferences = new Preferences(browser, new UserSettingsClient(ask), clock, (sentence) => notices.say(sentence));
+const choices = new Choices({
+  preferences,
+  keep: (conversation, options) => client.change(conversation, { options }),
+  complain: (answer) => notices.say(problemOf(answer)),
+});
+const shell = new Shell((hash) => (location.hash = hash));
 const search = new Search(client, clock);
-const server = new Server(ask, clock);
+const build = document.querySelector<HTMLMetaElement>('meta[name="duologue-build"]')?.content ?? null;
+const server = new Server(ask, clock, build);
 
-const chat = new Chat({
+const chat: Chat = new Chat({
   client,
   stream,
   clock,
@@ -47,37 +73,85 @@ const chat = new Chat({
   attachments,
   announcer,
   notices,
-  options: () => optionsFor(server, preferences),
+  choices,
+  options: () => optionsFor(server, choices.current),
+  system: () => preferences.system,
   trouble: () => void server.refresh(),
-  go: (conversation) => {
-    const address = addressOf(conversation);
-    if (placeOf(location.hash).conversation !== conversation) location.hash = address;
+  met: (conversation) => list.met(conversation),
+  // A chat that began gets its name late: whoever has gone to another screen meanwhile stays there.
+  go: (conversation, stays = conversation !== null) => {
+    const { screen, conversation: there } = placeOf(location.hash);
+    if (stays && screen !== "chat") shell.chat = addressOf(conversation);
+    else if (screen !== "chat" || there !== conversation) shell.go(addressOf(conversation));
   },
 });
 
-const list = new ConversationList({
+const list: ConversationList = new ConversationList({
   client,
+  folders: new FolderClient(ask),
+  shelf: browser,
   clock,
+  wall: () => Date.now(),
   notices,
   deleted: (id) => {
+    const open = chat.id === id;
     chat.gone(id);
     draft.forget(id);
     attachments.forget(id);
+    return open;
   },
   restored: (id) => (location.hash = addressOf(id)),
   noticed: (conversation) => chat.noticed(conversation),
 });
 
+const voice = new Voice(() => ({
+  chat,
+  choices,
+  preferences,
+  client,
+  ask,
+  clock,
+  shelf: browser,
+  complain: (sentence) => notices.say(sentence),
+  missing: () => notices.say(words().partMissing),
+}));
+
+/** The server's copy of what is being typed. It comes when the server can be asked, and nothing waits for it. */
+let keeper: DraftKeeper | null = null;
+
+async function keepDrafts(): Promise<void> {
+  const [{ DraftKeeper }, { DraftClient }] = await Promise.all([import("./chat/draft_keeper"), import("./wire/drafts")]);
+  keeper ??= new DraftKeeper({
+    client: new DraftClient(ask),
+    clock,
+    wall: () => Date.now(),
+    shelf: browser,
+    draft,
+    attachments,
+    conversation: chat.id,
+    notices,
+    keeps: () => chat.id !== null || !chat.temporary,
+  });
+  keeper.wake();
+}
+
 const feed = openFeed(stream, {
   heard: (event) => {
+    keeper?.heard(event);
+    if (event.type === "draft") return;
     list.heard(event);
     chat.heard(event);
   },
   trouble: () => void server.refresh(),
 });
 
+// As chat/former.ts knows it, which comes only where there is one.
+const FORMER = "duologue.conversation";
+
 /** A conversation that an earlier version kept in this tab goes to the server, once. */
 async function bringOver(): Promise<void> {
+  if (tab.get(FORMER) === null) return;
+  const { forgetFormer, formerConversation } = await import("./chat/former");
   const file = formerConversation(tab, Date.now());
   if (file === null) return;
   const answer = await client.import("conversation.jsonl", file.text);
@@ -86,12 +160,30 @@ async function bringOver(): Promise<void> {
   if (placeOf(location.hash).conversation === null && chat.shown.length === 0) location.hash = addressOf(answer.value.conversations[0] ?? file.id);
 }
 
+/** Who is here, as long as this page is. */
+let person: string | null = null;
+let forsaken = false;
+
+/** Whoever comes next is somebody else: nothing of who was here stays behind, in the page or in the browser. */
+function makeRoom(): void {
+  forsaken = true;
+  forgetTexts([() => localStorage, () => sessionStorage]);
+  location.reload();
+}
+
 /** The server can be asked: now, or again. */
 function begin(): void {
+  const { user = person } = server.capabilities?.auth ?? {};
+  if (user !== null && (isAnother(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return makeRoom();
+  person = user;
   void bringOver();
+  void preferences.load();
   void list.load();
   feed.wake();
   chat.wake();
+  keepDrafts().catch(() => {
+    // The draft is in this browser all the same.
+  });
 }
 
 // A browser has few lines to one server: a tab nobody looks at lets go of its own.
@@ -106,6 +198,7 @@ function look(): void {
     feed.wake();
     chat.wake();
   } else {
+    if (!forsaken) keeper?.flush();
     callOffRest = clock.after(REST, () => {
       feed.sleep();
       chat.sleep();
@@ -113,13 +206,26 @@ function look(): void {
   }
 }
 
-addEventListener("hashchange", () => void chat.open(placeOf(location.hash)));
+function arrive(): void {
+  const place = shell.arrive(location.hash);
+  if (place.screen === "chat") void chat.open(place);
+}
+
+addEventListener("hashchange", arrive);
 addEventListener("online", look);
+addEventListener("pagehide", ({ persisted }) => {
+  if (forsaken) return;
+  // One that is only put aside goes on with what it was at.
+  if (!persisted) chat.keep();
+  keeper?.flush();
+});
 document.addEventListener("visibilitychange", look);
 
+// After all that is urgent.
+addEventListener("load", () => void keepPage(navigator.serviceWorker, build));
+
 void server.refresh();
-void chat.open(placeOf(location.hash));
-mount(App, {
-  target: document.getElementById("page")!,
-  props: { chat, draft, attachments, list, search, notices, server, preferences, announcer, begin },
-});
+arrive();
+const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, shelf: browser, client, clock, ask, stream, makeRoom };
+// Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
+void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { parts, begin } }));

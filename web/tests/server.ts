@@ -1,6 +1,7 @@
 // The server of the conversations, as far as the page's parts need one: kept in memory, answering at once, and writing
 // replies word by word as a test says. Its rules are the real one's; what it is not asked about it does not know.
 import type { Fetch } from "../src/wire/http";
+import type { Folder } from "../src/wire/folders";
 import { type SparseMessage, textOf } from "../src/wire/rows";
 import type { RunEvent } from "../src/wire/runs";
 
@@ -11,8 +12,16 @@ export interface Asked {
   readonly headers: Record<string, string>;
 }
 
+interface Marks {
+  archived?: boolean;
+  pinned?: boolean;
+  temporary?: boolean;
+  folder?: string | null;
+  tags?: string[];
+}
+
 interface Kept {
-  conversation: { id: string; title: string; leaf: string | null; running: string | null; updated: number };
+  conversation: { id: string; title: string; leaf: string | null; running: string | null; updated: number } & Marks;
   messages: SparseMessage[];
   pending: { id: string; content: unknown; how: string }[];
 }
@@ -32,6 +41,9 @@ export async function calm(): Promise<void> {
 export class FakeServer {
   readonly asked: Asked[] = [];
   readonly kept = new Map<string, Kept>();
+  readonly folders = new Map<string, Folder>();
+  /** So many are in a page of the list. */
+  page = 50;
   readonly logs = new Map<string, RunEvent[]>();
   readonly lines = new Map<string, Line[]>();
   /** Nobody answers. */
@@ -40,6 +52,11 @@ export class FakeServer {
   refusal: { status: number; code: string; message: string } | null = null;
   /** Starts of runs wait for this. */
   gate: Promise<void> | null = null;
+  /** What is read is on its way until this, as it was when it was asked for. */
+  slow: Promise<void> | null = null;
+  /** What is done before a request is looked at. */
+  before: (method: string) => Promise<void> = async () => {};
+  readonly #gone = new Map<string, Kept>();
   #number = 0;
 
   readonly fetch: Fetch = async (address, init = {}) => {
@@ -47,6 +64,7 @@ export class FakeServer {
     const body = typeof init.body === "string" && init.body.startsWith("{") ? JSON.parse(init.body) : init.body;
     this.asked.push({ method, address, body, headers: (init.headers ?? {}) as Record<string, string> });
     if (this.away) throw new TypeError("failed to fetch");
+    await this.before(method);
     if (this.refusal && method !== "GET") {
       const { status, code, message } = this.refusal;
       this.refusal = null;
@@ -54,7 +72,9 @@ export class FakeServer {
     }
     const events = /^api\/(?:runs\/([^/]+)\/)?events$/.exec(address);
     if (events) return this.#stream(events[1] ?? "", init);
-    return this.#answer(method, address, body);
+    const answer = await this.#answer(method, address, body);
+    if (method === "GET") await this.slow;
+    return answer;
   };
 
   commands(): string[] {
@@ -168,14 +188,21 @@ export class FakeServer {
     }
     if (first === "approvals" || first === "import") return json({ imported: 1, skipped: 0, conversations: ["c"] });
     if (first === "search") return json({ hits: [] });
+    if (first === "folders") return this.#shelf(method, id, body, json);
+    if (first === "tags") return json({ tags: {} });
     if (first !== "conversations") return json({ error: { message: "unknown" } }, 404);
-    if (id === "" && method === "GET") return json({ conversations: [...this.kept.values()].map(({ conversation }) => conversation).reverse(), next: null });
-    if (id === "") return json(this.conversation(body.id).conversation, 201);
+    if (id === "" && method === "GET") return json(this.#listed(new URL(address, "http://x").searchParams));
+    if (id === "bulk") return json(this.#bulk(body));
+    if (id === "") {
+      const { conversation } = this.conversation(body.id);
+      if (body.system) this.add({ id: "system", parent: null, role: "system", content: [{ type: "text", text: body.system }] });
+      return json(Object.assign(conversation, { ...(body.temporary ? { temporary: true } : {}), ...(body.folder ? { folder: body.folder } : {}) }), 201);
+    }
     const kept = this.kept.get(id);
     if (!kept) return json({ error: { code: "not_found", message: "There is no such conversation." } }, 404);
     if (part === "" && method === "GET") return json({ ...kept, run: kept.conversation.running ? { id: kept.conversation.running, conversation: id } : null, approvals: [] });
     if (part === "" && method === "PATCH") return json(Object.assign(kept.conversation, body));
-    if (part === "" && method === "DELETE") return json(void this.kept.delete(id), 200);
+    if (part === "title") return json(Object.assign(kept.conversation, { title: "Written by the model" }));
     if (part === "runs") return this.#start(kept, body, json);
     if (part === "messages" && more === "deletion") return json({ messages: 2, user: 1, assistant: 1, tool: 0 });
     if (part === "messages" && method === "DELETE") {
@@ -186,7 +213,65 @@ export class FakeServer {
       if (method === "DELETE") kept.pending = kept.pending.filter((other) => other.id !== item);
       return method === "DELETE" ? json(undefined, 200) : json({ id: item, ...body, content: [] });
     }
-    return json({});
+    return json(this.#keep(kept, part, body) ?? {});
+  }
+
+  #keep(kept: Kept, part: string, body: any): object | null {
+    const { conversation, messages } = kept;
+    if (part === "context") return { tokens: 100 * messages.length, context: 1000, reply_room: 1000 - 100 * messages.length, parts: [] };
+    if (part === "fork") return this.conversation(body.id, messages.slice(0, messages.findIndex(({ id }) => id === body.message) + 1), conversation.title).conversation;
+    if (part === "system") {
+      const row = messages.find(({ role, kind = "message" }) => role === "system" && kind === "message");
+      const others = messages.filter((other) => other !== row).map((other) => (other.parent === (row?.id ?? null) ? { ...other, parent: body.text === "" ? null : "system" } : other));
+      kept.messages = body.text === "" ? others : [{ id: "system", parent: null, role: "system", sequence: ++this.#number, content: [{ type: "text", text: body.text }] }, ...others];
+      return kept.messages[0] ?? null;
+    }
+    if (part === "compact") {
+      const [first, ...rest] = messages as [SparseMessage, ...SparseMessage[]];
+      const row: SparseMessage = { id: body.id, parent: first.id, role: "system", kind: "summary", sequence: ++this.#number, content: [{ type: "text", text: "In short." }] };
+      kept.messages = [first, row, ...rest.map((other) => (other.parent === first.id ? { ...other, parent: row.id } : other))];
+      return row;
+    }
+    return null;
+  }
+
+  #listed(asked: URLSearchParams): object {
+    const [folder, tag, before] = ["folder", "tag", "before"].map((name) => asked.get(name));
+    const these = [...this.kept.values()]
+      .map(({ conversation }) => conversation)
+      .filter((one) => (one.archived ?? false) === (asked.get("archived") === "true") && !one.temporary)
+      .filter((one) => (!folder || one.folder === folder) && (!tag || one.tags?.includes(tag)))
+      .sort((one, other) => other.updated - one.updated);
+    const pinned = before ? [] : these.filter((one) => one.pinned);
+    const others = these.filter((one) => !one.pinned && (!before || one.updated < Number(before.split(".")[0]))).slice(0, this.page);
+    const last = others[this.page - 1];
+    return { conversations: [...pinned, ...others], next: last ? `${last.updated}.${last.id}` : null };
+  }
+
+  #bulk({ ids, do: verb, folder = null }: { ids: string[]; do: string; folder?: string | null }): object {
+    for (const id of ids) {
+      const kept = this.kept.get(id) ?? this.#gone.get(id);
+      if (!kept) continue;
+      const { conversation } = kept;
+      if (verb === "delete") (this.kept.delete(id), this.#gone.set(id, kept));
+      else if (verb === "restore") this.kept.set(id, kept);
+      else if (verb === "move") conversation.folder = folder;
+      else if (verb.endsWith("pin")) conversation.pinned = verb === "pin";
+      else conversation.archived = verb === "archive";
+    }
+    return { done: ids, missing: [] };
+  }
+
+  #shelf(method: string, id: string, body: any, json: (value: unknown, status?: number) => Response): Response {
+    if (id === "") return json({ folders: [...this.folders.values()] });
+    if (method === "PUT") this.folders.set(id, { id, ...body });
+    const gone = this.folders.get(id);
+    if (method === "DELETE") {
+      this.folders.delete(id);
+      for (const folder of this.folders.values()) if (folder.parent === id) this.folders.set(folder.id, { ...folder, parent: gone?.parent ?? null });
+      for (const { conversation } of this.kept.values()) if (conversation.folder === id) conversation.folder = gone?.parent ?? null;
+    }
+    return json(this.folders.get(id) ?? null);
   }
 
   async #start(kept: Kept, verb: any, json: (value: unknown, status?: number) => Response): Promise<Response> {
@@ -209,7 +294,8 @@ export class FakeServer {
     const said = verb.verb === "send" ? verb.message : verb.new;
     const old = kept.messages.find((message) => message.id === verb.message);
     if (said) {
-      const parent = verb.verb === "send" ? verb.parent : (old?.parent ?? null);
+      const beginning = kept.messages.find(({ role, parent }) => role === "system" && parent === null)?.id ?? null;
+      const parent = verb.verb === "send" ? (verb.parent ?? beginning) : (old?.parent ?? null);
       this.says({ type: "message_added", message: this.add({ id: said.id, parent, role: "user", content: said.content }) });
     }
     const parent = said ? said.id : old?.role === "user" ? old.id : (old?.parent ?? null);

@@ -1,15 +1,26 @@
 // The conversation on the page: a view of one that lives on the server, and what a person does with it. Owns which one
 // is open, and what is shown of a command before the server has answered. Knows no DOM and no address but through what
 // it is given.
+import { thread as words } from "../language/en/thread";
 import type { Deletion, Given, Opened } from "../wire/conversations";
 import { type Answer, problemOf } from "../wire/http";
+import type { GenerationOptions } from "../wire/settings";
 import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
-import type { Place } from "./address";
+import type { Place as ShellPlace } from "../shell/place";
 import type { ListEvent } from "./feed";
 import { Pending } from "./pending.svelte";
 import { isUnanswered, Running } from "./running.svelte";
 import { type Surroundings, takeFromDesk } from "./surroundings";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
+import { Upkeep } from "./upkeep.svelte";
+
+type Place = Pick<ShellPlace, "conversation" | "message">;
+
+/** How a conversation begins that has no message yet. A temporary one is in no folder. */
+export interface Anew {
+  readonly temporary?: boolean;
+  readonly folder?: string;
+}
 
 const SETTLE = 150;
 /** The feed repeats what was done here; for so many milliseconds it is no news. */
@@ -20,14 +31,20 @@ export class Chat {
   readonly #around: Surroundings;
   readonly #thread = new Thread();
   readonly reply: Running;
+  readonly upkeep: Upkeep;
   readonly #pending: Pending;
   #id = $state.raw<string | null>(null);
   #conversation = $state.raw<Conversation | null>(null);
   #opening = $state.raw<Place | null>(null);
   #problem = $state("");
   #previous = $state.raw<string | null>(null);
+  #anew = $state.raw<Anew>({});
   #sought = $state.raw<string | null>(null);
   #epoch = 0;
+  /** The id of a new conversation while the server is asked to make it: asked twice, it makes one. */
+  #unborn: string | null = null;
+  /** Counts what is done here: what was read before it, and comes after it, is old. */
+  #deeds = 0;
   #quietUntil = 0;
   #refreshAsked = false;
 
@@ -39,6 +56,13 @@ export class Chat {
       named: () => this.#named(),
       refresh: () => this.#refreshSoon(),
       ended: () => this.#ended(),
+    });
+    this.upkeep = new Upkeep(around, {
+      id: () => this.#id,
+      thread: this.#thread,
+      hush: () => this.#hush(),
+      refresh: () => this.#refresh(),
+      remove: (row) => this.remove(row),
     });
   }
 
@@ -67,6 +91,11 @@ export class Chat {
   /** What waits for the running reply's end or its next step. */
   get pending(): readonly PendingMessage[] {
     return this.#pending.messages.filter(({ id }) => !this.reply.wrote(id));
+  }
+
+  /** It is kept in the server's memory only, and not for long. */
+  get temporary(): boolean {
+    return this.#id === null ? this.#anew.temporary === true : (this.#conversation?.temporary ?? false);
   }
 
   /** An earlier conversation to go back to. */
@@ -98,6 +127,7 @@ export class Chat {
     if (conversation !== null && conversation === this.#id) return this.#reveal(message);
     if (conversation === null) {
       this.#previous = this.#id ?? this.#previous;
+      if (this.#id !== null) this.#anew = {};
       return this.#turnTo(null);
     }
     this.#opening = place;
@@ -113,32 +143,33 @@ export class Chat {
     this.#problem = problemOf(answer);
     if (answer.kind === "refused") {
       this.#opening = null;
-      if (answer.status === 404) this.#problem = "This conversation is not here, or not any more.";
+      if (answer.status === 404) this.#problem = words().missing;
     }
     this.#around.trouble();
   }
 
   /** An empty page. What runs goes on without being looked at. */
-  startAnew(): void {
+  startAnew({ temporary = false, folder }: Anew = {}): void {
     this.#around.go(null);
     void this.open({ conversation: null, message: null });
+    this.#anew = temporary ? { temporary } : folder === undefined ? {} : { folder };
   }
 
-  /** Say what is typed and attached; while a reply runs, it waits for its end. */
-  submit(): boolean {
+  /** Say what is typed and attached; while a reply runs, it waits for its end, or when `hurried` for its next step. */
+  submit(hurried = false): boolean {
     const { draft, attachments } = this.#around;
     if (attachments.busy || (draft.text.trim() === "" && !attachments.ready)) return false;
     if (this.reply.starting && this.#id === null) return false;
     const text = draft.text;
     draft.text = "";
-    return this.send(text, attachments.take());
+    return this.send(text, attachments.take(), hurried);
   }
 
-  send(text: string, files: readonly Content[] = []): boolean {
+  send(text: string, files: readonly Content[] = [], hurried = false): boolean {
     const content: Content[] = [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...files];
     if (content.length === 0) return false;
     if (this.running) {
-      void this.#queue(content);
+      void this.#queue(content, hurried);
       return true;
     }
     const { parent, instead } = this.#clearUnanswered();
@@ -160,17 +191,25 @@ export class Chat {
     return true;
   }
 
-  /** Ask for another reply to the same message. One that said nothing is not kept. */
-  again(turn: ReplyTurn): void {
+  /** Ask for another reply to the same message, by `model` where one is named. One that said nothing is not kept. */
+  again(turn: ReplyTurn, model = ""): void {
     if (this.running) return;
-    if (this.reply.unsent) return this.reply.askAgain();
+    const isLast = turn.key === this.shown.at(-1)?.key;
+    if (this.reply.unsent && isLast) return this.reply.askAgain();
     const first = turn.rows[0]!;
     const asked = this.#thread.get(first.parent ?? "");
     if (asked) takeFromDesk(this.#around, asked.message.content);
-    const empty = asked !== undefined && turn.rows.length === 1 && !hasOutput(first.message);
+    const empty = asked !== undefined && isLast && turn.rows.length === 1 && !hasOutput(first.message);
     if (empty) this.#thread.drop([first.id], asked.id);
     const message = empty ? asked.id : first.id;
-    this.#ask({ verb: "regenerate", run: newId(), message, options: this.reply.options() }, first.parent, empty ? first.id : null);
+    const options = { ...this.reply.options(), ...(model === "" ? {} : { model }) };
+    this.#ask({ verb: "regenerate", run: newId(), message, options }, first.parent, empty ? first.id : null);
+  }
+
+  /** Ask for a reply to a message that has none. */
+  answer(row: Row): void {
+    if (this.running || row.isLocal) return;
+    this.#ask({ verb: "regenerate", run: newId(), message: row.id, options: this.reply.options() }, row.id);
   }
 
   /** Let a reply go on where it was left. */
@@ -189,7 +228,9 @@ export class Chat {
     if (this.running || this.#id === null) return;
     this.#thread.show(row);
     this.#hush();
+    this.upkeep.gauge.refreshSoon();
     await this.#around.client.change(this.#id, { leaf: this.#thread.leaf });
+    this.#hush();
   }
 
   /** Change what a message says and nothing after it; gives a sentence when that fails. */
@@ -199,7 +240,9 @@ export class Chat {
     row.message = { ...before, content: rewritten(row, text), edited: 1 };
     this.#hush();
     const answer = await this.#around.client.rewrite(this.#id, row.id, sentAgain(before.content, text));
+    this.#hush();
     if (answer.kind !== "ok") row.message = before;
+    this.upkeep.gauge.refreshSoon();
     return problemOf(answer);
   }
 
@@ -211,8 +254,10 @@ export class Chat {
     if (this.#id === null || this.running) return;
     this.#hush();
     const answer = await this.#around.client.deleteMessage(this.#id, row.id);
+    this.#hush();
     if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
-    this.#around.announcer.say("Deleted.");
+    this.#around.announcer.say(words().deleted);
+    this.upkeep.gauge.refreshSoon();
     // What a summary stood for comes back in its place.
     if (row.kind === "summary" || row.role === "system") return this.#refresh();
     this.#thread.drop([row.id, ...answer.value.deleted], answer.value.leaf);
@@ -250,8 +295,16 @@ export class Chat {
 
   /** A conversation was taken away. */
   gone(id: string): void {
-    if (this.#id === id) this.startAnew();
+    if (this.#id === id) {
+      this.#around.go(null, true);
+      void this.open({ conversation: null, message: null });
+    }
     if (this.#previous === id) this.#previous = null;
+  }
+
+  /** The page goes away: what has not arrived is not to go with it. */
+  keep(): void {
+    this.reply.rescue(this.#id, true);
   }
 
   /** The page is looked at again, or the server is back. */
@@ -271,21 +324,28 @@ export class Chat {
   }
 
   #turnTo(conversation: string | null): void {
+    this.reply.rescue(this.#id);
     this.reply.leave();
+    this.#unborn = null;
     this.#id = conversation;
     this.#conversation = null;
     this.#problem = "";
     this.#sought = null;
     this.#thread.clear();
     this.#pending.load([]);
+    this.upkeep.turn();
+    this.#around.choices.turnTo(conversation);
     this.#around.draft.turnTo(conversation);
     this.#around.attachments.turnTo(conversation);
   }
 
   #take({ conversation, messages, run, pending, approvals }: Opened): void {
     this.#conversation = conversation;
+    this.#around.met(conversation);
+    this.#around.choices.turnTo(conversation.id, conversation.options);
     this.#thread.load(messages, conversation.leaf);
     this.#pending.load(pending);
+    this.upkeep.gauge.refreshSoon();
     if (run && (run.outcome ?? null) === null) this.reply.join(run.id, approvals);
   }
 
@@ -296,21 +356,39 @@ export class Chat {
     this.#sought = row.id;
   }
 
+  /** Something is about to be said in it elsewhere: its id, and a new conversation where there is none yet. */
+  named(): Promise<Answer<string>> {
+    return this.#named();
+  }
+
   /** The id; a new conversation is made when something is first said in it. */
   async #named(): Promise<Answer<string>> {
     if (this.#id !== null) return { kind: "ok", value: this.#id };
     const epoch = this.#epoch;
-    const { client, draft, attachments, go } = this.#around;
-    const created = await client.create(newId());
+    const { client, choices, draft, attachments, go } = this.#around;
+    const { instructions } = this.upkeep;
+    const { model, thinking, effort, tools, servers } = choices.current;
+    const options = JSON.parse(JSON.stringify({ model, thinking, effort, tools, servers })) as GenerationOptions;
+    const created = await client.create((this.#unborn ??= newId()), { system: instructions, options, ...this.#anew });
     if (created.kind !== "ok") return created;
     const { id } = created.value;
+    this.#around.met(created.value);
     if (epoch === this.#epoch) {
+      this.#unborn = null;
       this.#id = id;
+      this.#conversation = created.value;
+      this.#instructed(created.value, instructions);
+      choices.turnTo(id, options);
       draft.become(id);
       attachments.become(id);
       go(id);
     }
     return { kind: "ok", value: id };
+  }
+
+  /** A new conversation stands at its instructions: what is said in it goes below them. */
+  #instructed({ leaf }: Conversation, text: string): void {
+    if (text !== "" && leaf !== null) this.#thread.lay(messageOf({ id: leaf, parent: null, role: "system", sequence: 1, content: [{ type: "text", text }] }));
   }
 
   /** What was said just now and had no answer at all is said again, not twice: gives where, and what to delete first. */
@@ -327,17 +405,19 @@ export class Chat {
     return { parent: this.#thread.leaf, instead: null };
   }
 
-  async #queue(content: readonly Content[]): Promise<void> {
+  async #queue(content: readonly Content[], hurried: boolean): Promise<void> {
     if (this.#id === null) return;
-    if (await this.#pending.add(this.#id, content, this.reply.options())) this.#refreshSoon();
+    if (await this.#pending.add(this.#id, content, this.reply.options(), hurried ? "steer" : "queue")) this.#refreshSoon();
   }
 
   #ended(): void {
     this.#hush();
+    this.upkeep.gauge.refreshSoon();
     if (this.#pending.messages.length > 0) this.#refreshSoon();
   }
 
   #hush(): void {
+    this.#deeds++;
     this.#quietUntil = this.#around.clock.now() + ECHO;
   }
 
@@ -352,11 +432,13 @@ export class Chat {
 
   /** Read the conversation again, and follow what runs in it. */
   async #refresh(): Promise<void> {
-    const epoch = this.#epoch;
+    const [epoch, deeds] = [this.#epoch, this.#deeds];
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
     if (this.#id === null || !free()) return;
     const answer = await this.#around.client.open(this.#id);
-    if (answer.kind === "ok" && free()) this.#take(answer.value);
+    if (answer.kind !== "ok" || !free()) return;
+    if (deeds === this.#deeds) this.#take(answer.value);
+    else this.#refreshSoon();
   }
 }
 

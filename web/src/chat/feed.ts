@@ -8,20 +8,29 @@ export type ListEvent =
   | { readonly type: "run"; readonly conversation: string; readonly run: string; readonly waiting?: Waiting; readonly outcome?: Outcome | null }
   | { readonly type: "reset" };
 
-const TYPES = new Set(["changed", "removed", "run", "reset"]);
+/** What was begun to be written in a conversation, or in none ("new"), is another; `updated` is 0 where it is gone. */
+export interface DraftEvent {
+  readonly type: "draft";
+  readonly conversation: string;
+  readonly updated: number;
+}
 
-export function readListEvent(data: string): ListEvent | null {
+export type FeedEvent = ListEvent | DraftEvent;
+
+const TYPES = new Set(["changed", "removed", "run", "draft", "reset"]);
+
+export function readListEvent(data: string): FeedEvent | null {
   try {
     const event: unknown = JSON.parse(data);
     if (typeof event !== "object" || event === null || !("type" in event)) return null;
-    return TYPES.has(String(event.type)) ? (event as ListEvent) : null;
+    return TYPES.has(String(event.type)) ? (event as FeedEvent) : null;
   } catch {
     return null;
   }
 }
 
 export interface FeedListener {
-  heard(event: ListEvent): void;
+  heard(event: FeedEvent): void;
   /** Nobody answers, or a key is needed. */
   trouble(): void;
 }

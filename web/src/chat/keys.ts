@@ -1,4 +1,4 @@
-// What a key means, in the composer and on the page. Pure: a key event's fields in, an action out.
+// What a key means where one types; shell/shortcuts.ts says it for the page. Pure: a key event's fields in, an action out.
 
 export interface Key {
   readonly key: string;
@@ -13,14 +13,22 @@ export interface Key {
 /** Safari ends a composition before the Enter that confirmed it; only this code tells that key. */
 const COMPOSING_KEY_CODE = 229;
 
-function isComposing(key: Key): boolean {
+export function isComposing(key: Key): boolean {
   return key.isComposing || key.keyCode === COMPOSING_KEY_CODE;
 }
 
-/** In the composer: `empty` when nothing is typed; `enterSends` is false on touch keyboards, which have no Shift+Enter. */
-export function composerAction(key: Key, empty: boolean, enterSends: boolean): "send" | "edit-last" | null {
+/**
+ * In the composer: `empty` when nothing is typed; `enterSends` is false on touch keyboards, which have no Shift+Enter.
+ * "hurry" is to send it into the reply that is on.
+ */
+export function composerAction(key: Key, empty: boolean, enterSends: boolean): "send" | "hurry" | "edit-last" | null {
   if (isComposing(key) || key.altKey) return null;
-  if (key.key === "Enter" && !key.shiftKey && (enterSends || key.ctrlKey || key.metaKey)) return "send";
+  if (key.key === "Enter") {
+    const modified = key.ctrlKey || key.metaKey;
+    // Where Enter alone breaks the line, Ctrl+Enter sends, and one key more is in a hurry.
+    if (modified && key.shiftKey !== enterSends) return "hurry";
+    return !key.shiftKey && (enterSends || modified) ? "send" : null;
+  }
   if (key.key === "ArrowUp" && empty && !key.shiftKey && !key.ctrlKey && !key.metaKey) return "edit-last";
   return null;
 }
@@ -29,14 +37,6 @@ export function composerAction(key: Key, empty: boolean, enterSends: boolean): "
 export function editorAction(key: Key, enterSends: boolean): "send" | "leave" | null {
   if (isComposing(key) || key.altKey) return null;
   if (key.key === "Escape") return "leave";
-  return composerAction(key, false, enterSends) === "send" ? "send" : null;
-}
-
-/** Anywhere on the page. */
-export function pageAction(key: Key): "stop" | "new-chat" | "search" | null {
-  if (isComposing(key)) return null;
-  if (key.key === "Escape") return "stop";
-  if (key.key.toLowerCase() === "o" && key.shiftKey && (key.ctrlKey || key.metaKey) && !key.altKey) return "new-chat";
-  if (key.key.toLowerCase() === "k" && !key.shiftKey && (key.ctrlKey || key.metaKey) && !key.altKey) return "search";
-  return null;
+  const action = composerAction(key, false, enterSends);
+  return action === "send" || action === "hurry" ? "send" : null;
 }

@@ -1,8 +1,9 @@
 // What is said while a reply runs, and waits: for its end, or for its next step. Owns the line of what waits.
+import { composer as words } from "../language/en/composer";
 import { problemOf } from "../wire/http";
 import { type Content, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
 import type { RunOptions } from "../wire/conversations";
-import { handBack, type Surroundings } from "./surroundings";
+import { giveBack, type Surroundings } from "./surroundings";
 
 export class Pending {
   readonly #around: Surroundings;
@@ -27,16 +28,16 @@ export class Pending {
   }
 
   /** Gives true when it does not wait: the reply had just ended, and the server answers it at once. */
-  async add(conversation: string, content: readonly Content[], options: RunOptions): Promise<boolean> {
+  async add(conversation: string, content: readonly Content[], options: RunOptions, how: "queue" | "steer" = "queue"): Promise<boolean> {
     const { client, notices } = this.#around;
     const id = newId();
-    this.#messages = [...this.#messages, { id, content, how: "queue" }];
+    this.#messages = [...this.#messages, { id, content, how }];
     const message = { id, content: sentAgain(content, textOf(content)) };
-    const answer = await client.start(conversation, { verb: "send", run: newId(), message, busy: "queue", options });
+    const answer = await client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
     if (answer.kind === "ok" && "pending" in answer.value) return false;
     this.#without(id);
     if (answer.kind === "ok") return true;
-    handBack(this.#around, content);
+    giveBack(this.#around, conversation, content);
     notices.say(problemOf(answer));
     return false;
   }
@@ -46,7 +47,7 @@ export class Pending {
     const answer = await this.#around.client.changePending(conversation, pending.id, { how: "steer" });
     if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
     this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
-    this.#around.announcer.say("It goes in at the next step.");
+    this.#around.announcer.say(words().goesInSaid);
   }
 
   /** It is taken back; with `keep` to where it was typed. */
@@ -56,7 +57,7 @@ export class Pending {
       return this.#around.notices.say(problemOf(answer));
     }
     this.#without(pending.id);
-    if (keep) handBack(this.#around, pending.content);
+    if (keep) giveBack(this.#around, conversation, pending.content);
   }
 
   #without(id: string): void {

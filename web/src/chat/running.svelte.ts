@@ -1,12 +1,12 @@
 // The running reply of the conversation on the page: asking for it, following it, stopping it, and what it asks back.
 // Owns what stands in for it until the server has answered. Knows no other conversation.
 import type { Given, RunOptions, Started, Verb } from "../wire/conversations";
+import { thread as words } from "../language/en/thread";
 import { type Answer, problemOf } from "../wire/http";
-import { type Approval, messageOf, type RowError } from "../wire/rows";
+import { type Approval, type Content, messageOf, type RowError, textOf } from "../wire/rows";
 import { type RunDone, type RunView, type ToolOutput, UNHEARD } from "../wire/runs";
-import { readOut } from "./announcer.svelte";
 import { begin, type Pulse } from "./pulse";
-import { handBack, type Surroundings, takeFromDesk } from "./surroundings";
+import { giveBack, handBack, type Surroundings, takeFromDesk } from "./surroundings";
 import { hasOutput, type ReplyTurn, type Row, type Thread } from "./thread.svelte";
 import { RunViewer } from "./viewer";
 
@@ -32,6 +32,10 @@ interface Asking {
   readonly waiting: Row;
   /** A message without an answer that this one replaces. */
   readonly instead: string | null;
+  /** What was said to ask for it; null where it was said before. */
+  readonly said: readonly Content[] | null;
+  /** That is back where it was typed. */
+  isBack: boolean;
 }
 
 export class Running {
@@ -49,7 +53,7 @@ export class Running {
   #viewer: RunViewer | null = null;
   #starting: Asking | null = null;
   #unsent: Asking | null = null;
-  #mine = false;
+  #mine = $state(false);
 
   constructor(around: Surroundings, host: Host) {
     this.#around = around;
@@ -58,6 +62,11 @@ export class Running {
 
   get id(): string | null {
     return this.#run;
+  }
+
+  /** It was asked for here. */
+  get mine(): boolean {
+    return this.#mine;
   }
 
   get pulse(): Pulse {
@@ -113,16 +122,30 @@ export class Running {
     const { thread } = this.#host;
     const goesOn = verb.verb === "continue" ? thread.get(verb.message) : undefined;
     const stays = goesOn?.role === "assistant" && goesOn.message.tool_calls.length === 0;
-    const model = this.#around.options().speaker;
+    const model = verb.options.model || this.#around.options().speaker;
     const waiting = stays ? goesOn : thread.put(messageOf({ id: verb.run, parent, role: "assistant", status: "running", model }));
-    this.#ask({ verb, waiting, instead });
+    const said = verb.verb === "send" || verb.verb === "edit" ? (thread.get(parent ?? "")?.message.content ?? null) : null;
+    this.#ask({ verb, waiting, instead, said, isBack: false });
   }
 
   askAgain(): void {
     if (!this.#unsent) return;
     const asked = this.#host.thread.get(this.#unsent.waiting.parent ?? "");
     if (asked?.role === "user") takeFromDesk(this.#around, asked.message.content);
+    this.#unsent.isBack = false;
     this.#ask(this.#unsent);
+  }
+
+  /** What was said and did not arrive goes back to where it was typed; where the page goes away, also what is on its way. */
+  rescue(conversation: string | null, leaving = false): void {
+    const asking = this.#unsent ?? (leaving ? this.#starting : null);
+    if (asking) this.#giveBack(asking, conversation);
+  }
+
+  #giveBack(asking: Asking, conversation: string | null): void {
+    if (asking.isBack || asking.said === null) return;
+    asking.isBack = true;
+    giveBack(this.#around, conversation, asking.said);
   }
 
   stop(): void {
@@ -155,6 +178,7 @@ export class Running {
     this.#stopping = this.#lost = this.#mine = false;
     this.#approvals = [];
     this.#outputs = {};
+    this.#around.announcer.forget();
   }
 
   wake(): void {
@@ -181,17 +205,19 @@ export class Running {
     this.#run = verb.run;
     this.#mine = true;
     this.#pulse = { ...begin(this.#around.clock.now()), row: waiting.id };
-    this.#around.announcer.say(`${this.#around.options().speaker} is answering.`);
+    this.#around.announcer.tell(words().answering(verb.options.model || this.#around.options().speaker));
     void this.#start(asking);
   }
 
   async #start(asking: Asking): Promise<void> {
     const { run } = asking.verb;
     const { client } = this.#around;
-    const answer = await this.#asked(asking);
+    const named = await this.#host.named();
+    const answer = named.kind === "ok" ? await this.#asked(asking, named.value) : named;
     if (this.#starting !== asking) {
-      // Nobody waits for it any more. Whoever only went elsewhere finds it when they come back.
+      // Nobody waits for it any more. Whoever only went elsewhere finds it, or what they said, when they come back.
       if (this.#unsent === asking && answer.kind === "ok") void client.stop(run);
+      else if (this.#unsent !== asking && answer.kind !== "ok") this.#giveBack(asking, named.kind === "ok" ? named.value : null);
       return;
     }
     this.#starting = null;
@@ -208,11 +234,9 @@ export class Running {
     if (this.#stopping) void this.#stopRun(run);
   }
 
-  async #asked({ verb, instead }: Asking): Promise<Answer<Started>> {
-    const named = await this.#host.named();
-    if (named.kind !== "ok") return named;
-    if (instead !== null) await this.#around.client.deleteMessage(named.value, instead);
-    return this.#around.client.start(named.value, verb);
+  async #asked({ verb, instead }: Asking, conversation: string): Promise<Answer<Started>> {
+    if (instead !== null) await this.#around.client.deleteMessage(conversation, instead);
+    return this.#around.client.start(conversation, verb);
   }
 
   /** The server did not take what was asked of it, or, without an error, was not waited for. */
@@ -222,9 +246,9 @@ export class Running {
     this.#stopping = false;
     this.#unsent = asking;
     waiting.message = { ...waiting.message, status: error ? "failed" : "stopped", error };
-    this.#handBack();
+    asking.isBack = this.#handBack();
     if (error) this.#around.trouble();
-    else this.#around.announcer.say("Stopped.");
+    else this.#around.announcer.tell(words().note.stopped);
   }
 
   async #stopRun(run: string): Promise<void> {
@@ -256,6 +280,7 @@ export class Running {
     const { thread } = this.#host;
     for (const [id, message] of view.rows) {
       if (this.#heardRows.get(id) === message) continue;
+      if (message.status === "running" && message.role === "assistant") this.#around.announcer.grows(id, () => textOf(message.content));
       const standsIn =
         waiting && id !== waiting.id && message.role === "assistant" && message.parent === waiting.parent && thread.get(waiting.id) === waiting;
       thread.put(message, standsIn ? waiting : null);
@@ -265,7 +290,7 @@ export class Running {
       if (row) row.thoughtFor = thought;
     }
     if (pulse.stage === "queued" && this.#pulse.stage !== "queued") {
-      this.#around.announcer.say(`Waiting in the queue, position ${pulse.progress?.position ?? "unknown"}.`);
+      this.#around.announcer.tell(words().queued(pulse.progress?.position ?? 0));
     }
     this.#tellApprovals(view.asked);
     this.#heardRows = view.rows;
@@ -275,9 +300,9 @@ export class Running {
 
   #tellApprovals(asked: readonly Approval[]): void {
     if (asked === UNHEARD.asked || asked === this.#approvals) return;
-    for (const { id, kind = "tool", tool = "a tool", server } of asked) {
+    for (const { id, kind = "tool", tool, server } of asked) {
       if (this.#approvals.some((known) => known.id === id)) continue;
-      this.#around.announcer.say(kind === "tool" ? `May ${tool} run? It waits for your answer.` : `${server || "A tool"} asks you something.`);
+      this.#around.announcer.say(kind === "tool" ? words().asks(tool ?? words().tool.some) : words().asksYou(server || words().tool.one));
     }
     this.#approvals = asked;
   }
@@ -285,6 +310,8 @@ export class Running {
   #end(view: RunView, waiting: Row | null): void {
     const { thread } = this.#host;
     const mine = this.#mine;
+    // Only the end of what grew is still to be read out: `leave` would forget it.
+    this.#tell(view);
     this.leave();
     this.#ending = view.done;
     const error = view.done?.error ?? null;
@@ -294,7 +321,6 @@ export class Running {
       else this.#host.refresh();
     }
     if (mine) this.#handBack();
-    this.#tell(view);
     if (error) this.#around.trouble();
     this.#host.ended();
   }
@@ -302,11 +328,11 @@ export class Running {
   #tell({ done, model }: RunView): void {
     // A failure is an alert of its own on the page.
     if (done?.outcome === "failed") return;
-    if (done?.outcome === "stopped") return this.#around.announcer.say("Stopped.");
+    if (done?.outcome === "stopped") return this.#around.announcer.tell(words().note.stopped);
     const last = this.#host.thread.turns.at(-1);
     if (last?.kind !== "reply") return;
     const text = last.rows.map((row) => (row.role === "assistant" ? row.text : "")).join(" ");
-    this.#around.announcer.say(readOut(last.rows[0]?.message.model || model || "The model", text));
+    this.#around.announcer.ends(last.rows[0]?.message.model || model || words().theModel, text);
   }
 
   #connected(there: boolean): void {
@@ -321,12 +347,12 @@ export class Running {
     });
   }
 
-  /** What had no answer at all is put back where it was typed. */
-  #handBack(): void {
+  /** What had no answer at all is put back where it was typed; gives whether it is there. */
+  #handBack(): boolean {
     const last = this.#host.thread.turns.at(-1);
-    if (last?.kind !== "reply" || !isUnanswered(last)) return;
+    if (last?.kind !== "reply" || !isUnanswered(last)) return false;
     const asked = this.#host.thread.get(last.rows[0]?.parent ?? "");
-    if (asked?.role === "user") handBack(this.#around, asked.message.content);
+    return asked?.role === "user" && handBack(this.#around, asked.message.content);
   }
 }
 

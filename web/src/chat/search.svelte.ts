@@ -55,6 +55,24 @@ export class Search {
   }
 }
 
+/** The places found in one conversation. */
+export interface Found {
+  readonly conversation: string;
+  readonly title: string;
+  readonly archived: boolean;
+  readonly hits: readonly Hit[];
+}
+
+/** Each conversation once, where its best place was. */
+export function byConversation(hits: readonly Hit[]): Found[] {
+  const found = new Map<string, Hit[]>();
+  for (const hit of hits) found.set(hit.conversation, [...(found.get(hit.conversation) ?? []), hit]);
+  return [...found].map(([conversation, inside]) => {
+    const { title, archived = false } = inside[0]!;
+    return { conversation, title, archived, hits: inside };
+  });
+}
+
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;

@@ -1,11 +1,12 @@
-// What a conversation on the page needs of everything around it, and two things it does to the desk beside it: what
-// had no answer goes back to where it was typed, and is taken from there when it is asked again.
+// What a conversation on the page needs of everything around it, and what it does to the desk beside it: what had no
+// answer or did not arrive goes back to where it was typed, and is taken from there when it is asked again.
 import type { Clock } from "../wire/clock";
 import type { ConversationClient, RunOptions } from "../wire/conversations";
 import type { EventStream, StreamListener } from "../wire/event_source";
-import { type Content, textOf } from "../wire/rows";
+import { type Content, type Conversation, textOf } from "../wire/rows";
 import type { Announcer } from "./announcer.svelte";
 import type { Attachments } from "./attachments.svelte";
+import type { Choices } from "./choices.svelte";
 import type { Draft } from "./draft.svelte";
 import type { Notices } from "./notices.svelte";
 
@@ -17,21 +18,33 @@ export interface Surroundings {
   readonly attachments: Attachments;
   readonly announcer: Announcer;
   readonly notices: Notices;
+  readonly choices: Choices;
   /** Who answers, and how it is asked, at this moment. */
   readonly options: () => RunOptions & { readonly speaker: string };
+  /** The system prompt of a conversation that begins. */
+  readonly system: () => string;
   /** A command failed: the server may have changed its state. */
   readonly trouble: () => void;
-  /** Make this the page's address; null is a new conversation. */
-  readonly go: (conversation: string | null) => void;
+  /** How a conversation that was begun or opened stands as a whole. */
+  readonly met: (conversation: Conversation) => void;
+  /** Make this the page's address; null is a new conversation. `stays`: whoever is on another screen is left there. */
+  readonly go: (conversation: string | null, stays?: boolean) => void;
 }
 
 type Desk = Pick<Surroundings, "draft" | "attachments">;
 
-/** Unless something else is being typed there. */
-export function handBack({ draft, attachments }: Desk, content: readonly Content[]): void {
-  if (draft.text !== "" || attachments.items.length > 0) return;
+/** Unless something else is being typed there: whether it is there now. */
+export function handBack({ draft, attachments }: Desk, content: readonly Content[]): boolean {
+  if (draft.text !== "" || attachments.items.length > 0) return false;
   draft.text = textOf(content);
   attachments.putBack(content);
+  return true;
+}
+
+/** Before what is being typed in a conversation, whichever one is looked at: it is nowhere else. */
+export function giveBack({ draft, attachments }: Desk, conversation: string | null, content: readonly Content[]): void {
+  attachments.putBack(content, conversation);
+  draft.giveBack(conversation, textOf(content));
 }
 
 export function takeFromDesk({ draft, attachments }: Desk, content: readonly Content[]): void {

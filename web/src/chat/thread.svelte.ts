@@ -99,6 +99,11 @@ export class Thread {
     return row;
   }
 
+  /** A row that stands above those that are shown; which branch that is stays as it is. */
+  lay(message: Message): void {
+    if (!this.get(message.id)) this.#rows = [...this.#rows, new Row(message)];
+  }
+
   /** Take rows away and everything below them. */
   drop(ids: Iterable<string>, leaf: string | null = null): void {
     const gone = new Set(ids);

@@ -27,8 +27,22 @@ export function turnsOf<R extends Drawn>(path: readonly R[]): Turn<R>[] {
   return turns;
 }
 
-/** A reply's model turns, each with the rows of the tools it called. */
-export function partsOf<R extends Drawn>(rows: readonly R[]): { readonly key: string; readonly row: R | null; readonly tools: readonly R[] }[] {
+/** A turn of the model with the rows of the tools it called; `row` is null where only those are left. */
+export interface Part<R> {
+  readonly key: string;
+  readonly row: R | null;
+  readonly tools: readonly R[];
+}
+
+/** Turns of the model that are drawn as one: the first may say something, the others only called tools. */
+export interface Group<R> {
+  readonly key: string;
+  readonly row: R | null;
+  readonly parts: readonly Part<R>[];
+}
+
+/** A reply's model turns. */
+export function partsOf<R extends Drawn>(rows: readonly R[]): Part<R>[] {
   const parts: { key: string; row: R | null; tools: R[] }[] = [];
   for (const row of rows) {
     const last = parts.at(-1);
@@ -37,4 +51,15 @@ export function partsOf<R extends Drawn>(rows: readonly R[]): { readonly key: st
     else parts.push({ key: row.key, row: null, tools: [row] });
   }
   return parts;
+}
+
+/** Parts whose row is `silent` are drawn with the one before them. */
+export function grouped<R extends Drawn>(parts: readonly Part<R>[], silent: (row: R) => boolean): Group<R>[] {
+  const groups: { key: string; row: R | null; parts: Part<R>[] }[] = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (last && part.row && silent(part.row)) last.parts.push(part);
+    else groups.push({ key: part.key, row: part.row, parts: [part] });
+  }
+  return groups;
 }

@@ -3,18 +3,23 @@
 // on its way here never changes the blocks it ends with. Knows no DOM.
 import type { Token, Tokens } from "marked";
 
+import { withMathsClosed } from "./maths";
 import { mend } from "./mend";
 import { languageOf, lex, render } from "./render";
 
+/** `open` is what more text may still change: it is drawn often, and plainly. */
 export type Block =
-  | { readonly kind: "html"; readonly html: string }
-  | { readonly kind: "code"; readonly language: string; readonly code: string };
+  | { readonly kind: "html"; readonly html: string; readonly open?: boolean }
+  | { readonly kind: "code"; readonly language: string; readonly code: string; readonly open?: boolean };
 
 // A block is finished when a blank line and this many blocks follow it. One is not enough: in "- a\n\n-" the second
 // line lexes as a paragraph, which the next character may make an item of the list before it. And without the
 // blank line, what interrupts a paragraph ("1\n*\t") can be taken back by the line after it.
 const FOLLOWERS = 2;
 const ENDS_BLANK = /\n[ \t]*\n[ \t]*$/;
+
+const BLANK_LINE = /\n[ \t]*\n/g;
+const BEGINS_MATHS = /\$\$|\\[[(]/;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)(\n|$)/;
 
@@ -24,6 +29,12 @@ function carriesContent(token: Token): boolean {
 
 function isFence(token: Token): token is Tokens.Code {
   return token.type === "code" && FENCE.test(token.raw);
+}
+
+function lastParagraph(text: string): number {
+  let start = 0;
+  for (const { index, 0: blank } of text.matchAll(BLANK_LINE)) start = index + blank.length;
+  return start;
 }
 
 /** Index of the first token of a lexed tail that more text may still change. */
@@ -62,11 +73,11 @@ class Drawer {
       const settled = FENCE.exec(token.raw)?.[3] === "\n";
       // A line of fence characters may be the closing fence on its way.
       const code = token.text.replace(/(^|\n) {0,3}(`{1,}|~{1,})$/, "");
-      return [{ kind: "code", language: settled ? languageOf(token.lang) : "", code: settled ? code : "" }];
+      return [{ kind: "code", language: settled ? languageOf(token.lang) : "", code: settled ? code : "", open: true }];
     }
-    if (token.type === "code") return [this.block(token)];
+    if (token.type === "code") return [{ ...this.block(token), open: true }];
     const mended = lex(mend(token.raw, token.type === "table"));
-    return mended.filter(carriesContent).map((part) => this.block(part));
+    return mended.filter(carriesContent).map((part) => ({ ...this.block(part), open: true }));
   }
 }
 
@@ -81,7 +92,8 @@ export class Splitter {
     const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
     if (!source.startsWith(this.#source)) this.#restart();
     this.#source = source;
-    const tokens = this.#advance(lex(source.slice(this.#offset)));
+    const settled = this.#advance(lex(source.slice(this.#offset)));
+    const tokens = growing ? this.#withFormula(settled) : settled;
     const last = growing ? tokens.pop() : undefined;
     const drawer = this.#drawer.after();
     const whole = tokens.map((token) => drawer.block(token));
@@ -103,6 +115,18 @@ export class Splitter {
       if (carriesContent(token)) this.#finished.push(this.#drawer.block(token));
     }
     return tail.slice(keep).filter(carriesContent);
+  }
+
+  /** The tail with the formula that it ends in the middle of closed for show: a line of one that begins with a minus
+   * would be a list until then. */
+  #withFormula(tail: Token[]): Token[] {
+    const last = tail.at(-1);
+    if (last === undefined || last.type === "code") return tail;
+    const source = this.#source.slice(this.#offset);
+    if (!BEGINS_MATHS.test(source)) return tail;
+    const from = Math.min(lastParagraph(source), source.length - last.raw.length);
+    const closed = withMathsClosed(source.slice(from));
+    return closed === source.slice(from) ? tail : lex(source.slice(0, from) + closed).filter(carriesContent);
   }
 
   #restart(): void {

@@ -1,7 +1,10 @@
 // Markdown tokens to an HTML string. Model output is never trusted: raw HTML is shown as the text it is, links
 // lead only to the web and mail, and images become links, because a fetched image address can carry a
-// conversation away. Knows no DOM; what it gives is sanitised once more before it is drawn.
-import { Lexer, Marked, Parser, Renderer, type Token, type Tokens, type TokensList } from "marked";
+// conversation away. Knows no DOM and no language: `data-says` marks where a word of the page's own belongs. What it
+// gives is sanitised once more before it is drawn.
+import { Lexer, Marked, Parser, Renderer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
+
+import { mathsExtension, nextMathsBlock } from "./maths";
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const PROTOCOLS = new Set(["http:", "https:", "mailto:"]);
@@ -47,28 +50,49 @@ class PageRenderer extends Renderer {
   }
 
   override image({ href, text }: Tokens.Image): string {
-    return anchor(href, `[image${text ? `: ${escape(text)}` : ""}]`);
+    return anchor(href, `[<span data-says="image"></span>${text ? `: ${escape(text)}` : ""}]`);
   }
 
   override checkbox({ checked }: Tokens.Checkbox): string {
-    return `<span class="check" role="img" aria-label="${checked ? "done" : "to do"}">${checked ? "☑" : "☐"}</span> `;
+    return `<span class="check" role="img" data-says="${checked ? "done" : "toDo"}">${checked ? "☑" : "☐"}</span> `;
   }
 
   override table(token: Tokens.Table): string {
-    return `<div class="table" data-scrolls="Table">${super.table(token)}</div>`;
+    return `<div class="table" data-scrolls="table">${super.table(token)}</div>`;
   }
 
   override code({ text, lang }: Tokens.Code): string {
     const language = escape(languageOf(lang));
     return (
-      `<div class="code"><div class="code-bar"><span class="language">${language || "text"}</span>` +
-      `<button type="button" data-copy>Copy</button></div>` +
-      `<pre data-scrolls="Code"><code>${escape(text)}</code></pre></div>`
+      `<div class="code"><div class="code-bar"><span class="language"${language ? "" : ' data-says="text"'}>${language}</span>` +
+      `<button type="button" data-copy data-says="copy"></button></div>` +
+      `<pre data-scrolls="code"><code data-language="${language}">${escape(text)}</code></pre></div>`
     );
   }
 }
 
-const options = { ...new Marked({ gfm: true, breaks: true }).defaults, renderer: new PageRenderer() };
+class PageTokenizer extends Tokenizer {
+  /** A line of equals signs inside a formula underlines nothing. */
+  override lheading(source: string): Tokens.Heading | undefined {
+    const heading = super.lheading(source);
+    const formula = heading && nextMathsBlock(source);
+    return formula !== undefined && formula < heading!.raw.length ? undefined : heading;
+  }
+}
+
+/** A formula as its source, until it is drawn. */
+function formula(source: string, display: boolean, block: boolean): string {
+  const kind = display ? "display" : "line";
+  const scrolls = display ? ' data-scrolls="maths"' : "";
+  const tag = block ? "div" : "span";
+  return `<${tag} class="maths" data-maths="${kind}"${scrolls}>${escape(source)}</${tag}>`;
+}
+
+const options = {
+  ...new Marked({ gfm: true, breaks: true }, mathsExtension(formula)).defaults,
+  renderer: new PageRenderer(),
+  tokenizer: new PageTokenizer(),
+};
 
 /** The source as one paragraph of plain text. */
 function plain(source: string): TokensList {

@@ -6,7 +6,7 @@ const ALLOWED_TAGS = [
   ...["table", "thead", "tbody", "tr", "th", "td", "div", "span", "button"],
 ];
 const ALLOWED_ATTR = ["href", "target", "rel", "class", "start", "align", "role", "aria-label", "type"];
-const DATA = ["data-copy", "data-scrolls"];
+const DATA = ["data-copy", "data-scrolls", "data-says", "data-maths", "data-language"];
 
 export function sanitize(html: string): string {
   return DOMPurify.sanitize(html, { ALLOWED_TAGS, ALLOWED_ATTR: [...ALLOWED_ATTR, ...DATA], ALLOW_DATA_ATTR: false });

@@ -1,66 +1,237 @@
-// What this person likes, in this browser: theme, thinking, model. `public/theme.js` reads the same key before the
-// first paint.
+// What this person likes: kept by the server for every device, and in this browser so that it is there at the first
+// paint and while the server is away. Below it lie the operator's first values, and below those the page's own.
+// `public/theme.js` reads the same key before the first paint.
+import type { Clock } from "../wire/clock";
+import { type Answer, problemOf } from "../wire/http";
+import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
 import type { Shelf } from "./shelf";
-
-export type Theme = "system" | "light" | "dark";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-const KEY = "duologue.preferences";
+export const FIRST: PagePreferences = {
+  theme: "system",
+  language: "",
+  streaming: true,
+  enter_sends: true,
+  paste_as_file: 2500,
+  documents: "auto",
+  show_figures: true,
+  thinking_open: false,
+  wrap_code: false,
+  text_size: "normal",
+  reading_width: "normal",
+  announce: "ends",
+  voice_response: false,
+  voice: "",
+  voice_speed: 1,
+  hold_to_talk: false,
+  shortcuts: {},
+};
 
-function oneOf<Value>(values: readonly Value[], value: unknown, otherwise: Value): Value {
-  return values.includes(value as Value) ? (value as Value) : otherwise;
+export interface SettingsClient {
+  read(): Promise<Answer<Settings>>;
+  change(changes: Changes): Promise<Answer<Settings>>;
+}
+
+const KEY = "duologue.preferences";
+const UNSENT = "duologue.preferences.unsent";
+/** Changes that follow each other are sent together, milliseconds. */
+const SETTLE = 400;
+
+type Plain = Readonly<Record<string, unknown>>;
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** RFC 7396. */
+export function merged(old: Plain, patch: Plain, keepsNulls = false): Plain {
+  const next: Record<string, unknown> = { ...old };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null && !keepsNulls) delete next[name];
+    else if (isPlain(value)) next[name] = merged(isPlain(next[name]) ? next[name] : {}, value, keepsNulls);
+    else next[name] = value;
+  }
+  return next;
+}
+
+/** Values of another kind than the page's own are not taken: somebody else may have written them. */
+function fitting(page: Plain): Partial<PagePreferences> {
+  const choices: Plain = { theme: THEMES, language: ["", "en", "de"], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
+  const fits = ([name, value]: [string, unknown]) => {
+    const allowed = choices[name] as readonly unknown[] | undefined;
+    return allowed ? allowed.includes(value) : typeof value === typeof FIRST[name as keyof PagePreferences] && value !== null;
+  };
+  return Object.fromEntries(Object.entries(page).filter(fits));
+}
+
+function read(shelf: Shelf, key: string): Plain {
+  try {
+    const kept: unknown = JSON.parse(shelf.get(key) ?? "{}");
+    return isPlain(kept) ? kept : {};
+  } catch {
+    // Not written by us: start afresh.
+    return {};
+  }
+}
+
+/** `changes` without what is at a path like "options.sampling.top_p"; null where there is nothing at it. */
+function without(changes: Plain, path: string): Plain | null {
+  const [name = "", ...rest] = path.split(/[.[]/);
+  if (!(name in changes)) return null;
+  const { [name]: inner, ...others } = changes;
+  if (rest.length === 0 || !isPlain(inner)) return others;
+  const left = without(inner, rest.join("."));
+  if (left === null) return null;
+  return Object.keys(left).length === 0 ? others : { ...others, [name]: left };
+}
+
+/** What an earlier version kept, as changes the server has not heard of. */
+function former({ theme, thinking, model }: Plain): Changes {
+  return {
+    ...(THEMES.includes(theme as Theme) ? { page: { theme: theme as Theme } } : {}),
+    options: { ...(thinking === true ? { thinking } : {}), ...(typeof model === "string" && model !== "" ? { model } : {}) },
+  };
+}
+
+/** "waiting": the server does not answer, and what was changed is sent when it does. */
+export type Saving = "untouched" | "saving" | "saved" | "waiting";
+
+export interface RefusedChange {
+  readonly message: string;
+  /** Where it is, like "options.sampling.top_p"; empty where the server did not say. */
+  readonly param: string;
 }
 
 export class Preferences {
   readonly #shelf: Shelf;
-  #theme = $state<Theme>("system");
-  #thinking = $state(false);
-  #model = $state("");
+  readonly #client: SettingsClient;
+  readonly #clock: Clock;
+  readonly #complain: (sentence: string) => void;
+  /** What the server has, as far as is known. */
+  #kept = $state.raw<Settings>({});
+  /** What was changed here and is not there yet. */
+  #changed = $state.raw<Changes>({});
+  #defaults = $state.raw<Settings>({});
+  #saving = $state<Saving>("untouched");
+  #refused = $state.raw<RefusedChange | null>(null);
+  #callOff: (() => void) | null = null;
+  #sending = false;
+  /** Counts the server's answers to changes: what was read before one and comes after it is old. */
+  #answers = 0;
 
-  constructor(shelf: Shelf) {
+  readonly #own = $derived(merged(this.#kept as Plain, this.#changed as Plain) as Settings);
+  readonly #whole = $derived(merged(this.#defaults as Plain, this.#own as Plain) as Settings);
+  readonly #page = $derived<PagePreferences>({ ...FIRST, ...fitting((this.#whole.page ?? {}) as Plain) });
+
+  /** `complain` is told when the server will not keep something. */
+  constructor(shelf: Shelf, client: SettingsClient, clock: Clock, complain: (sentence: string) => void) {
     this.#shelf = shelf;
-    let kept: Record<string, unknown> = {};
-    try {
-      kept = (JSON.parse(shelf.get(KEY) ?? "{}") as Record<string, unknown> | null) ?? {};
-    } catch {
-      // Not written by us: start afresh.
+    this.#client = client;
+    this.#clock = clock;
+    this.#complain = complain;
+    const kept = read(shelf, KEY);
+    if ("theme" in kept || "thinking" in kept || "model" in kept) this.#changed = former(kept);
+    else {
+      this.#kept = kept as Settings;
+      this.#changed = read(shelf, UNSENT) as Changes;
     }
-    this.#theme = oneOf(THEMES, kept["theme"], "system");
-    this.#thinking = kept["thinking"] === true;
-    this.#model = typeof kept["model"] === "string" ? kept["model"] : "";
   }
 
-  get theme(): Theme {
-    return this.#theme;
+  /** What was chosen, and the first values of the rest. */
+  get page(): PagePreferences {
+    return this.#page;
   }
 
-  set theme(theme: Theme) {
-    this.#theme = theme;
+  /** How replies are made, where nothing else is said. */
+  get options(): GenerationOptions {
+    return this.#whole.options ?? {};
+  }
+
+  /** The system prompt of new conversations. */
+  get system(): string {
+    return this.#whole.system ?? "";
+  }
+
+  /** Only what this person chose. */
+  get own(): Settings {
+    return this.#own;
+  }
+
+  /** The operator's first values. */
+  get defaults(): Settings {
+    return this.#defaults;
+  }
+
+  set defaults(defaults: Settings) {
+    this.#defaults = defaults;
+  }
+
+  /** How far what was changed is. */
+  get saving(): Saving {
+    return this.#saving;
+  }
+
+  /** What the server would not keep, until something is changed again. */
+  get refused(): RefusedChange | null {
+    return this.#refused;
+  }
+
+  /** Change some of it: here at once, on the server soon. */
+  change(changes: Changes): void {
+    this.#changed = merged(this.#changed as Plain, changes as Plain, true) as Changes;
+    this.#saving = "saving";
+    this.#refused = null;
     this.#keep();
+    this.#sendSoon();
   }
 
-  /** Whether a model that can is asked to think before it answers. */
-  get thinking(): boolean {
-    return this.#thinking;
-  }
-
-  set thinking(thinking: boolean) {
-    this.#thinking = thinking;
+  /** Read what the server has. What was changed while it was away goes there. */
+  async load(): Promise<void> {
+    const answers = this.#answers;
+    const answer = await this.#client.read();
+    if (answer.kind !== "ok" || answers !== this.#answers) return;
+    this.#kept = answer.value;
     this.#keep();
-  }
-
-  /** A model's name; empty means the server's default. */
-  get model(): string {
-    return this.#model;
-  }
-
-  set model(model: string) {
-    this.#model = model;
-    this.#keep();
+    if (Object.keys(this.#changed).length > 0) this.#sendSoon();
   }
 
   #keep(): void {
-    this.#shelf.put(KEY, JSON.stringify({ theme: this.#theme, thinking: this.#thinking, model: this.#model }));
+    this.#shelf.put(KEY, JSON.stringify(this.#own));
+    this.#shelf.put(UNSENT, Object.keys(this.#changed).length === 0 ? null : JSON.stringify(this.#changed));
+  }
+
+  #sendSoon(): void {
+    this.#callOff?.();
+    this.#callOff = this.#clock.after(SETTLE, () => void this.#send());
+  }
+
+  async #send(): Promise<void> {
+    if (this.#sending) return this.#sendSoon();
+    const sent = this.#changed;
+    if (Object.keys(sent).length === 0) return;
+    this.#sending = true;
+    const answer = await this.#client.change(sent);
+    this.#sending = false;
+    // What cannot be sent stays here, and goes with the next change or the next start.
+    if (answer.kind === "unreachable" || answer.kind === "unauthorized") return void (this.#saving = "waiting");
+    if (answer.kind === "ok") {
+      this.#answers++;
+      this.#kept = answer.value;
+      if (this.#changed === sent) this.#changed = {};
+    } else this.#dropRefused(sent, problemOf(answer), answer.param ?? "");
+    this.#keep();
+    if (Object.keys(this.#changed).length > 0) this.#sendSoon();
+    else if (this.#refused === null) this.#saving = "saved";
+    else this.#saving = "untouched";
+  }
+
+  /** What the server names goes, and the rest is sent again; where it names nothing, all of it goes. */
+  #dropRefused(sent: Changes, message: string, param: string): void {
+    this.#refused = { message, param };
+    this.#complain(message);
+    const left = without(this.#changed as Plain, param);
+    if (left !== null) this.#changed = left as Changes;
+    else if (this.#changed === sent) this.#changed = {};
   }
 }

@@ -1,4 +1,5 @@
 // What the server says of itself, kept fresh while it is not ready. Owns when to ask; knows no page.
+import { shell as words } from "../language/en/shell";
 import type { Clock } from "../wire/clock";
 import type { Fetch } from "../wire/http";
 import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
@@ -17,14 +18,16 @@ export class Server {
   #detail = $state("");
   #capabilities = $state.raw<Capabilities | null>(null);
   #outdated = $state(false);
-  #build: string | null = null;
+  readonly #build: string | null;
   #asking: Promise<void> | null = null;
   #callOff: (() => void) | null = null;
   #failures = 0;
 
-  constructor(fetch: Fetch, clock: Clock) {
+  /** `build` is this page's own, null where it has none. */
+  constructor(fetch: Fetch, clock: Clock, build: string | null = null) {
     this.#fetch = fetch;
     this.#clock = clock;
+    this.#build = build;
   }
 
   get standing(): Standing {
@@ -41,7 +44,7 @@ export class Server {
     return this.#capabilities;
   }
 
-  /** The server changed to another build of the page than the one it was opened from. */
+  /** The server has another build of the page than this one. */
   get outdated(): boolean {
     return this.#outdated;
   }
@@ -62,30 +65,30 @@ export class Server {
   /** Log in; gives a sentence when that fails, else null. */
   async login(key: string): Promise<string | null> {
     const answer = await login(this.#fetch, key);
-    if (answer.kind === "unreachable") return "The server does not answer. Try again in a moment.";
+    if (answer.kind === "unreachable") return words().noAnswer;
     if (answer.kind !== "ok") return answer.message;
+    // What was asked before the login says nothing of it.
+    await this.#asking;
     await this.refresh();
-    return this.#standing === "locked" ? "The server took the key, but this browser does not send its cookie." : null;
+    return this.#standing === "locked" ? words().noCookie : null;
   }
 
   async #ask(): Promise<void> {
     this.#callOff?.();
     this.#callOff = null;
-    const answer = await fetchCapabilities(this.#fetch);
+    const answer = await fetchCapabilities(this.#fetch, this.#build);
     if (answer.kind === "ok") {
       this.#capabilities = answer.value;
       this.#standing = answer.value.state;
       this.#detail = answer.value.detail;
-      // The first answer comes from the server that gave the page.
-      this.#build ??= answer.value.build;
-      this.#outdated = answer.value.build !== null && answer.value.build !== this.#build;
+      this.#outdated = answer.value.outdated ?? false;
     } else {
       this.#standing = STANDINGS[answer.kind];
       this.#detail = answer.kind === "unreachable" ? "" : answer.message;
     }
     this.#failures = this.#standing === "unreachable" || this.#standing === "failed" ? this.#failures + 1 : 0;
     if (this.#standing === "ready" || this.#standing === "locked") return;
-    const wait = Math.min(POLL * Math.max(1, this.#failures), SLOWEST_POLL);
+    const wait = this.#standing === "empty" ? SLOWEST_POLL : Math.min(POLL * Math.max(1, this.#failures), SLOWEST_POLL);
     this.#callOff = this.#clock.after(wait, () => void this.refresh());
   }
 }

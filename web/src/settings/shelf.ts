@@ -22,6 +22,8 @@ export class MemoryShelf implements Shelf {
 
 export class BrowserShelf implements Shelf {
   readonly #storage: () => Storage;
+  /** What the browser would not keep. */
+  readonly #beside = new MemoryShelf();
 
   /** `storage` is asked each time: merely naming `localStorage` throws where it is blocked. */
   constructor(storage: () => Storage) {
@@ -29,6 +31,8 @@ export class BrowserShelf implements Shelf {
   }
 
   get(key: string): string | null {
+    const beside = this.#beside.get(key);
+    if (beside !== null) return beside;
     try {
       return this.#storage().getItem(key);
     } catch {
@@ -37,11 +41,12 @@ export class BrowserShelf implements Shelf {
   }
 
   put(key: string, text: string | null): void {
+    this.#beside.put(key, null);
     try {
       if (text === null) this.#storage().removeItem(key);
       else this.#storage().setItem(key, text);
     } catch {
-      // Kept in the page's own memory, as above.
+      this.#beside.put(key, text);
     }
   }
 }

@@ -1,14 +1,18 @@
 // Files dragged over the page. Owns whether some are over it now; text and links keep going where the browser puts them.
+import type { Entry } from "./dropped";
+
+/** Files that are taken out of folders at once. */
+const MOST = 200;
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
 }
 
 export class Dropping {
-  readonly #take: (files: FileList) => void;
+  readonly #take: (files: Iterable<File>) => void;
   #over = $state(false);
 
-  constructor(take: (files: FileList) => void) {
+  constructor(take: (files: Iterable<File>) => void) {
     this.#take = take;
   }
 
@@ -31,7 +35,7 @@ export class Dropping {
       if (!hasFiles(event)) return;
       event.preventDefault();
       this.#over = false;
-      if (event.dataTransfer) this.#take(event.dataTransfer.files);
+      if (event.dataTransfer) void this.#open(event.dataTransfer);
     };
     page.addEventListener("dragover", onDragOver);
     page.addEventListener("dragleave", onDragLeave);
@@ -41,5 +45,13 @@ export class Dropping {
       page.removeEventListener("dragleave", onDragLeave);
       page.removeEventListener("drop", onDrop);
     };
+  }
+
+  /** What was dropped can only be asked for now; what is in folders, later. */
+  async #open({ files, items }: DataTransfer): Promise<void> {
+    const entries = [...items].flatMap((item) => (item.kind === "file" ? (item.webkitGetAsEntry() ?? []) : []));
+    if (!entries.some(({ isDirectory }) => isDirectory)) return this.#take([...files]);
+    const { filesIn } = await import("./dropped");
+    this.#take(await filesIn(entries as unknown as Entry[], MOST));
   }
 }

@@ -1,16 +1,21 @@
-// Boxes that scroll sideways are reached by keyboard, but only where there is something to scroll.
+// Boxes that scroll are reached by keyboard, but only where there is something to scroll.
+import { blocks as words } from "../language/en/blocks";
 
 function mark(box: HTMLElement): void {
-  if (box.scrollWidth > box.clientWidth) {
+  const sideways = box.scrollWidth > box.clientWidth;
+  if (sideways || box.scrollHeight > box.clientHeight) {
+    const key = box.dataset["scrolls"] ?? "";
+    const name = words().boxes[key] ?? key;
     box.tabIndex = 0;
     box.setAttribute("role", "group");
-    box.setAttribute("aria-label", `${box.dataset["scrolls"] ?? "Content"}, scrolls sideways`);
+    box.setAttribute("aria-label", sideways ? words().sideways(name) : words().scrolls(name));
   } else {
     for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
   }
 }
 
-/** For `{@attach}` around boxes that carry `data-scrolls`; `content` is what it must look at again when changed. */
+/** For `{@attach}` around boxes that carry `data-scrolls`, the name of what they hold or its key in the words of
+ * blocks; `content` is what it must look at again when changed. */
 export function scrollable(content: string): (root: HTMLElement) => () => void {
   void content;
   return (root) => {

@@ -14,11 +14,17 @@ import {
   type SparseMessage,
 } from "./rows";
 import type { Run } from "./runs";
+import type { GenerationOptions } from "./settings";
 
 /** How a reply is made, as far as the page has a say. */
-export interface RunOptions {
-  readonly model?: string;
-  readonly thinking?: boolean;
+export type RunOptions = GenerationOptions;
+
+/** What a conversation begins with. */
+export interface Beginning {
+  readonly system?: string;
+  readonly options?: GenerationOptions;
+  readonly temporary?: boolean;
+  readonly folder?: string;
 }
 
 interface Asked {
@@ -53,10 +59,19 @@ export interface Opened {
   readonly approvals: readonly Approval[];
 }
 
+/** Which conversations a list is about. */
+export interface View {
+  readonly archived: boolean;
+  readonly folder: string | null;
+  readonly tag: string | null;
+}
+
 export interface Listed {
   readonly conversations: readonly Conversation[];
   readonly next: string | null;
 }
+
+export type BulkVerb = "archive" | "unarchive" | "delete" | "restore" | "pin" | "unpin" | "move";
 
 /** What deleting a message would take along. */
 export interface Deletion {
@@ -64,6 +79,19 @@ export interface Deletion {
   readonly user: number;
   readonly assistant: number;
   readonly tool: number;
+}
+
+export type ContextKind = "system" | "tools" | "summary" | "user" | "assistant" | "tool" | "files";
+
+/** How full a model's context is, in tokens. The parts are shares of the whole by their length. */
+export interface ContextFill {
+  readonly tokens: number;
+  readonly context: number;
+  /** The model could not count. */
+  readonly estimated?: boolean;
+  /** Left for the reply. */
+  readonly reply_room: number;
+  readonly parts: readonly { readonly what: ContextKind; readonly tokens: number }[];
 }
 
 export type Decision = "once" | "tool" | "server" | "deny";
@@ -75,8 +103,14 @@ export interface Imported {
   readonly conversations: readonly string[];
 }
 
-type Changes = Readonly<Partial<Record<"title" | "leaf" | "pinned", unknown>>>;
+type Changes = Readonly<Partial<Record<"title" | "leaf" | "pinned" | "archived" | "folder" | "tags" | "options", unknown>>>;
 
+// The server takes so many in one command.
+const AT_ONCE = 1000;
+const BULK_PATIENCE = 60_000;
+// A model thinks of a title when it is its turn.
+const TITLE_PATIENCE = 120_000;
+const COMPACT_PATIENCE = 150_000;
 // An import reads and writes as much as the file holds.
 const IMPORT_PATIENCE = 120_000;
 
@@ -99,9 +133,14 @@ export class ConversationClient {
     this.#fetch = fetch;
   }
 
-  async list(before: string | null = null): Promise<Answer<Listed>> {
-    const query = before === null ? "" : `?before=${encodeURIComponent(before)}`;
-    const answer = await ask<{ conversations: SparseConversation[]; next?: string | null }>(this.#fetch, `api/conversations${query}`);
+  /** `before` is the `next` of the page before. */
+  async list({ archived, folder, tag }: View, before: string | null = null): Promise<Answer<Listed>> {
+    const query = new URLSearchParams();
+    if (archived) query.set("archived", "true");
+    if (folder !== null) query.set("folder", folder);
+    if (tag !== null) query.set("tag", tag);
+    if (before !== null) query.set("before", before);
+    const answer = await ask<{ conversations: SparseConversation[]; next?: string | null }>(this.#fetch, `api/conversations${query.size ? `?${query}` : ""}`);
     return mapped(answer, ({ conversations, next = null }) => ({ conversations: conversations.map(conversationOf), next }));
   }
 
@@ -116,20 +155,27 @@ export class ConversationClient {
     }));
   }
 
-  async create(id: string): Promise<Answer<Conversation>> {
-    return mapped(await tell<SparseConversation>(this.#fetch, "POST", "api/conversations", { id }), conversationOf);
+  async create(id: string, beginning: Beginning = {}): Promise<Answer<Conversation>> {
+    return mapped(await tell<SparseConversation>(this.#fetch, "POST", "api/conversations", { id, ...beginning }), conversationOf);
   }
 
   async change(id: string, changes: Changes): Promise<Answer<Conversation>> {
     return mapped(await tell<SparseConversation>(this.#fetch, "PATCH", this.#at(id), changes), conversationOf);
   }
 
-  delete(id: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "DELETE", this.#at(id));
+  /** The same for many, as many at once as the server takes; ends at the first that fails. `folder` is for "move". */
+  async bulk(ids: readonly string[], verb: BulkVerb, folder: string | null = null): Promise<Answer<unknown>> {
+    for (let start = 0; start < ids.length; start += AT_ONCE) {
+      const some = { ids: ids.slice(start, start + AT_ONCE), do: verb, ...(folder === null ? {} : { folder }) };
+      const answer = await tell(this.#fetch, "POST", "api/conversations/bulk", some, BULK_PATIENCE);
+      if (answer.kind !== "ok") return answer;
+    }
+    return { kind: "ok", value: null };
   }
 
-  restore(id: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "POST", `${this.#at(id)}/restore`);
+  /** Let the model write a title. */
+  async title(id: string): Promise<Answer<Conversation>> {
+    return mapped(await tell<SparseConversation>(this.#fetch, "POST", `${this.#at(id)}/title`, undefined, TITLE_PATIENCE), conversationOf);
   }
 
   start(id: string, verb: Verb): Promise<Answer<Started>> {
@@ -165,6 +211,25 @@ export class ConversationClient {
     return tell(this.#fetch, "DELETE", `${this.#at(id)}/messages/${message}`);
   }
 
+  /** A copy of the path up to `message`, as a conversation of its own. */
+  async fork(id: string, fork: string, message: string): Promise<Answer<Conversation>> {
+    return mapped(await tell<SparseConversation>(this.#fetch, "POST", `${this.#at(id)}/fork`, { id: fork, message }), conversationOf);
+  }
+
+  /** The system message; an empty text takes it away. */
+  putSystem(id: string, text: string): Promise<Answer<unknown>> {
+    return tell(this.#fetch, "PUT", `${this.#at(id)}/system`, { text });
+  }
+
+  context(id: string, leaf: string | null): Promise<Answer<ContextFill>> {
+    return ask(this.#fetch, `${this.#at(id)}/context${leaf === null ? "" : `?leaf=${encodeURIComponent(leaf)}`}`);
+  }
+
+  /** Fold the oldest turns into a summary, which gets this id. */
+  compact(id: string, summary: string, leaf: string | null): Promise<Answer<SparseMessage>> {
+    return tell(this.#fetch, "POST", `${this.#at(id)}/compact`, { id: summary, ...(leaf === null ? {} : { leaf }) }, COMPACT_PATIENCE);
+  }
+
   async search(query: string, signal: AbortSignal): Promise<Answer<readonly Hit[]>> {
     const answer = await ask<{ hits: readonly Hit[] }>(this.#fetch, `api/search?q=${encodeURIComponent(query)}&limit=50`, { signal });
     return mapped(answer, ({ hits }) => hits);
@@ -182,6 +247,11 @@ export class ConversationClient {
   #at(id: string): string {
     return `api/conversations/${encodeURIComponent(id)}`;
   }
+}
+
+/** A conversation as a file, relative to the page: to read, or to be imported again. */
+export function exportAddress(id: string, format: "markdown" | "jsonl"): string {
+  return `api/conversations/${encodeURIComponent(id)}/export?format=${format}`;
 }
 
 /** Where a kept file lies, relative to the page. */

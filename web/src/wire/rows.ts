@@ -1,6 +1,8 @@
 // Conversations as the server keeps them: the rows of the tree and what stands around them. Owns their shapes; the
 // server leaves out what is as usual, and here it is put back, so that nobody after this has to ask.
 
+import type { GenerationOptions } from "./settings";
+
 export interface TextContent {
   readonly type: "text";
   readonly text: string;
@@ -64,10 +66,16 @@ export interface RowError {
 export interface Usage {
   readonly input?: number;
   readonly output?: number;
+  /** Of `input`, kept from an earlier reply. */
+  readonly cached?: number;
+  /** Of `output`, thought and not said. */
+  readonly reasoning?: number;
   readonly estimated?: boolean;
 }
 
+/** Milliseconds. */
 export interface Timings {
+  readonly queue?: number;
   readonly generate?: number;
   readonly first?: number;
 }
@@ -152,12 +160,33 @@ export interface Conversation {
   readonly leaf: string | null;
   readonly running: string | null;
   readonly pinned: boolean;
+  readonly archived: boolean;
+  readonly temporary: boolean;
+  readonly folder: string | null;
+  readonly tags: readonly string[];
+  readonly forked_from: string | null;
+  readonly options: GenerationOptions;
 }
 
 export type SparseConversation = Pick<Conversation, "id"> & Partial<Conversation>;
 
+const USUAL_CONVERSATION = {
+  title: "",
+  created: 0,
+  updated: 0,
+  leaf: null,
+  running: null,
+  pinned: false,
+  archived: false,
+  temporary: false,
+  folder: null,
+  tags: [],
+  forked_from: null,
+  options: {},
+} as const;
+
 export function conversationOf(sparse: SparseConversation): Conversation {
-  return { title: "", created: 0, updated: 0, leaf: null, running: null, pinned: false, ...sparse };
+  return { ...USUAL_CONVERSATION, ...sparse };
 }
 
 /** What was sent while a reply was running. */
@@ -187,6 +216,7 @@ export interface Hit {
   readonly message: string;
   readonly role: Role;
   readonly created: number;
+  readonly archived?: boolean;
   readonly snippet: string;
   readonly marks?: readonly (readonly [number, number])[];
 }

@@ -29,6 +29,7 @@ export interface RunProgress {
   readonly wait?: number;
   readonly processed?: number;
   readonly total?: number;
+  readonly cached?: number;
 }
 
 export interface ToolOutput {

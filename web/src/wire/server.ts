@@ -1,7 +1,9 @@
 // What the server says of itself, and logging in to it.
 import { type Answer, ask, type Fetch, tell } from "./http";
+import type { Sampling, Settings } from "./settings";
 
-export type ServerState = "ready" | "loading" | "restarting" | "failed";
+/** "empty": no model is loaded. */
+export type ServerState = "ready" | "loading" | "restarting" | "failed" | "empty";
 
 export interface Model {
   readonly name: string;
@@ -12,6 +14,12 @@ export interface Model {
   readonly bundled: boolean;
   readonly verbs: readonly string[];
   readonly modalities?: readonly string[];
+  /** Which fields of sampling it applies, and what it does where they are absent. */
+  readonly sampling?: readonly string[];
+  readonly defaults?: Sampling;
+  readonly state?: "ready" | "loading" | "failed" | "offline";
+  readonly progress?: number | null;
+  readonly detail?: string;
 }
 
 export interface Capabilities {
@@ -21,12 +29,23 @@ export interface Capabilities {
   readonly detail: string;
   readonly default_model: string | null;
   readonly models: readonly Model[];
+  /** The page of another build asks. */
+  readonly outdated?: boolean;
+  readonly ui?: { readonly defaults: Settings };
+  readonly base_path?: string;
+  readonly features?: Readonly<Record<string, boolean>>;
+  readonly auth?: { readonly required: boolean; readonly user: string; readonly name: string; readonly role: "admin" | "user"; readonly keyed?: boolean };
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
-export function fetchCapabilities(fetch: Fetch): Promise<Answer<Capabilities>> {
-  return ask<Capabilities>(fetch, "api/capabilities", {});
+export function fetchCapabilities(fetch: Fetch, build: string | null = null): Promise<Answer<Capabilities>> {
+  return ask<Capabilities>(fetch, "api/capabilities", build === null ? {} : { headers: { "Duologue-Build": build } });
 }
 
 export function login(fetch: Fetch, key: string): Promise<Answer<unknown>> {
   return tell(fetch, "POST", "api/session", { key });
+}
+
+export function logout(fetch: Fetch): Promise<Answer<unknown>> {
+  return tell(fetch, "DELETE", "api/session");
 }

@@ -9,9 +9,10 @@ export interface Upload {
 
 export type Uploader = (file: File, progress: (share: number) => void) => Upload;
 
-export const upload: Uploader = (file, progress) => {
+/** What is sent for a temporary chat is never written to a disk. */
+export function upload(file: File, progress: (share: number) => void, temporary = false): Upload {
   const request = new XMLHttpRequest();
-  request.open("POST", `api/blobs?name=${encodeURIComponent(file.name)}`);
+  request.open("POST", `api/blobs?name=${encodeURIComponent(file.name)}${temporary ? "&temporary=true" : ""}`);
   request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
   request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
   const answer = new Promise<Answer<Kept>>((resolve) => {
@@ -20,4 +21,4 @@ export const upload: Uploader = (file, progress) => {
   });
   request.send(file);
   return { answer, abort: () => request.abort() };
-};
+}

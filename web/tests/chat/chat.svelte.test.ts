@@ -3,15 +3,19 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Announcer } from "../../src/chat/announcer.svelte";
 import { Attachments } from "../../src/chat/attachments.svelte";
 import { Chat } from "../../src/chat/chat.svelte";
+import { Choices } from "../../src/chat/choices.svelte";
 import { Draft } from "../../src/chat/draft.svelte";
 import { Notices } from "../../src/chat/notices.svelte";
 import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
+import { Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryShelf } from "../../src/settings/shelf";
 import { ConversationClient } from "../../src/wire/conversations";
 import { EventStream } from "../../src/wire/event_source";
 import { textOf } from "../../src/wire/rows";
 import { FakeClock } from "../clock";
 import { calm, FakeServer } from "../server";
+
+const nothing = new Promise<never>(() => {});
 
 let clock: FakeClock;
 let server: FakeServer;
@@ -21,6 +25,7 @@ let announcer: Announcer;
 let notices: Notices;
 let went: (string | null)[];
 let troubles: number;
+let met: string[];
 let chat: Chat;
 
 /** A tab of its own on the same server. */
@@ -38,9 +43,16 @@ function page(): Chat {
     }),
     announcer,
     notices,
+    choices: new Choices({
+      preferences: new Preferences(shelf, { read: () => nothing, change: () => nothing }, clock, () => {}),
+      keep: () => nothing,
+      complain: () => {},
+    }),
+    system: () => "",
     options: () => ({ speaker: "mini", thinking: true }),
     trouble: () => void troubles++,
-    go: (conversation) => void went.push(conversation),
+    met: ({ id }) => void met.push(id),
+    go: (conversation, stays) => void went.push(stays ? `${conversation}, if the chat is in sight` : conversation),
   });
 }
 
@@ -50,6 +62,7 @@ beforeEach(() => {
   shelf = new MemoryShelf();
   went = [];
   troubles = 0;
+  met = [];
   chat = page();
 });
 
@@ -387,6 +400,16 @@ describe("what is said while a reply runs", () => {
     expect(chat.running).toBe(true);
   });
 
+  it("goes in at the next step when it was said in a hurry", async () => {
+    chat.send("one");
+    await calm();
+    draft.text = "two";
+    expect(chat.submit(true)).toBe(true);
+    await calm();
+    expect(server.last("/runs")).toMatchObject({ verb: "send", busy: "steer" });
+    expect(chat.pending.map(({ how }) => how)).toEqual(["steer"]);
+  });
+
   it("is taken back to where it was typed", async () => {
     chat.send("one");
     await calm();
@@ -566,10 +589,325 @@ describe("coming back", () => {
     expect(texts()).toEqual(["one", "1"]);
   });
 
+  it("begins a temporary one where that was asked for, and the next one is kept again", async () => {
+    chat.startAnew({ temporary: true });
+    await open(null);
+    expect(chat.temporary).toBe(true);
+    chat.send("one");
+    await calm();
+    expect(server.last("api/conversations")).toMatchObject({ temporary: true });
+    expect([chat.temporary, met]).toEqual([true, [chat.id]]);
+    await open(null);
+    expect(chat.temporary).toBe(false);
+    chat.startAnew({ folder: "f" });
+    chat.send("two");
+    await calm();
+    expect(server.last("api/conversations")).toMatchObject({ folder: "f" });
+    expect(server.last("api/conversations")).not.toHaveProperty("temporary");
+  });
+
   it("goes away with the conversation that was deleted elsewhere", async () => {
     server.conversation("c", past());
     await open("c");
     chat.heard({ type: "removed", conversation: "c" });
     expect([chat.id, chat.previous, texts()]).toEqual([null, null, []]);
+  });
+});
+
+describe("the conversation as a whole", () => {
+  const past = () => [
+    { id: "u", parent: null, role: "user", content: [{ type: "text", text: "one" }] } as const,
+    { id: "a", parent: "u", role: "assistant", content: [{ type: "text", text: "1" }] } as const,
+  ];
+
+  it("begins with the instructions that were written for it", async () => {
+    expect(chat.upkeep.instructions).toBe("");
+    expect(await chat.upkeep.instruct("Be brief.")).toBe("");
+    expect(chat.upkeep.instructions).toBe("Be brief.");
+    chat.send("one");
+    await calm();
+    expect(server.asked.find(({ address, method }) => method === "POST" && address === "api/conversations")?.body.system).toBe("Be brief.");
+    await drawn();
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "said", "reply"]);
+    expect(chat.upkeep.instructions).toBe("Be brief.");
+    chat.startAnew();
+    expect(chat.upkeep.instructions).toBe("");
+  });
+
+  it("gets instructions, other ones, and none", async () => {
+    server.conversation("c", past());
+    await open("c");
+    await chat.upkeep.instruct("Be brief.");
+    expect([chat.upkeep.instructions, ...texts()]).toEqual(["Be brief.", "Be brief.", "one", "1"]);
+    await chat.upkeep.dismiss();
+    expect([chat.upkeep.instructions, ...texts()]).toEqual(["", "one", "1"]);
+    notices.current?.action?.run();
+    await calm();
+    expect(chat.upkeep.instructions).toBe("Be brief.");
+  });
+
+  it("says why instructions were not kept", async () => {
+    server.conversation("c", past());
+    await open("c");
+    server.refusal = { status: 409, code: "run_in_progress", message: "A reply is being written." };
+    expect(await chat.upkeep.instruct("Be brief.")).toBe("A reply is being written.");
+    expect(chat.upkeep.instructions).toBe("");
+  });
+
+  it("is copied up to a message, and the copy is where one is then", async () => {
+    server.conversation("c", past());
+    await open("c");
+    await chat.upkeep.fork("u");
+    expect(server.last("/fork")).toMatchObject({ message: "u" });
+    expect(went.at(-1)).toBe(server.last("/fork").id);
+    notices.current?.action?.run();
+    expect(went.at(-1)).toBe("c");
+  });
+
+  it("tells how full the context is after what changed, with the branch that is shown", async () => {
+    server.conversation("c", past());
+    await open("c");
+    clock.pass(500);
+    await calm();
+    expect(server.asked.at(-1)?.address).toBe("api/conversations/c/context?leaf=a");
+    expect(chat.upkeep.gauge.share).toBe(0.2);
+    await told("two", "2");
+    clock.pass(500);
+    await calm();
+    expect(chat.upkeep.gauge.share).toBe(0.4);
+    chat.startAnew();
+    expect(chat.upkeep.gauge.fill).toBeNull();
+  });
+
+  it("is summed up when there is no room, and that is undone by taking the summary away", async () => {
+    server.conversation("c", past());
+    await open("c");
+    const summed = chat.upkeep.compact();
+    expect(chat.upkeep.compacting).toBe(true);
+    await summed;
+    expect(chat.upkeep.compacting).toBe(false);
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["said", "summary", "reply"]);
+    notices.current?.action?.run();
+    await calm();
+    expect(server.commands().at(-1)).toMatch(/^DELETE .*messages/);
+    server.refusal = { status: 400, code: "nothing_to_fold", message: "There is nothing to fold yet." };
+    await chat.upkeep.compact();
+    expect(notices.current?.text).toBe("There is nothing to fold yet.");
+  });
+
+  it("asks another model for another reply", async () => {
+    await told("one", "1");
+    chat.again(lastReply(), "other");
+    expect(lastMessage().model).toBe("other");
+    await calm();
+    expect(server.last("/runs")).toMatchObject({ verb: "regenerate", options: { model: "other", thinking: true } });
+  });
+
+  it("answers what was left without an answer", async () => {
+    server.conversation("c", past().slice(0, 1));
+    await open("c");
+    chat.answer(said(0));
+    await calm();
+    expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "u" });
+    server.writes("1");
+    server.ends();
+    await drawn();
+    expect(texts()).toEqual(["one", "1"]);
+  });
+
+  it("does not take an earlier empty reply away when it is asked for again: what follows hangs on it", async () => {
+    server.conversation("c", [
+      past()[0]!,
+      { id: "a", parent: "u", role: "assistant", status: "failed" },
+      { id: "v", parent: "a", role: "user", content: [{ type: "text", text: "two" }] },
+      { id: "b", parent: "v", role: "assistant", content: [{ type: "text", text: "2" }] },
+    ]);
+    await open("c");
+    chat.again(chat.shown[1] as ReplyTurn);
+    await calm();
+    expect(server.commands().some((command) => command.startsWith("DELETE"))).toBe(false);
+    expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "a" });
+  });
+
+  it("is drawn anew only where it changed: a growing reply leaves every row in its place", async () => {
+    await told("one", "1");
+    chat.send("two");
+    await calm();
+    server.writes("a");
+    await drawn();
+    const before = rows();
+    for (const text of ["b", "c"]) {
+      server.writes(text);
+      await drawn();
+    }
+    expect(texts().at(-1)).toBe("abc");
+    expect(rows().every((row, place) => row === before[place])).toBe(true);
+  });
+});
+
+
+/** A promise, and what keeps it. */
+function later(): { readonly promise: Promise<void>; readonly come: () => void } {
+  let come = () => {};
+  const promise = new Promise<void>((resolve) => (come = resolve));
+  return { promise, come };
+}
+
+describe("what comes late", () => {
+  it("takes nothing away that was said while the conversation was read", async () => {
+    await told("one", "1");
+    clock.pass(5000);
+    const { promise, come } = later();
+    server.slow = promise;
+    chat.heard({ type: "changed", conversation: chat.id! });
+    clock.pass(200);
+    await calm();
+    chat.send("two");
+    await drawn();
+    come();
+    server.slow = null;
+    await drawn();
+    expect(texts()).toEqual(["one", "1", "two", ""]);
+    expect(chat.running).toBe(true);
+  });
+
+  it("brings nothing back that was deleted while the conversation was read", async () => {
+    await told("one", "1");
+    await told("two", "2");
+    clock.pass(5000);
+    const { promise, come } = later();
+    server.slow = promise;
+    chat.heard({ type: "changed", conversation: chat.id! });
+    clock.pass(200);
+    await calm();
+    await chat.remove(said(2));
+    come();
+    server.slow = null;
+    await calm();
+    clock.pass(200);
+    await calm();
+    expect(texts()).toEqual(["one", "1"]);
+  });
+
+  it("leaves whoever is on another screen there when the conversation is taken away elsewhere", async () => {
+    await told("one", "1");
+    chat.heard({ type: "removed", conversation: chat.id! });
+    expect(went.at(-1)).toBe("null, if the chat is in sight");
+    chat.startAnew();
+    expect(went.at(-1)).toBe(null);
+  });
+});
+
+describe("what could not be sent", () => {
+  it("makes its conversation once, however often it is tried", async () => {
+    server.away = true;
+    chat.send("one");
+    await calm();
+    chat.again(lastReply());
+    await calm();
+    const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
+    expect(made).toHaveLength(2);
+    expect(new Set(made).size).toBe(1);
+    chat.startAnew();
+    chat.send("two");
+    await calm();
+    expect(made).not.toContain(server.asked.findLast(({ address }) => address === "api/conversations")!.body.id);
+  });
+
+  it("is put before what is being typed when it cannot wait for a reply", async () => {
+    chat.send("one");
+    await calm();
+    server.refusal = { status: 503, code: "full", message: "Too many wait." };
+    chat.send("two");
+    draft.text = "three";
+    await calm();
+    expect(chat.pending).toEqual([]);
+    expect(draft.text).toBe("two\n\nthree");
+    expect(notices.current?.text).toBe("Too many wait.");
+  });
+
+  it("goes back to its own conversation, whichever is looked at by then", async () => {
+    server.conversation("other", []);
+    chat.send("one");
+    await calm();
+    const { id } = chat;
+    server.refusal = { status: 503, code: "full", message: "Too many wait." };
+    chat.send("two");
+    draft.turnTo("other");
+    await calm();
+    expect(draft.text).toBe("");
+    draft.turnTo(id);
+    expect(draft.text).toBe("two");
+  });
+
+  it("is taken back before what is being typed, and takes nothing of it", async () => {
+    chat.send("one");
+    await calm();
+    chat.send("two");
+    await calm();
+    draft.text = "three";
+    await chat.takeBack(chat.pending[0]!, true);
+    expect(draft.text).toBe("two\n\nthree");
+  });
+
+  it("is not lost when another conversation is looked at: something else was being typed where it belongs", async () => {
+    await told("one", "1");
+    const { id } = chat;
+    server.conversation("other", []);
+    server.away = true;
+    chat.send("two");
+    draft.text = "three";
+    await calm();
+    expect([draft.text, texts().at(-2)]).toEqual(["three", "two"]);
+    server.away = false;
+    await open("other");
+    expect(draft.text).toBe("");
+    await open(id);
+    expect(draft.text).toBe("two\n\nthree");
+  });
+
+  it("is not lost when another conversation is looked at before it failed", async () => {
+    await told("one", "1");
+    const { id } = chat;
+    const { promise, come } = later();
+    server.gate = promise.then(() => Promise.reject(new TypeError("failed to fetch")));
+    server.gate.catch(() => {});
+    chat.send("two");
+    await calm();
+    await open(null);
+    come();
+    await calm();
+    server.gate = null;
+    expect(draft.text).toBe("");
+    await open(id);
+    expect(draft.text).toBe("two");
+  });
+
+  it("outlives the page, before the server has answered and after it did not", async () => {
+    await told("one", "1");
+    server.away = true;
+    chat.send("two");
+    chat.keep();
+    expect(new Draft(shelf).text).toBe("");
+    expect(draft.text).toBe("two");
+  });
+});
+
+describe("summing up", () => {
+  it("is of one conversation: another that is looked at meanwhile is not said to be", async () => {
+    await told("one", "1");
+    server.conversation("other", []);
+    const { id } = chat;
+    const { promise, come } = later();
+    server.before = async (method) => void (method === "POST" && (await promise));
+    const done = chat.upkeep.compact();
+    expect(chat.upkeep.compacting).toBe(true);
+    await open("other");
+    expect(chat.upkeep.compacting).toBe(false);
+    await open(id);
+    expect(chat.upkeep.compacting).toBe(true);
+    come();
+    await done;
+    expect(chat.upkeep.compacting).toBe(false);
   });
 });

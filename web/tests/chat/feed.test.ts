@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type ListEvent, openFeed, readListEvent } from "../../src/chat/feed";
+import { type FeedEvent, openFeed, readListEvent } from "../../src/chat/feed";
 import { EventStream } from "../../src/wire/event_source";
 import { FakeClock } from "../clock";
 import { calm, FakeServer } from "../server";
@@ -9,7 +9,7 @@ describe("the feed", () => {
   it("tells what it knows, and skips what it does not", async () => {
     const server = new FakeServer();
     const clock = new FakeClock();
-    const heard: ListEvent[] = [];
+    const heard: FeedEvent[] = [];
     const stream = openFeed((address, listener) => new EventStream(server.fetch, clock, address, listener), {
       heard: (event) => void heard.push(event),
       trouble: () => {},

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { composerAction, editorAction, type Key, pageAction } from "../../src/chat/keys";
+import { composerAction, editorAction, type Key } from "../../src/chat/keys";
 
 function press(key: string, more: Partial<Key> = {}): Key {
   return { key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, isComposing: false, keyCode: 0, ...more };
@@ -23,6 +23,14 @@ describe("in the composer", () => {
     expect(composerAction(press("Enter", { metaKey: true }), false, false)).toBe("send");
   });
 
+  it("Ctrl or Cmd makes it hurry where Enter alone sends, and with Shift where it does not", () => {
+    expect(composerAction(press("Enter", { ctrlKey: true }), false, true)).toBe("hurry");
+    expect(composerAction(press("Enter", { metaKey: true }), false, true)).toBe("hurry");
+    expect(composerAction(press("Enter", { ctrlKey: true, shiftKey: true }), false, true)).toBeNull();
+    expect(composerAction(press("Enter", { ctrlKey: true, shiftKey: true }), false, false)).toBe("hurry");
+    expect(composerAction(press("Enter", { shiftKey: true }), false, false)).toBeNull();
+  });
+
   it("Up edits the last message, when nothing is typed", () => {
     expect(composerAction(press("ArrowUp"), true, true)).toBe("edit-last");
     expect(composerAction(press("ArrowUp"), false, true)).toBeNull();
@@ -34,26 +42,8 @@ describe("in a message's editor", () => {
   it("Escape leaves and Enter sends, but not while composing", () => {
     expect(editorAction(press("Escape"), true)).toBe("leave");
     expect(editorAction(press("Enter"), true)).toBe("send");
+    expect(editorAction(press("Enter", { ctrlKey: true }), true)).toBe("send");
     expect(editorAction(press("Escape", { isComposing: true }), true)).toBeNull();
     expect(editorAction(press("ArrowUp"), true)).toBeNull();
-  });
-});
-
-describe("on the page", () => {
-  it("Escape stops, unless it ends a composition", () => {
-    expect(pageAction(press("Escape"))).toBe("stop");
-    expect(pageAction(press("Escape", { isComposing: true }))).toBeNull();
-  });
-
-  it("Ctrl or Cmd with Shift and O begins a new chat", () => {
-    expect(pageAction(press("O", { shiftKey: true, ctrlKey: true }))).toBe("new-chat");
-    expect(pageAction(press("o", { shiftKey: true, metaKey: true }))).toBe("new-chat");
-    expect(pageAction(press("o", { ctrlKey: true }))).toBeNull();
-  });
-
-  it("Ctrl or Cmd and K searches", () => {
-    expect(pageAction(press("k", { ctrlKey: true }))).toBe("search");
-    expect(pageAction(press("K", { metaKey: true }))).toBe("search");
-    expect(pageAction(press("k"))).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { piecesOf, Search } from "../../src/chat/search.svelte";
+import { byConversation, piecesOf, Search } from "../../src/chat/search.svelte";
 import { ConversationClient } from "../../src/wire/conversations";
 import { FakeClock } from "../clock";
 import { calm } from "../server";
@@ -64,4 +64,13 @@ describe("a snippet", () => {
     expect(piecesOf("tea", undefined)).toEqual([{ text: "tea", marked: false }]);
     expect(piecesOf("tea", [[0, 2], [1, 3]]).map(({ text }) => text).join("")).toBe("tea");
   });
+});
+
+it("puts what was found in one conversation together, the best first", () => {
+  const hit = (conversation: string, message: string) => ({ conversation, message, title: conversation, role: "user", created: 0, snippet: "" }) as const;
+  const found = byConversation([hit("b", "1"), { ...hit("a", "2"), archived: true }, hit("b", "3")]);
+  expect(found.map(({ conversation, archived, hits }) => [conversation, archived, hits.map(({ message }) => message).join("")])).toEqual([
+    ["b", false, "13"],
+    ["a", true, "2"],
+  ]);
 });

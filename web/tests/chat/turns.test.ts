@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { partsOf, turnsOf } from "../../src/chat/turns";
+import { grouped, partsOf, turnsOf } from "../../src/chat/turns";
 import type { Role } from "../../src/wire/rows";
 
 const row = (key: string, role: Role, kind: "message" | "summary" = "message") => ({ key, role, kind });
@@ -24,5 +24,19 @@ describe("a path as it is drawn", () => {
       ["a", "a", ["t", "u"]],
       ["b", "b", []],
     ]);
+  });
+
+  it("draws calls with nothing said between them as one, and begins anew where something is said", () => {
+    const rows = [row("a", "assistant"), row("t", "tool"), row("b", "assistant"), row("u", "tool"), row("c", "assistant"), row("d", "assistant")];
+    const groups = grouped(partsOf(rows), ({ key }) => key === "b" || key === "d");
+    expect(groups.map(({ key, parts }) => [key, parts.map((part) => part.key)])).toEqual([
+      ["a", ["a", "b"]],
+      ["c", ["c", "d"]],
+    ]);
+  });
+
+  it("never joins the first to anything", () => {
+    expect(grouped(partsOf([row("x", "tool"), row("a", "assistant")]), () => true).map(({ key, row }) => [key, row])).toEqual([["x", null]]);
+    expect(grouped(partsOf([row("a", "assistant")]), () => true)).toHaveLength(1);
   });
 });

@@ -1,7 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 
 import { type Block, Splitter } from "../../src/markdown/blocks";
+import { learnToMend } from "../../src/markdown/mend";
 import { lex } from "../../src/markdown/render";
+
+beforeAll(learnToMend);
 
 const DOCUMENT = `# Title
 
@@ -41,6 +44,20 @@ Setext
 
 <b>raw</b> html & more
 
+The sum $a_1 + b$ costs $5 and $6, so:
+$$
+x
+- y
+=
+z
+$$
+and \\[ a \\] or \\(b\\).
+
+1. a step
+   \\[
+   q
+   \\]
+
 ***
 
 Last line.`;
@@ -49,6 +66,7 @@ const PIECES = [
   "- a", "- ", "-", "1. b", "1", "\n", "\n\n", "    code", "  ", " ", "para", "> q", ">", "```", "```js\n", "~~~", "|", "| a | b |",
   "\n|---|---|\n", "---", "===", "# h", "**", "*", "_", "`", "<div>", "</div>", "<!-- c", "-->", "[x]: https://a.b\n",
   "[x]", "[y](https://c.d)", "![i](https://e.f)", "\t", "\r\n", "\\", "&amp;", "~~", "* * *", "+ x", "- [ ] t",
+  "$", "$$", "$$\n", "\n$$", "\\[", "\\]", "\n\\]", "\\(", "\\)", "$x$", "$$\nx\n$$", "\\[\n- x\n=\n\\]", "\\(a*b\\)", "=",
 ];
 
 /** A small deterministic generator (mulberry32): the same seeds every run. */
@@ -80,7 +98,7 @@ describe("splitting a growing text", () => {
     expect(grown(DOCUMENT, everyCut(DOCUMENT))).toEqual(whole(DOCUMENT));
   });
 
-  it("ends with the same blocks wherever random texts are cut", () => {
+  it("ends with the same blocks wherever random texts are cut", { timeout: 60_000 }, () => {
     for (let seed = 0; seed < 1500; seed++) {
       const next = random(seed);
       let text = "";
@@ -158,10 +176,29 @@ describe("showing an unfinished text", () => {
   });
 
   it("shows an open fence as code at once, with its language once the line is whole", () => {
-    expect(new Splitter().update("```py", true)).toEqual([{ kind: "code", language: "", code: "" }]);
+    expect(new Splitter().update("```py", true)).toEqual([{ kind: "code", language: "", code: "", open: true }]);
     expect(new Splitter().update("```python\nx = 1\n``", true)).toEqual([
-      { kind: "code", language: "python", code: "x = 1" },
+      { kind: "code", language: "python", code: "x = 1", open: true },
     ]);
+  });
+
+  it("says of a block whether more text may change it", () => {
+    const open = (text: string, growing: boolean) => new Splitter().update(text, growing).map((block) => block.open ?? false);
+    expect(open("one\n\ntwo", true)).toEqual([false, true]);
+    expect(open("one\n\ntwo", false)).toEqual([false, false]);
+  });
+
+  it("shows a formula as one from its first delimiter on, and never its marks as Markdown", () => {
+    const text = "So:\n\n$$\na\n- b\n- c_1\n=\nd\n$$\n\nand \\(x_1 * y\\) follow.";
+    for (const cut of everyCut(text)) {
+      expect(shown(text.slice(0, cut)), text.slice(0, cut)).not.toMatch(/<li>|<h\d|<em>|\\\\\(/);
+    }
+    expect(shown("So:\n\n$$\na\n- b")).toContain("data-maths");
+    expect(shown("with \\(x")).toContain("data-maths");
+  });
+
+  it("leaves a price alone", () => {
+    expect(shown("It costs $5")).toContain("<p>It costs $5</p>");
   });
 
   it("does not turn a paragraph into a heading while a list is beginning", () => {

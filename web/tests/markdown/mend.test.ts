@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 
-import { mend } from "../../src/markdown/mend";
+import { learnToMend, mend } from "../../src/markdown/mend";
+
+beforeAll(learnToMend);
 
 describe("an unfinished block", () => {
   it("has its emphasis and code closed", () => {
@@ -22,5 +24,10 @@ describe("an unfinished block", () => {
 
   it("leaves the rows of a table alone", () => {
     expect(mend("| a |\n|---|\n| 1", true)).toBe("| a |\n|---|\n| 1");
+  });
+
+  it("leaves what is in a formula alone", () => {
+    expect(mend("with $a_1 * b$ and **bo", false)).toBe("with $a_1 * b$ and **bo**");
+    expect(mend("\\(x_* \\)", false)).toBe("\\(x_* \\)");
   });
 });

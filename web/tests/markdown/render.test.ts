@@ -27,7 +27,7 @@ describe("rendering", () => {
   it("loads no image: it links to it", () => {
     const image = html("![a cat](https://example.org/cat.png)");
     expect(image).not.toContain("<img");
-    expect(image).toContain("[image: a cat]");
+    expect(image).toContain('[<span data-says="image"></span>: a cat]');
   });
 
   it("cannot be talked out of an attribute", () => {
@@ -41,11 +41,11 @@ describe("rendering", () => {
   });
 
   it("lets a wide table scroll in a box of its own", () => {
-    expect(html("| a |\n|---|\n| 1 |")).toMatch(/^<div class="table" data-scrolls="Table"><table>/);
+    expect(html("| a |\n|---|\n| 1 |")).toMatch(/^<div class="table" data-scrolls="table"><table>/);
   });
 
   it("gives a task's box a name", () => {
-    expect(html("- [x] a")).toContain('aria-label="done"');
+    expect(html("- [x] a")).toContain('data-says="done"');
     expect(html("- [ ] a")).not.toContain("<input");
   });
 
@@ -56,5 +56,20 @@ describe("rendering", () => {
   it("reads the language from the first word of the info string", () => {
     expect(languageOf('python title="x"')).toBe("python");
     expect(languageOf(undefined)).toBe("");
+  });
+
+  it("marks formulas and leaves them as their source", () => {
+    expect(html("so $a<b$ is")).toContain('so <span class="maths" data-maths="line">a&lt;b</span> is');
+    expect(html("$$\nx\n$$")).toBe('<div class="maths" data-maths="display" data-scrolls="maths">x</div>');
+  });
+
+  it("leaves the delimiters of formulas alone in code", () => {
+    expect(html("`$x$` and ``\\(y\\)``")).not.toContain("data-maths");
+    expect(html("```tex\n$$\nx\n$$\n```")).not.toContain("data-maths");
+  });
+
+  it("takes no mark inside a formula for Markdown", () => {
+    expect(html("*see $a*b$ here*")).toContain('<em>see <span class="maths" data-maths="line">a*b</span> here</em>');
+    expect(html("Then:\n$$\na\n- b\n=\n> c\n$$\nEnd")).toMatch(/^<p>Then:<\/p>\n<div class="maths"[^>]*>a\n- b\n=\n&gt; c<\/div><p>End<\/p>/);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { optionsFor } from "../../src/settings/options";
+import { chosen, optionsFor } from "../../src/settings/options";
 
 const mini = { name: "mini", verbs: ["thinking"] };
 const plain = { name: "plain", verbs: [] };
@@ -8,15 +8,32 @@ const server = (model: object | null) => ({ capabilities: { default_model: "mini
 
 describe("how a request is asked", () => {
   it("says whether to think, to a model that can", () => {
-    expect(optionsFor(server(mini), { model: "", thinking: true })).toEqual({ speaker: "mini", thinking: true });
-    expect(optionsFor(server(mini), { model: "", thinking: false })).toEqual({ speaker: "mini", thinking: false });
+    expect(optionsFor(server(mini), { thinking: true })).toEqual({ speaker: "mini", thinking: true });
+    expect(optionsFor(server(mini), { thinking: false })).toEqual({ speaker: "mini", thinking: false });
   });
 
   it("names the model where it is not the default one", () => {
     expect(optionsFor(server(plain), { model: "plain", thinking: true })).toEqual({ speaker: "plain", model: "plain" });
   });
 
+  it("says how long to think only where that can be said and thinking is on", () => {
+    const able = { name: "mini", verbs: ["thinking", "effort"] };
+    expect(optionsFor(server(able), { thinking: true, effort: "low" })).toEqual({ speaker: "mini", thinking: true, effort: "low" });
+    expect(optionsFor(server(able), { effort: "low" })).toEqual({ speaker: "mini", thinking: false });
+    expect(optionsFor(server(mini), { thinking: true, effort: "low" })).toEqual({ speaker: "mini", thinking: true });
+  });
+
+  it("says which tools are off, and nothing where nothing was chosen", () => {
+    expect(optionsFor(server(plain), { tools: false, servers: { notes: false } })).toMatchObject({ tools: false, servers: { notes: false } });
+    expect(optionsFor(server(plain), { servers: {} })).toEqual({ speaker: "plain", model: "plain" });
+  });
+
+  it("lets a conversation's own choices hold over what is liked", () => {
+    const likes = { model: "big", thinking: true, servers: { a: true, b: true } };
+    expect(chosen(likes, { model: "small", servers: { b: false } })).toEqual({ model: "small", thinking: true, servers: { a: true, b: false } });
+  });
+
   it("works before the server was heard", () => {
-    expect(optionsFor(server(null), { model: "", thinking: true })).toEqual({ speaker: "The model" });
+    expect(optionsFor(server(null), { thinking: true })).toEqual({ speaker: "" });
   });
 });

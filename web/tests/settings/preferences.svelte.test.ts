@@ -1,31 +1,177 @@
 import { describe, expect, it } from "vitest";
 
-import { Preferences } from "../../src/settings/preferences.svelte";
-import { BrowserShelf, MemoryShelf } from "../../src/settings/shelf";
+import { FIRST, merged, Preferences } from "../../src/settings/preferences.svelte";
+import { MemoryShelf } from "../../src/settings/shelf";
+import type { Answer } from "../../src/wire/http";
+import type { Changes, Settings } from "../../src/wire/settings";
+import { FakeClock } from "../clock";
+
+type Plain = Record<string, unknown>;
+
+/** The server's side: keeps what it is sent, as a merge patch, unless it is away. */
+class Kept {
+  settings: Plain = {};
+  away = false;
+  refusal = "";
+  /** What the refusal is about; other changes are taken. */
+  param = "";
+  readonly sent: Changes[] = [];
+
+  async read(): Promise<Answer<Settings>> {
+    return this.away ? { kind: "unreachable" } : { kind: "ok", value: this.settings as Settings };
+  }
+
+  async change(changes: Changes): Promise<Answer<Settings>> {
+    if (this.away) return { kind: "unreachable" };
+    const { param } = this;
+    const concerned = param === "" || param.split(".").reduce<unknown>((value, step) => (value as Plain | undefined)?.[step], changes) !== undefined;
+    if (this.refusal && concerned) return { kind: "refused", message: this.refusal, code: "bad", status: 400, ...(param === "" ? {} : { param }) };
+    this.sent.push(changes);
+    this.settings = merged(this.settings, changes as Plain) as Plain;
+    return { kind: "ok", value: this.settings as Settings };
+  }
+}
+
+function made(shelf = new MemoryShelf(), server = new Kept()) {
+  const clock = new FakeClock();
+  const complaints: string[] = [];
+  const preferences = new Preferences(shelf, server, clock, (sentence) => complaints.push(sentence));
+  const settle = async () => {
+    clock.pass(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { preferences, clock, server, shelf, complaints, settle };
+}
 
 describe("preferences", () => {
-  it("outlive a reload", () => {
-    const shelf = new MemoryShelf();
-    const preferences = new Preferences(shelf);
-    preferences.theme = "dark";
-    preferences.thinking = true;
-    preferences.model = "big";
-    expect(new Preferences(shelf)).toMatchObject({ theme: "dark", thinking: true, model: "big" });
+  it("hold at once and outlive a reload, even while the server is away", () => {
+    const { preferences, shelf, server } = made();
+    server.away = true;
+    preferences.change({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
+    const again = made(shelf, server).preferences;
+    expect(again.page).toEqual({ ...FIRST, theme: "dark" });
+    expect(again.options).toEqual({ thinking: true, model: "big" });
   });
 
-  it.each(["{", "null", "[]", '{"theme":"plaid","thinking":7,"model":{}}'])("fall back to their first values on %s", (kept) => {
+  it("go to the server together when they follow each other", async () => {
+    const { preferences, server, settle } = made();
+    preferences.change({ page: { theme: "dark" } });
+    preferences.change({ page: { text_size: "large" }, system: "Be brief." });
+    await settle();
+    expect(server.sent).toEqual([{ page: { theme: "dark", text_size: "large" }, system: "Be brief." }]);
+  });
+
+  it("come from the server on another device", async () => {
+    const { preferences, server } = made();
+    server.settings = { page: { theme: "light" }, options: { sampling: { temperature: 0.2 } } };
+    await preferences.load();
+    expect(preferences.page.theme).toBe("light");
+    expect(preferences.options).toEqual({ sampling: { temperature: 0.2 } });
+  });
+
+  it("send what was changed while the server was away, once it is back", async () => {
+    const { preferences, server, settle } = made();
+    server.away = true;
+    preferences.change({ page: { theme: "dark" } });
+    await settle();
+    server.away = false;
+    await preferences.load();
+    await settle();
+    expect(server.settings).toEqual({ page: { theme: "dark" } });
+  });
+
+  it("lie over the operator's first values, and go back to them", async () => {
+    const { preferences, settle } = made();
+    preferences.defaults = { page: { text_size: "large" }, system: "Speak plainly." };
+    preferences.change({ page: { text_size: "small" } });
+    expect(preferences.page.text_size).toBe("small");
+    preferences.change({ page: { text_size: null } });
+    expect(preferences.page.text_size).toBe("large");
+    expect(preferences.system).toBe("Speak plainly.");
+    await settle();
+    expect(preferences.own).toEqual({ page: {} });
+  });
+
+  it("say when the server will not keep something, and let it go", async () => {
+    const { preferences, server, complaints, settle } = made();
+    server.refusal = "Too large.";
+    preferences.change({ system: "x" });
+    await settle();
+    expect(complaints).toEqual(["Too large."]);
+    expect(preferences.own).toEqual({});
+  });
+
+  it("lose only what the server names when it refuses, and keep the sentence for its field", async () => {
+    const { preferences, server, settle } = made();
+    server.refusal = "options.sampling.top_p must be from 0 to 1.";
+    server.param = "options.sampling.top_p";
+    preferences.change({ options: { sampling: { top_p: 7, temperature: 0.3 } }, page: { theme: "dark" } });
+    await settle();
+    expect(preferences.refused).toEqual({ message: server.refusal, param: server.param });
+    await settle();
+    expect(server.settings).toEqual({ options: { sampling: { temperature: 0.3 } }, page: { theme: "dark" } });
+    expect(preferences.own).toEqual(server.settings);
+    preferences.change({ system: "x" });
+    expect(preferences.refused).toBeNull();
+  });
+
+  it("say how far a change is", async () => {
+    const { preferences, server, settle } = made();
+    expect(preferences.saving).toBe("untouched");
+    preferences.change({ system: "x" });
+    expect(preferences.saving).toBe("saving");
+    await settle();
+    expect(preferences.saving).toBe("saved");
+    server.away = true;
+    preferences.change({ system: "y" });
+    await settle();
+    expect(preferences.saving).toBe("waiting");
+    server.away = false;
+    await preferences.load();
+    await settle();
+    expect(preferences.saving).toBe("saved");
+    expect(server.settings).toEqual({ system: "y" });
+  });
+
+  it("that are changed while others are on their way go too", async () => {
+    const { preferences, server, clock, settle } = made();
+    preferences.change({ system: "x" });
+    clock.pass(1000);
+    preferences.change({ page: { theme: "dark" } });
+    await settle();
+    await settle();
+    expect(server.settings).toEqual({ system: "x", page: { theme: "dark" } });
+    expect(preferences.saving).toBe("saved");
+  });
+
+  it("of earlier versions are taken along", async () => {
+    const shelf = new MemoryShelf();
+    shelf.put("duologue.preferences", JSON.stringify({ theme: "dark", thinking: true, model: "big" }));
+    const { preferences, server, settle } = made(shelf);
+    expect(preferences.page.theme).toBe("dark");
+    await preferences.load();
+    await settle();
+    expect(server.settings).toEqual({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
+  });
+
+  it.each(["{", "null", "[]", '{"page":{"theme":"plaid","streaming":7,"shortcuts":null}}'])("fall back to their first values on %s", (kept) => {
     const shelf = new MemoryShelf();
     shelf.put("duologue.preferences", kept);
-    expect(new Preferences(shelf)).toMatchObject({ theme: "system", thinking: false, model: "" });
+    expect(made(shelf).preferences.page).toEqual(FIRST);
   });
 });
 
-describe("a closed storage", () => {
-  it("keeps nothing and throws nothing", () => {
-    const shelf = new BrowserShelf(() => {
-      throw new DOMException("denied", "SecurityError");
-    });
-    shelf.put("a", "b");
-    expect(shelf.get("a")).toBeNull();
+describe("what the server had", () => {
+  it("is not taken when it comes after what was changed since", async () => {
+    const { preferences, server, settle } = made();
+    let come: (answer: Answer<Settings>) => void = () => {};
+    server.read = () => new Promise((resolve) => (come = resolve));
+    const loading = preferences.load();
+    preferences.change({ page: { theme: "dark" } });
+    await settle();
+    expect(preferences.saving).toBe("saved");
+    come({ kind: "ok", value: { page: { theme: "light" } } });
+    await loading;
+    expect(preferences.page.theme).toBe("dark");
   });
 });

@@ -14,7 +14,7 @@ const READY = {
 
 let clock: FakeClock;
 let answers: (() => Response)[];
-let asked: { address: string; body: unknown }[];
+let asked: { address: string; body: unknown; build: string | null }[];
 let server: Server;
 
 const json = (body: unknown, status = 200) => () => new Response(JSON.stringify(body), { status });
@@ -27,13 +27,13 @@ beforeEach(() => {
   answers = [];
   asked = [];
   server = new Server((address, init) => {
-    asked.push({ address, body: init?.body });
+    asked.push({ address, body: init?.body, build: new Headers(init?.headers).get("Duologue-Build") });
     try {
       return Promise.resolve((answers.length > 1 ? answers.shift()! : answers[0]!)());
     } catch (error) {
       return Promise.reject(error);
     }
-  }, clock);
+  }, clock, "b1");
 });
 
 describe("the server's state", () => {
@@ -42,7 +42,7 @@ describe("the server's state", () => {
     await server.refresh();
     expect(server.standing).toBe("ready");
     expect(clock.pending).toBe(0);
-    expect(asked).toEqual([{ address: "api/capabilities", body: undefined }]);
+    expect(asked).toEqual([{ address: "api/capabilities", body: undefined, build: "b1" }]);
   });
 
   it("is asked again until ready", async () => {
@@ -82,13 +82,13 @@ describe("the server's state", () => {
 });
 
 describe("another build of the page", () => {
-  it("is noticed when the server changes, not before", async () => {
-    answers = [json({ ...READY, build: "a" }), json({ ...READY, build: "a" }), json({ ...READY, build: "b" })];
-    await server.refresh();
+  it("is what the server says it is, of the build the page names", async () => {
+    answers = [json({ ...READY, outdated: false }), json({ ...READY, outdated: true })];
     await server.refresh();
     expect(server.outdated).toBe(false);
     await server.refresh();
     expect(server.outdated).toBe(true);
+    expect(asked[0]!.build).toBe("b1");
   });
 });
 
@@ -101,7 +101,7 @@ describe("logging in", () => {
     expect([server.standing, server.detail, clock.pending]).toEqual(["locked", "A key is needed.", 0]);
     answers = [json({}), json(READY)];
     expect(await server.login("secret")).toBeNull();
-    expect(asked.at(-2)).toEqual({ address: "api/session", body: '{"key":"secret"}' });
+    expect(asked.at(-2)).toMatchObject({ address: "api/session", body: '{"key":"secret"}' });
     expect(server.standing).toBe("ready");
   });
 
@@ -118,5 +118,35 @@ describe("logging in", () => {
   it("says so when nobody answers", async () => {
     answers = [nobody];
     expect(await server.login("secret")).toMatch(/does not answer/);
+  });
+});
+
+describe("what was asked before", () => {
+  it("says nothing of a login that came after it", async () => {
+    let come = () => {};
+    const slow = new Promise<void>((resolve) => (come = resolve));
+    const states = [{ error: { message: "A key is needed." } }, READY];
+    let asks = 0;
+    const late = new Server(async (address) => {
+      if (address === "api/session") return new Response("{}");
+      const nth = asks++;
+      if (nth === 0) await slow;
+      return new Response(JSON.stringify(states[nth]), { status: nth === 0 ? 401 : 200 });
+    }, clock);
+    void late.refresh();
+    const entering = late.login("key");
+    await new Promise((resolve) => setImmediate(resolve));
+    come();
+    expect(await entering).toBe(null);
+    expect(late.standing).toBe("ready");
+  });
+
+  it("is asked seldom while the server has no model", async () => {
+    answers = [json({ ...READY, state: "empty" })];
+    await server.refresh();
+    clock.pass(4000);
+    expect(asked).toHaveLength(1);
+    clock.pass(1500);
+    expect(asked).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { blobAddress, ConversationClient, thumbnailAddress } from "../../src/wire/conversations";
+import { blobAddress, ConversationClient, exportAddress, thumbnailAddress } from "../../src/wire/conversations";
 import { FakeServer } from "../server";
 
 let server: FakeServer;
@@ -21,8 +21,26 @@ describe("the conversations' API", () => {
   });
 
   it("asks for the next page by where the last one ended", async () => {
-    await client.list("12.a");
+    await client.list({ archived: false, folder: null, tag: null }, "12.a");
     expect(server.asked.at(-1)?.address).toBe("api/conversations?before=12.a");
+  });
+
+  it("asks for the archived ones, for those of a folder, for those with a tag", async () => {
+    await client.list({ archived: true, folder: "f", tag: "green tea" });
+    expect(server.asked.at(-1)?.address).toBe("api/conversations?archived=true&folder=f&tag=green+tea");
+  });
+
+  it("does the same to many, as many at once as the server takes", async () => {
+    const ids = Array.from({ length: 1001 }, (_, index) => `c${index}`);
+    expect(await client.bulk(ids, "move", "f")).toMatchObject({ kind: "ok" });
+    expect(server.asked.map(({ body }) => [body.ids.length, body.do, body.folder])).toEqual([
+      [1000, "move", "f"],
+      [1, "move", "f"],
+    ]);
+  });
+
+  it("names a conversation's files", () => {
+    expect(exportAddress("a b", "markdown")).toBe("api/conversations/a%20b/export?format=markdown");
   });
 
   it("says what is to be found, whatever stands in it", async () => {
@@ -37,5 +55,21 @@ describe("the conversations' API", () => {
 
   it("knows where files lie, beside the page", () => {
     expect([blobAddress("h"), thumbnailAddress("h", 64)]).toEqual(["api/blobs/h", "api/blobs/h/thumbnail?side=64"]);
+  });
+
+  it("copies, instructs, measures and sums up by plain commands", async () => {
+    server.conversation("c", [{ id: "a", parent: null, role: "user" }]);
+    await client.fork("c", "f", "a");
+    await client.putSystem("c", "Be brief.");
+    await client.context("c", "a b");
+    await client.context("c", null);
+    await client.compact("c", "s", null);
+    expect(server.asked.map(({ method, address, body }) => [method, address, body])).toEqual([
+      ["POST", "api/conversations/c/fork", { id: "f", message: "a" }],
+      ["PUT", "api/conversations/c/system", { text: "Be brief." }],
+      ["GET", "api/conversations/c/context?leaf=a%20b", undefined],
+      ["GET", "api/conversations/c/context", undefined],
+      ["POST", "api/conversations/c/compact", { id: "s" }],
+    ]);
   });
 });

@@ -1,0 +1,28 @@
+import type { BlocksWords } from "../en/blocks";
+
+export const blocks: BlocksWords = {
+  text: "Text",
+  image: "Bild",
+  done: "erledigt",
+  toDo: "offen",
+  copy: "Kopieren",
+  copied: "Kopiert",
+  notCopied: "Nicht kopiert",
+  copyCode: "Code kopieren",
+  downloadCode: "Code herunterladen",
+  wrap: "Lange Zeilen umbrechen",
+  lines: (count) => (count === 1 ? "1 Zeile" : `${count} Zeilen`),
+  showAll: (count) => `Alle ${count} Zeilen zeigen`,
+  showLess: "Weniger zeigen",
+  showCode: "Code zeigen",
+  preview: "Vorschau",
+  previewOf: (language) => `Vorschau von ${language}`,
+  showDiagram: "Diagramm zeigen",
+  diagram: "Diagramm",
+  downloadDiagram: "Diagramm herunterladen",
+  diagramFailed: "Dieses Diagramm lässt sich nicht zeichnen.",
+  frameFailed: "Das lässt sich nicht zeigen. Bitte die Seite neu laden und noch einmal versuchen.",
+  boxes: { code: "Code", table: "Tabelle", maths: "Formel" },
+  sideways: (box) => `${box}, seitlich verschiebbar`,
+  scrolls: (box) => `${box}, verschiebbar`,
+};

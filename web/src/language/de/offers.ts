@@ -1,0 +1,30 @@
+import type { OffersWords } from "../en/offers";
+
+export const offers: OffersWords = {
+  prompts: "Vorlagen und Befehle",
+  resources: "Ressourcen",
+  commands: "Befehle",
+  models: "Modelle",
+  found: (count) => (count === 1 ? "1 Eintrag" : `${count} Einträge`),
+  nothing: { prompts: "Kein Werkzeugserver bietet Vorlagen an.", resources: "Kein Werkzeugserver bietet Ressourcen an." },
+  asking: "Die Werkzeugserver werden gefragt.",
+  newChat: "Einen neuen Chat beginnen",
+  temporaryChat: "Einen Chat beginnen, der nirgends aufbewahrt wird",
+  compact: "Die ältesten Nachrichten zusammenfassen, um Platz zu schaffen",
+  choose: (model) => `${model} antworten lassen`,
+  insert: "Einfügen",
+  attach: "Anhängen",
+  emptyPrompt: "Die Vorlage ist leer.",
+  required: "erforderlich",
+
+  switches: "Werkzeuge in diesem Chat",
+  all: "Werkzeuge",
+  allDetail: "Ob das Modell überhaupt Werkzeuge benutzen darf",
+  builtin: "Eingebaut",
+  count: (count) => (count === 0 ? "Keine Werkzeuge" : count === 1 ? "1 Werkzeug" : `${count} Werkzeuge`),
+  off: "Für alle ausgeschaltet",
+  login: "Dort muss sich erst jemand anmelden",
+  connecting: "Wird verbunden",
+  failed: "Zurzeit nicht benutzbar",
+  settings: "Werkzeugserver",
+};

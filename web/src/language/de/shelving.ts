@@ -1,0 +1,26 @@
+import type { ShelvingWords } from "../en/shelving";
+
+export const shelving: ShelvingWords = {
+  moveChats: (what) => `${what} in einen Ordner legen`,
+  moveFolder: (name) => `Den Ordner „${name}“ verschieben`,
+  noFolder: "In keinem Ordner",
+  name: "Name",
+  newFolder: "Neuer Ordner",
+  renameFolder: "Ordner umbenennen",
+  make: "Anlegen",
+  makeAndMove: "Anlegen und hineinlegen",
+  save: "Speichern",
+  deleted: (name) => `Ordner „${name}“ gelöscht. Was darin war, ist noch da.`,
+  tagsOf: (title) => `Schlagwörter von „${title}“`,
+  noTags: "Noch keine Schlagwörter.",
+  addTag: "Schlagwort hinzufügen",
+  add: "Hinzufügen",
+  removeTag: (tag) => `Schlagwort ${tag} entfernen`,
+  selection: "Ausgewählte Chats",
+  selected: (count) => (count === 0 ? "Nichts ausgewählt" : `${count} ausgewählt`),
+  all: "Alle gezeigten auswählen",
+  none: "Nichts auswählen",
+  done: "Fertig",
+  pinAll: "Anheften",
+  unpinAll: "Lösen",
+};

@@ -1,0 +1,12 @@
+import type { VoiceButtonsWords } from "../en/voice_buttons";
+
+export const voiceButtons: VoiceButtonsWords = {
+  call: "Anrufen",
+  onCall: "Zurück zum Anruf",
+  noVoice: "Dieser Server hat noch keine Stimme. Installiere sie auf dem Server mit pip install 'duologue[voice]' und starte ihn neu.",
+  dictate: "Diktieren",
+  response: "Antworten sprechen",
+  responseDetail: "Antworten werden vorgelesen, während sie geschrieben werden",
+  readOut: "Vorlesen",
+  stopReading: "Nicht weiter vorlesen",
+};

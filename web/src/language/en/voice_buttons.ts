@@ -1,0 +1,17 @@
+import { spoken } from "../language.svelte";
+
+// What is said of voice on the page's first load; the rest is in voice.ts, and comes with it.
+const english = {
+  call: "Call",
+  onCall: "Back to the call",
+  noVoice: "This server has no voice yet. Install it on the server with pip install 'duologue[voice]' and start it again.",
+  dictate: "Dictate",
+  response: "Voice response",
+  responseDetail: "Replies are read out while they are written",
+  readOut: "Read out",
+  stopReading: "Stop reading",
+};
+
+export type VoiceButtonsWords = typeof english;
+
+export const voiceButtons = (): VoiceButtonsWords => spoken("voiceButtons", english);

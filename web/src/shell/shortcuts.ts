@@ -1,0 +1,108 @@
+// Which keys do what: the usual ones, what a person made of them, and how they are written. Pure: a key event's fields
+// in, the name of an action out. Knows no action's doing.
+import { isComposing, type Key } from "../chat/keys";
+
+export const ACTIONS = [
+  "palette",
+  "new-chat",
+  "temporary-chat",
+  "search",
+  "stop",
+  "composer",
+  "regenerate",
+  "copy-reply",
+  "call",
+  "previous-chat",
+  "next-chat",
+  "rename-chat",
+  "pin-chat",
+  "archive-chat",
+  "delete-chat",
+  "sidebar",
+  "theme",
+  "settings",
+  "models",
+  "admin",
+  "shortcuts",
+] as const;
+
+export type Action = (typeof ACTIONS)[number];
+
+/** "Mod" is the Command key on a Mac, Ctrl elsewhere. Chosen so that no browser and no screen reader wants them. */
+export const USUAL: Readonly<Record<Action, string>> = {
+  palette: "Mod+K",
+  "new-chat": "Mod+Shift+O",
+  "temporary-chat": "",
+  search: "Mod+Shift+F",
+  stop: "Escape",
+  composer: "Alt+Shift+M",
+  regenerate: "Alt+Shift+G",
+  "copy-reply": "Alt+Shift+C",
+  call: "Alt+Shift+V",
+  "previous-chat": "Alt+Shift+ArrowUp",
+  "next-chat": "Alt+Shift+ArrowDown",
+  "rename-chat": "Alt+Shift+R",
+  "pin-chat": "Alt+Shift+P",
+  "archive-chat": "Alt+Shift+A",
+  "delete-chat": "Alt+Shift+Backspace",
+  sidebar: "Mod+B",
+  theme: "",
+  settings: "Mod+,",
+  models: "",
+  admin: "",
+  shortcuts: "Mod+/",
+};
+
+export type Bindings = Readonly<Record<Action, string>>;
+
+/** The usual keys with a person's own over them. A key somebody gave to one action is taken from any other. */
+export function bindingsOf(own: Readonly<Record<string, string>>): Bindings {
+  const taken = new Set(ACTIONS.map((action) => own[action]).filter((keys) => keys));
+  return Object.fromEntries(ACTIONS.map((action) => [action, own[action] ?? (taken.has(USUAL[action]) ? "" : USUAL[action])])) as Bindings;
+}
+
+const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
+const LETTER = /^Key([A-Z])$/;
+const DIGIT = /^Digit(\d)$/;
+
+export type PressedKey = Key & { readonly code: string };
+
+/** The key that was pressed with its modifiers, as "Mod+Shift+O"; empty for none that could mean something. */
+export function keysOf(key: PressedKey, isMac: boolean): string {
+  if (isComposing(key) || MODIFIERS.has(key.key)) return "";
+  const modifier = isMac ? key.metaKey : key.ctrlKey;
+  const other = isMac ? key.ctrlKey : key.metaKey;
+  if (other) return "";
+  // With Alt, and on keyboards of other scripts, the character is not what stands on the key.
+  const plain = /^[\x21-\x7e]$/.test(key.key) && !key.altKey ? key.key.toUpperCase() : "";
+  const name = plain || (LETTER.exec(key.code)?.[1] ?? DIGIT.exec(key.code)?.[1] ?? (key.key.length > 1 ? key.key : ""));
+  if (name === "") return "";
+  // A character that needs Shift says so itself.
+  const shift = key.shiftKey && (name.length > 1 || /[A-Z0-9]/.test(name));
+  return [modifier ? "Mod" : "", key.altKey ? "Alt" : "", shift ? "Shift" : "", name].filter((part) => part !== "").join("+");
+}
+
+/** Whether keys may be given to an action: a lone character would be in the way of typing and of speech input. */
+export function mayBind(keys: string): boolean {
+  const parts = keys.split("+");
+  const name = parts.at(-1) ?? "";
+  if (/^F\d+$/.test(name) || keys === "Escape") return true;
+  return parts.includes("Mod") || parts.includes("Alt");
+}
+
+export function actionOf(keys: string, bindings: Bindings): Action | null {
+  return keys === "" ? null : (ACTIONS.find((action) => bindings[action] === keys) ?? null);
+}
+
+const MARKS: Readonly<Record<string, string>> = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
+const MAC: Readonly<Record<string, string>> = { Mod: "⌘", Alt: "⌥", Shift: "⇧", Backspace: "⌫", Enter: "↩" };
+
+/** As they are written for a person, one entry a key; `names` is what stands on the keys of a keyboard that is no Mac's. */
+export function shown(keys: string, isMac: boolean, names: Readonly<Record<string, string>>): string[] {
+  if (keys === "") return [];
+  return keys.split("+").map((part) => (isMac ? MAC : names)[part] ?? MARKS[part] ?? part);
+}
+
+export function isMac(platform: string): boolean {
+  return /mac|iphone|ipad/i.test(platform);
+}

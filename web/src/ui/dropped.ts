@@ -1,0 +1,51 @@
+// What is in the folders that were dropped: their files, to a bound, without what is hidden. Knows no page.
+
+/** As browsers have them; only what is asked of it here. */
+export interface Entry {
+  readonly name: string;
+  readonly isFile: boolean;
+  readonly isDirectory: boolean;
+  file?(take: (file: File) => void, fail: (error: unknown) => void): void;
+  createReader?(): { readEntries(take: (entries: Entry[]) => void, fail: (error: unknown) => void): void };
+}
+
+/** Folders in folders that are gone into. */
+const DEEPEST = 8;
+
+/** At most `most` files, those of upper folders first. What cannot be read is left out. */
+export async function filesIn(entries: readonly Entry[], most: number): Promise<File[]> {
+  const files: File[] = [];
+  let level = [...entries];
+  for (let depth = 0; depth <= DEEPEST && level.length > 0; depth++) {
+    const next: Entry[] = [];
+    for (const entry of level) {
+      if (files.length >= most) return files;
+      if (entry.isDirectory) next.push(...(await inside(entry, most)));
+      else {
+        const file = await fileOf(entry);
+        if (file) files.push(file);
+      }
+    }
+    level = next.filter(({ name }) => !name.startsWith("."));
+  }
+  return files;
+}
+
+function fileOf(entry: Entry): Promise<File | null> {
+  return new Promise((resolve) => {
+    if (entry.isFile && entry.file) entry.file(resolve, () => resolve(null));
+    else resolve(null);
+  });
+}
+
+/** A reader gives a folder in pieces until an empty one. */
+async function inside(folder: Entry, most: number): Promise<Entry[]> {
+  const reader = folder.createReader?.();
+  const found: Entry[] = [];
+  while (reader && found.length < 4 * most) {
+    const piece = await new Promise<Entry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
+    if (piece.length === 0) break;
+    found.push(...piece);
+  }
+  return found.sort((one, other) => one.name.localeCompare(other.name));
+}

@@ -1,0 +1,91 @@
+// How the server is doing: workers, queue, figures over time. Shapes and calls; knows no page.
+import { type Answer, ask, type Fetch, tell } from "./http";
+
+export interface WorkerRow {
+  readonly worker_id: string;
+  readonly engine: string;
+  readonly device: string;
+  readonly model: string;
+  readonly status: string;
+  readonly detail: string;
+  readonly process: number;
+  readonly slots_total: number;
+  readonly slots_busy: number;
+  readonly restarts: number;
+  readonly total_requests: number;
+  readonly avg_inference_time_ms: number;
+}
+
+export interface RunningTask {
+  readonly ticket_id: string;
+  readonly worker_id: string;
+  readonly request_type: string;
+  readonly elapsed_s: number;
+  readonly estimated_remaining_s: number;
+}
+
+export interface WaitingTask {
+  readonly ticket_id: string;
+  readonly request_type: string;
+  readonly model: string;
+  readonly position: number;
+  readonly estimated_wait_s: number;
+  readonly wait_elapsed_s: number;
+}
+
+export interface QueueState {
+  readonly queue_length: number;
+  readonly max_queue_size: number;
+  readonly items: readonly WaitingTask[];
+  readonly running_tasks: readonly RunningTask[];
+}
+
+/** Of a few seconds; times in milliseconds. */
+export interface Quantiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+export interface Sample {
+  /** Unix seconds of its end. */
+  readonly at: number;
+  readonly requests?: number;
+  readonly failed?: number;
+  readonly tokens_per_second?: number;
+  readonly first_token?: Quantiles | null;
+  readonly queue_wait?: Quantiles | null;
+  readonly running?: number;
+  readonly waiting?: number;
+}
+
+export interface FiguresAnswer {
+  readonly now: number;
+  /** Seconds between samples. */
+  readonly step: number;
+  readonly samples: readonly Sample[];
+}
+
+export class AdminClient {
+  readonly #fetch: Fetch;
+
+  constructor(fetch: Fetch) {
+    this.#fetch = fetch;
+  }
+
+  workers(): Promise<Answer<{ readonly workers: readonly WorkerRow[] }>> {
+    return ask(this.#fetch, "workers");
+  }
+
+  queue(): Promise<Answer<QueueState>> {
+    return ask(this.#fetch, "api/queue");
+  }
+
+  /** Samples newer than `since`, unix seconds. */
+  figures(since: number): Promise<Answer<FiguresAnswer>> {
+    return ask(this.#fetch, `api/admin/figures?since=${since}`);
+  }
+
+  restart(worker: string): Promise<Answer<unknown>> {
+    return tell(this.#fetch, "POST", `api/admin/workers/${encodeURIComponent(worker)}/restart`);
+  }
+}

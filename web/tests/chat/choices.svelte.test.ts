@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { Choices } from "../../src/chat/choices.svelte";
+import { Preferences } from "../../src/settings/preferences.svelte";
+import { MemoryShelf } from "../../src/settings/shelf";
+import type { GenerationOptions } from "../../src/wire/settings";
+import { FakeClock } from "../clock";
+
+const silent = { read: () => new Promise<never>(() => {}), change: () => new Promise<never>(() => {}) };
+
+let preferences: Preferences;
+let kept: [string, GenerationOptions][];
+let choices: Choices;
+
+beforeEach(() => {
+  preferences = new Preferences(new MemoryShelf(), silent, new FakeClock(), () => {});
+  kept = [];
+  choices = new Choices({
+    preferences,
+    keep: async (conversation, options) => {
+      kept.push([conversation, options]);
+      return { kind: "ok", value: null };
+    },
+    complain: () => {},
+  });
+});
+
+describe("choices", () => {
+  it("made in a new conversation are where every later one begins", async () => {
+    await choices.choose({ model: "big", thinking: true });
+    choices.turnTo("c1");
+    expect(choices.current).toMatchObject({ model: "big", thinking: true });
+    expect(kept).toEqual([]);
+  });
+
+  it("made in a conversation stay with it, whatever is chosen elsewhere", async () => {
+    choices.turnTo("c1");
+    await choices.choose({ model: "small" });
+    choices.turnTo("c2", { model: "big" });
+    expect(choices.current.model).toBe("big");
+    await choices.choose({ thinking: true });
+    choices.turnTo("c1", { model: "small" });
+    expect(choices.current.model).toBe("small");
+    expect(kept).toEqual([
+      ["c1", { model: "small", servers: {} }],
+      ["c2", { model: "big", thinking: true, servers: {} }],
+    ]);
+  });
+
+  it("are taken back by choosing nothing", async () => {
+    await choices.choose({ effort: "low", thinking: true });
+    await choices.choose({ effort: undefined });
+    expect(choices.current.effort).toBeUndefined();
+    expect(choices.current.thinking).toBe(true);
+  });
+
+  it("for one conversation alone change no other", async () => {
+    choices.turnTo("c1");
+    await choices.chooseHere({ servers: { notes: false } });
+    choices.turnTo(null);
+    expect(choices.current.servers).toEqual({});
+  });
+});

@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { type Branch, Gauge } from "../../src/chat/gauge.svelte";
+import type { ContextFill } from "../../src/wire/conversations";
+import type { Answer } from "../../src/wire/http";
+import { FakeClock } from "../clock";
+import { calm } from "../server";
+
+let clock: FakeClock;
+let asked: string[];
+let answers: (tokens: number) => Promise<Answer<ContextFill>>;
+let branch: Branch;
+let gauge: Gauge;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  asked = [];
+  branch = { conversation: "c", leaf: "a" };
+  answers = async (tokens) => ({ kind: "ok", value: { tokens, context: 1000, reply_room: 1000 - tokens, parts: [] } });
+  gauge = new Gauge({ context: (id, leaf) => (asked.push(`${id} ${leaf}`), answers(asked.length * 300)) }, clock, () => branch);
+});
+
+describe("the room in the context", () => {
+  it("is asked for once after many changes", async () => {
+    for (let time = 0; time < 5; time++) {
+      gauge.refreshSoon();
+      clock.pass(100);
+    }
+    expect(asked).toEqual([]);
+    clock.pass(500);
+    await calm();
+    expect(asked).toEqual(["c a"]);
+    expect([gauge.share, gauge.nearlyFull]).toEqual([0.3, false]);
+  });
+
+  it("warns when it is nearly used up", async () => {
+    answers = async () => ({ kind: "ok", value: { tokens: 1200, context: 1000, reply_room: 0, parts: [] } });
+    gauge.refreshSoon();
+    clock.pass(500);
+    await calm();
+    expect([gauge.share, gauge.nearlyFull]).toEqual([1, true]);
+  });
+
+  it("is not asked for where there is nothing", async () => {
+    branch = null;
+    gauge.refreshSoon();
+    clock.pass(500);
+    await calm();
+    expect(asked).toEqual([]);
+  });
+
+  it("stays while the server is away, and goes with its conversation", async () => {
+    gauge.refreshSoon();
+    clock.pass(500);
+    await calm();
+    answers = async () => ({ kind: "unreachable" });
+    gauge.refreshSoon();
+    clock.pass(500);
+    await calm();
+    expect(gauge.fill?.tokens).toBe(300);
+    gauge.clear();
+    expect(gauge.fill).toBeNull();
+  });
+
+  it("drops an answer about another conversation", async () => {
+    gauge.refreshSoon();
+    clock.pass(500);
+    gauge.clear();
+    await calm();
+    expect(gauge.fill).toBeNull();
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+
+import { documentOf, isPreviewable, toldBy } from "../../src/markdown/frame";
+
+describe("what a frame says", () => {
+  it("is taken for what it is", () => {
+    expect(toldBy({ kind: "ready", more: 1 })).toEqual({ kind: "ready" });
+    expect(toldBy({ kind: "height", height: 120.5 })).toEqual({ kind: "height", height: 120.5 });
+    expect(toldBy({ kind: "drawn", svg: "<svg/>" })).toEqual({ kind: "drawn", svg: "<svg/>" });
+  });
+
+  it.each([null, "ready", 3, {}, { kind: "other" }, { kind: "height", height: "9" }, { kind: "height", height: -1 }, { kind: "height", height: NaN }, { kind: "drawn" }])(
+    "is no message when it is %j",
+    (data) => {
+      expect(toldBy(data)).toBeNull();
+    },
+  );
+
+  it("has bounds", () => {
+    expect(toldBy({ kind: "height", height: 1e9 })).toEqual({ kind: "height", height: 20_000 });
+    expect(toldBy({ kind: "failed", sentence: "x".repeat(9000) })).toMatchObject({ sentence: "x".repeat(2000) });
+  });
+});
+
+describe("a preview", () => {
+  it("is there for pages and drawings", () => {
+    expect([["html", ""], ["SVG", ""], ["xml", "<?xml version='1.0'?>\n<svg>"], ["xml", "<rss>"], ["js", "<svg>"]].map(([language, code]) => isPreviewable(language!, code!))).toEqual([
+      ...[true, true, true, false, false],
+    ]);
+  });
+
+  it("is a document whose links lead nowhere", () => {
+    expect(documentOf("html", "<!DOCTYPE html>\n<html lang=de><p>x")).toBe('<!doctype html><base target="_blank">\n<html lang=de><p>x');
+    expect(documentOf("html", "<p>x")).toBe('<!doctype html><base target="_blank"><p>x');
+    expect(documentOf("svg", "<?xml version='1.0'?><svg/>")).toMatch(/^<!doctype html><base target="_blank"><style>.*<svg\/>$/);
+  });
+});

@@ -1,0 +1,6 @@
+import { type Conversation, conversationOf } from "../src/wire/rows";
+
+/** A conversation of which only this matters. */
+export function conversation(id: string, updated = 0, fields: Partial<Conversation> = {}): Conversation {
+  return conversationOf({ id, updated, ...fields });
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+
+import { storeOf } from "../../src/offline/answering";
+import { copiesOf, forgetTraces } from "../../src/settings/browser_traces";
+
+function storage(...keys: string[]) {
+  return {
+    keys,
+    get length() {
+      return this.keys.length;
+    },
+    key(index: number) {
+      return this.keys[index] ?? null;
+    },
+    removeItem(key: string) {
+      this.keys = this.keys.filter((other) => other !== key);
+    },
+  };
+}
+
+describe("what a browser keeps", () => {
+  it("is taken away, and nobody else's is", async () => {
+    const kept = storage("duologue.draft", "theirs", "duologue.files.c1");
+    const copies = new Set(["duologue https://here/talk/ a", "duologue https://here/talk/ b", "duologue https://here/ a", "theirs"]);
+    await forgetTraces([() => kept], { keys: async () => [...copies], delete: async (name) => copies.delete(name) }, "https://here/talk/");
+    expect(kept.keys).toEqual(["theirs"]);
+    expect([...copies]).toEqual(["duologue https://here/ a", "theirs"]);
+  });
+
+  it("may be closed to us", async () => {
+    const kept = storage("duologue.draft");
+    const closed = () => {
+      throw new DOMException("denied", "SecurityError");
+    };
+    await forgetTraces([closed, () => kept], { keys: () => Promise.reject(new Error("denied")), delete: async () => false }, "https://here/");
+    expect(kept.keys).toEqual([]);
+    await forgetTraces([], null, "https://here/");
+  });
+
+  it("is found by the name the service worker gave it", () => {
+    expect(storeOf("https://here/", "b1").startsWith(copiesOf("https://here/"))).toBe(true);
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+
+import { People } from "../../src/settings/people.svelte";
+import { KeyClient } from "../../src/wire/keys";
+
+function made(role = "admin") {
+  const asked: { method: string; address: string; body: unknown }[] = [];
+  const users = [
+    { id: "u2", name: "Zoe", role: "user", created: 1, disabled: 0 },
+    { id: "u1", name: "Ada", role: "admin", created: 1, disabled: 0 },
+  ];
+  const keys = [
+    { id: "k1", user: "u1", prefix: "duo_abc", created: 1, last_used: 0, revoked: 0 },
+    { id: "k2", user: "u1", prefix: "duo_def", created: 2, last_used: 5, revoked: 0 },
+    { id: "k3", user: "u2", prefix: "duo_ghi", created: 3, last_used: 0, revoked: 9 },
+  ];
+  const people = new People(
+    new KeyClient(async (address, init = {}) => {
+      const method = init.method ?? "GET";
+      asked.push({ method, address, body: init.body === undefined ? undefined : JSON.parse(String(init.body)) });
+      if (role !== "admin") return new Response('{"error":{"message":"Only an admin may.","code":"admin_needed"}}', { status: 403 });
+      if (method === "GET") return new Response(JSON.stringify({ keys, users }));
+      if (method === "POST") return new Response(JSON.stringify({ ...keys[0], key: "duo_secret", name: "Max", role: "user" }), { status: 201 });
+      return new Response(null, { status: 204 });
+    }),
+  );
+  return { people, asked };
+}
+
+describe("people and their keys", () => {
+  it("are in the order of their names, each with the keys that are valid, the newest first", async () => {
+    const { people } = made();
+    await people.load();
+    expect(people.all.map(({ account, keys }) => [account.name, keys.map(({ id }) => id)])).toEqual([
+      ["Ada", ["k2", "k1"]],
+      ["Zoe", []],
+    ]);
+  });
+
+  it("get a key that is shown once", async () => {
+    const { people, asked } = made();
+    expect(await people.make(" Max ", "user")).toBe(true);
+    expect(asked[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user" } });
+    expect(people.made?.key).toBe("duo_secret");
+    people.forgetMade();
+    expect(people.made).toBeNull();
+  });
+
+  it("lose a key, change their role and are shut out", async () => {
+    const { people, asked } = made();
+    await people.revoke("k1");
+    await people.change("Zoe B", { disabled: true });
+    expect(asked.filter(({ method }) => method !== "GET")).toEqual([
+      { method: "DELETE", address: "api/keys/k1", body: undefined },
+      { method: "PATCH", address: "api/keys/users/Zoe%20B", body: { disabled: true } },
+    ]);
+  });
+
+  it("are not for everybody, and the server says so", async () => {
+    const { people } = made("user");
+    await people.load();
+    expect(people.problem).toBe("Only an admin may.");
+    expect(people.known).toBe(false);
+    expect(await people.revoke("k1")).toBe(false);
+    expect(people.problem).toBe("Only an admin may.");
+  });
+});

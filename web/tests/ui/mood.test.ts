@@ -1,0 +1,21 @@
+import { describe, expect, it, vi } from "vitest";
+
+vi.mock("../../src/voice/capture.worklet?worker&url", () => ({ default: "capture.js" }));
+
+import { moodOf, stateOf } from "../../src/ui/mood";
+
+const live = { phase: "live", place: null } as const;
+
+describe("how a call is shown", () => {
+  it("is its state, as a look and as words", () => {
+    expect([moodOf({ ...live, state: "hearing" }), stateOf({ ...live, state: "hearing" })]).toEqual(["hearing", "Hearing you"]);
+    expect(stateOf({ phase: "beginning", state: "listening", place: null })).toBe("Calling");
+    expect(moodOf({ phase: "again", state: "speaking", place: null })).toBe("calling");
+    expect(stateOf({ phase: "over", state: "speaking", place: null })).toBe("The call is over");
+  });
+
+  it("is the place in the queue while it waits", () => {
+    expect(stateOf({ ...live, state: "waiting", place: { position: 3, wait: null } })).toBe("Place 3 in the queue");
+    expect(stateOf({ ...live, state: "waiting", place: { position: 1, wait: 200 } })).toBe("You are next, about 3 min");
+  });
+});
