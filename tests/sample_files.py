@@ -144,6 +144,14 @@ def wav(
     return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
 
 
+def tone(rate: int, seconds: float, hertz: float = 1000.0) -> bytes:
+    """16-bit samples of the tone of `wav`."""
+    step = 2 * math.pi * hertz / rate
+    return b"".join(
+        struct.pack("<h", round(16_384 * math.sin(step * at))) for at in range(round(rate * seconds))
+    )
+
+
 def loudness(samples: bytes) -> float:
     """The amplitude of a tone in float32 samples, its ends left out."""
     values = array("f", samples)[200:-200]

@@ -36,6 +36,8 @@ class Tab:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def _console(self, message: ConsoleMessage) -> None:
+        if "registration blocked by Playwright" in message.text:
+            return
         if message.type in ("error", "warning"):
             self.errors.append(message.text)
 
@@ -74,6 +76,12 @@ class Tab:
         return (
             self.page.get_by_role("navigation", name="Chats").get_by_role("listitem").filter(has_text=title)
         )
+
+    def does(self, line: Locator, what: str) -> None:
+        """What the menu of a line in the list offers."""
+        line.hover()
+        line.get_by_role("button", name=re.compile("^More for ")).click()
+        self.page.get_by_role("menuitem", name=what, exact=True).click()
 
     def button(self, name: str | re.Pattern[str]) -> Locator:
         return self.page.get_by_role("button", name=name, exact=isinstance(name, str))

@@ -50,7 +50,7 @@ def served(monkeypatch):
     started = []
     from duologue.gateway import app
 
-    monkeypatch.setattr(app, "serve", lambda settings, announce: started.append(settings))
+    monkeypatch.setattr(app, "serve", lambda settings, announce, look: started.append(settings))
     return started
 
 
@@ -77,13 +77,18 @@ def test_flags_win_over_the_environment_and_the_file(run, served, monkeypatch, t
         "--host-name",
         "c.d",
         "--no-ui",
+        "--base-path",
+        "talk/",
+        "--proxy",
+        "10.0.0.1",
     ]
     assert run("serve", *arguments)[0] == 0
     settings = served[0]
     assert (settings.port, settings.context, settings.slots) == (3, 512, 2)
     assert settings.upstream.url == "http://x"
     assert settings.host_names == ("a.b", "c.d")
-    assert settings.ui is False
+    assert settings.ui.enabled is False
+    assert (settings.base_path, settings.proxies) == ("/talk", ("10.0.0.1",))
 
 
 def test_flags_not_given_change_nothing(run, served, monkeypatch):
@@ -91,13 +96,13 @@ def test_flags_not_given_change_nothing(run, served, monkeypatch):
     monkeypatch.setenv("DUOLOGUE_UI", "no")
     monkeypatch.setenv("DUOLOGUE_HOST_NAMES", "a.b")
     assert run("serve")[0] == 0
-    assert (served[0].insecure_http, served[0].ui, served[0].host_names) == (True, False, ("a.b",))
+    assert (served[0].insecure_http, served[0].ui.enabled, served[0].host_names) == (True, False, ("a.b",))
 
 
 def test_a_problem_is_one_sentence_and_exit_code_one(run, monkeypatch):
     from duologue.gateway import app
 
-    def fail(settings, announce):
+    def fail(settings, announce, look):
         raise StartFailed("Port 8006 is in use.")
 
     monkeypatch.setattr(app, "serve", fail)
@@ -120,7 +125,7 @@ def test_a_wrong_flag_is_told_without_a_trace(run):
 def test_ctrl_c_leaves_no_trace(run, monkeypatch):
     from duologue.gateway import app
 
-    def interrupt(settings, announce):
+    def interrupt(settings, announce, look):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(app, "serve", interrupt)

@@ -60,6 +60,32 @@ def test_the_list_tells_keys_apart_and_shows_none():
     assert value not in output
 
 
+def test_a_user_is_changed_kept_out_and_let_in_again():
+    key("add", "ada")
+    key("add", "bob")
+    assert key("user", "bob", "--role", "admin")[0] == "bob is admin.\n"
+    assert key("user", "bob", "--role", "user", "--disable")[0] == "bob is user, and disabled.\n"
+    assert key("list")[0].splitlines()[2].endswith("disabled")
+    assert key("user", "bob", "--enable")[0] == "bob is user.\n"
+    assert key("list")[0].splitlines()[2].endswith("never")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("bob",), "Say what to change"),
+        (("bob", "--role", "owner"), "user or admin"),
+        (("ada", "--disable"), "last admin"),
+        (("eve", "--enable"), "There is ada, bob"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_told_why(arguments, words):
+    key("add", "ada")
+    key("add", "bob")
+    with pytest.raises((BadRequest, NotFound), match=words):
+        key("user", *arguments)
+
+
 def test_a_key_is_revoked_by_its_id_and_a_user_by_the_name():
     for _ in range(3):
         key("add", "ada")

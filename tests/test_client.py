@@ -220,7 +220,8 @@ async def test_the_key_is_sent_and_a_missing_one_is_told():
 @pytest.mark.parametrize("address", ["localhost:8006", "http://localhost:8006/", "http://localhost:8006/v1/"])
 def test_an_address_is_taken_as_people_paste_it(address):
     assert Client(address).base_url == "http://localhost:8006"
-    assert Client("https://chat.example.org/talk").base_url == "https://chat.example.org/talk"
+    for pasted in ("https://chat.example.org/talk", "https://chat.example.org/talk/#/c/17"):
+        assert Client(pasted).base_url == "https://chat.example.org/talk"
 
 
 @pytest.mark.anyio

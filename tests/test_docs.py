@@ -120,6 +120,13 @@ def everything_the_socket_says() -> list[str]:
     return [*encoder.encode(events), ChatEncoder(frame, "a-model").cancelled()]
 
 
+def test_every_message_of_the_duplex_socket_is_documented() -> None:
+    source = (SOURCE / "wire" / "duplex.py").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'(?:case|_json\() ?"(\w+)"', source)) | {"queued", "queue_update"}
+    assert {"prepare", "audio_chunk", "result", "prepared", "stopped", "timeout"} <= kinds
+    assert not unmentioned(kinds)
+
+
 def test_every_error_code_is_documented() -> None:
     assert not unmentioned(set(problem_codes(Problem)) | set(codes_in_the_sources()))
 

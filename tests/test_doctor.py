@@ -174,7 +174,7 @@ def test_a_broken_driver_is_no_card(monkeypatch):
 def test_a_page_switched_off_or_not_built_is_told(tmp_path, monkeypatch):
     from duologue.gateway import pages
 
-    assert only(doctor.check_page(settings(ui=False))).text == "switched off"
+    assert only(doctor.check_page(settings(ui={"enabled": False}))).text == "switched off"
     monkeypatch.setattr(pages, "FOLDER", tmp_path / "page")
     finding = only(doctor.check_page(settings()))
     assert (finding.state, "make web" in finding.text) == ("warning", True)

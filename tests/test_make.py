@@ -92,7 +92,19 @@ def a_program(folder: str, name: str, script: str) -> None:
 
 def test_make_alone_lists_the_targets(checkout: Path) -> None:
     listed = run("make", cwd=checkout).stdout
-    for target in ("serve", "test", "check", "format", "web", "wheel", "install", "clean", "bench", "chaos"):
+    for target in (
+        "serve",
+        "test",
+        "check",
+        "format",
+        "web",
+        "wheel",
+        "install",
+        "clean",
+        "bench",
+        "chaos",
+        "soak",
+    ):
         assert f"  {target} " in listed
 
 

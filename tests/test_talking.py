@@ -1,11 +1,14 @@
 """`duologue say`: what goes to the output, what beside it."""
 
 import io
+import wave
+from contextlib import nullcontext
 
 import pytest
 
+from duologue import soundcard
 from duologue.client import Client
-from duologue.errors import Problem, Unauthorized, Unavailable, WorkerLost
+from duologue.errors import BadRequest, Problem, Unauthorized, Unavailable, WorkerLost
 from duologue.talking import Question, Voice, say
 
 
@@ -107,3 +110,54 @@ def test_a_wrong_key_is_told_with_the_way_to_set_one():
 def test_other_problems_are_the_servers_own():
     with pytest.raises(WorkerLost, match="died"):
         said_by(WorkerLost("The worker died."))
+
+
+class Speaking(Client):
+    """A server whose reply is two pieces of sound."""
+
+    trouble: dict | None = None
+
+    async def chat(self, messages, **options):
+        self.options = options
+        yield {"type": "chunk", "text_delta": "Hel", "audio_data": "AQA="}
+        yield {"type": "chunk", "text_delta": "lo."}
+        yield {"type": "chunk", "audio_data": "AgADAA=="}
+        yield {"type": "done", "text": "Hello.", "audio_error": self.trouble}
+
+
+def test_a_spoken_reply_goes_into_a_file(tmp_path):
+    output, server = io.StringIO(), Speaking()
+    say(Question("hi", voice=True, out=tmp_path / "reply.wav"), server, output, io.StringIO())
+    assert output.getvalue() == "Hello.\n"
+    assert server.options["tts"] == {"enabled": True}
+    with wave.open(str(tmp_path / "reply.wav")) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (24_000, 1, 2)
+        assert file.readframes(9) == b"\1\0\2\0\3\0"
+
+
+def test_a_spoken_reply_goes_to_the_loudspeaker(monkeypatch):
+    played = []
+
+    class Speaker:
+        def play(self, pcm):
+            played.append(pcm)
+
+        async def drained(self):
+            played.append("drained")
+
+    monkeypatch.setattr(soundcard, "loudspeaker", lambda: nullcontext(Speaker()))
+    say(Question("hi", voice=True), Speaking(), io.StringIO(), io.StringIO())
+    assert played == [b"\1\0", b"\2\0\3\0", "drained"]
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_asked(tmp_path):
+    with pytest.raises(BadRequest, match="cannot be written"):
+        say(Question("hi", voice=True, out=tmp_path), Speaking(), io.StringIO(), io.StringIO())
+
+
+def test_a_reply_whose_sound_failed_says_so_behind_its_text(tmp_path):
+    server, output = Speaking(), io.StringIO()
+    server.trouble = {"code": "voice_unavailable", "message": "There is no voice."}
+    with pytest.raises(Problem, match="There is no voice"):
+        say(Question("hi", voice=True, out=tmp_path / "reply.wav"), server, output, io.StringIO())
+    assert output.getvalue() == "Hello.\n"

@@ -34,7 +34,8 @@ CONTROL = (
 
 @dataclass(frozen=True)
 class TinyModel:
-    """Shape and oddities of a tiny model. `scale` is how sharp its guesses are."""
+    """Shape and oddities of a tiny model. `scale` is how sharp its guesses are, `advice` what the file recommends:
+    numbers by the names of its `general.sampling`."""
 
     name: str = "Tiny"
     context: int = 512
@@ -48,6 +49,7 @@ class TinyModel:
     add_bos: bool = False
     template: str | None = TEMPLATE
     architecture: str = "llama"
+    advice: tuple[tuple[str, float | int], ...] = ()
 
 
 def token_id(text: str) -> int:
@@ -72,6 +74,9 @@ def write_tiny_model(path: Path, model: TinyModel = TinyModel()) -> Path:
     writer.add_rope_dimension_count(model.embedding // model.heads)
     writer.add_rope_freq_base(10_000.0)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    for name, value in model.advice:
+        add = writer.add_int32 if isinstance(value, int) else writer.add_float32
+        add(f"general.sampling.{name}", value)
     _add_vocabulary(writer, model)
     for name, shape in _shapes(model).items():
         writer.add_tensor(name, _weights(name, shape, model))

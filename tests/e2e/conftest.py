@@ -47,7 +47,8 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=folder,
-            env=clean | environment,
+            # A voice takes a second of a core to load: those who need one say so.
+            env=clean | {"DUOLOGUE_VOICE__ENABLED": "false"} | environment,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -118,7 +118,7 @@ def test_a_workers_port_answers_only_the_gateway(server):
 
 def test_the_workers_secret_is_not_in_its_arguments(server):
     arguments = Path(f"/proc/{server.worker()['process']}/cmdline").read_bytes()
-    assert arguments.split(b"\0")[1:] == [b"-m", b"duologue.worker", b""]
+    assert arguments.split(b"\0")[1:] == [b"-P", b"-m", b"duologue.worker", b""]
 
 
 def test_the_engines_own_port_is_closed(serve):

@@ -50,6 +50,30 @@ def test_a_killed_worker_ends_its_stream_with_a_sentence_and_is_back_within_3_s(
     assert server.status()["slots_busy"] == 0
 
 
+def test_a_worker_is_started_anew_on_demand_and_who_waits_is_answered_by_the_next(serve):
+    server = serve("--engine", "scripted", "--slots", "1").ready()
+    first = server.worker()
+    with httpx.stream("POST", f"{server.url}/v1/chat/completions", json=HANG, timeout=30) as response:
+        stream = events(response)
+        until_hello(stream)
+        with connect(f"ws://127.0.0.1:{server.port}/ws/chat") as socket:
+            socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
+            assert json.loads(socket.recv(timeout=10))["type"] == "queued"
+            answer = httpx.post(f"{server.url}/api/admin/workers/{first['worker_id']}/restart")
+            assert (answer.status_code, answer.json()) == (202, {"worker": first["worker_id"]})
+            assert list(stream)[-1]["error"]["code"] == "worker_restarted"
+            heard = []
+            while not heard or heard[-1]["type"] not in ("done", "error"):
+                heard.append(json.loads(socket.recv(timeout=10)))
+    assert heard[-1]["text"] == "You said: hi"
+    assert server.worker()["process"] != first["process"]
+    assert server.status()["restarts"] == 1
+    unknown = httpx.post(f"{server.url}/api/admin/workers/nobody/restart")
+    assert unknown.status_code == 404
+    assert first["worker_id"] in unknown.json()["error"]["message"]
+    assert httpx.get(f"{server.url}/api/admin/figures").json()["step"] == 5
+
+
 def test_a_request_that_comes_while_the_worker_restarts_waits_for_it(serve):
     server = serve("--engine", "scripted").ready()
     with connect(f"ws://127.0.0.1:{server.port}/ws/chat") as socket:

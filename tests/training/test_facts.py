@@ -23,7 +23,7 @@ from duologue.conversations.routes import router
 from duologue.gateway.app import Gateway
 from duologue.gateway.loadouts import loadouts
 from duologue.models.recommended import RECOMMENDED
-from training import glossary
+from training import glossary, portrait
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = re.compile(r"\$([a-z]+)")
@@ -31,6 +31,9 @@ GIVEN = {"port", "file", "url", "folder", "domain", "model", "user", "small", "f
 """Slots that the asker fills."""
 OTHERS = {"--data-binary", "--cacert"}
 """Flags of other programs."""
+WEB = ROOT / "web" / "src"
+HEADINGS = {"Graphics cards"}
+"""What stands in double quotes and is no word of the page: headings of the docs."""
 
 
 @cache
@@ -140,6 +143,7 @@ def test_every_variable_and_setting_exists() -> None:
         "DUOLOGUE_CONFIG",
         "DUOLOGUE_SERVER",
         "DUOLOGUE_UPSTREAM",
+        "DUOLOGUE_UI",
         "DUOLOGUE_ALIASES__NAME",
         "DUOLOGUE_",
     }
@@ -148,7 +152,13 @@ def test_every_variable_and_setting_exists() -> None:
 
 
 def test_the_settings_agree_with_the_tree() -> None:
-    tree = {setting.name: setting for setting in all_settings()}
+    # Those of `ui.defaults` are the page's own, told by one fact; the voice is told of when it is there: see "not yet".
+    tree = {
+        setting.name: setting
+        for setting in all_settings()
+        if not setting.name.startswith(("ui.defaults.", "voice."))
+    }
+    assert any("`ui.defaults`" in answer for answer in told())
     assert {knob.name for knob in glossary.KNOBS} == set(tree)
     flags = commands()["duologue serve"]
     for knob in glossary.KNOBS:
@@ -201,17 +211,41 @@ def test_every_model_that_can_be_asked_for_by_name_is_offered() -> None:
     assert set(guide.MODEL_NAMES) <= {model.name for model in RECOMMENDED}
 
 
+@cache
+def words_of_the_page() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in (WEB / "language" / "en").glob("*.ts"))
+
+
+def spoken_of_the_page() -> list[str]:
+    """Answers about the page, without what is code."""
+    random = Random(2)
+    patterns = [pattern for fact in FACTS.values() for pattern in [*fact.answers, fact.brief, fact.subject]]
+    patterns += [answer for _, answer in portrait.CAN]
+    return [
+        re.sub(r"```.*?```|`[^`]*`", "", say(random, pattern, **SNIPPETS), flags=re.DOTALL)
+        for pattern in patterns
+        for _ in range(12)
+    ]
+
+
+def test_what_stands_in_quotes_is_a_word_of_the_page() -> None:
+    catalogue = words_of_the_page()
+    named = {label for answer in spoken_of_the_page() for label in re.findall(r'"([^"\n]+)"', answer)}
+    assert len(named) > 80
+    for label in named - HEADINGS:
+        # Whole, or the beginning of a sentence that names something.
+        assert f'"{label}"' in catalogue or f"`{label} ${{" in catalogue, label
+
+
 def test_buttons_and_keys_are_those_of_the_page() -> None:
-    page = "\n".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "web" / "src" / "ui").glob("*.svelte")
-    )
+    catalogue = words_of_the_page()
     for label in (
+        "Thinking",
         "Think first",
         "New chat",
+        "New temporary chat",
         "Edit message",
         "Another reply",
-        "Theme",
-        "Ctrl+Shift+O",
         "Stop",
         "Search",
         "Continue",
@@ -220,10 +254,55 @@ def test_buttons_and_keys_are_those_of_the_page() -> None:
         "Delete message",
         "Undo",
         "Say it now",
-        "Attach files",
+        "Files",
         "Allow once",
         "Always this tool",
         "Deny",
         "Earlier version",
+        "Settings",
+        "Models",
+        "Admin",
     ):
-        assert label in page, label
+        assert f'"{label}"' in catalogue, label
+    shortcuts = (WEB / "shell" / "shortcuts.ts").read_text(encoding="utf-8")
+    shortcuts += (WEB / "ui" / "ShortcutsSheet.svelte").read_text(encoding="utf-8")
+    known = {keys.replace("Mod", "Ctrl") for keys in re.findall(r'"((?:Mod|Alt|Shift)\+[^"]+)"', shortcuts)}
+    for answer in spoken_of_the_page():
+        for keys in re.findall(r"\b(?:Ctrl|Alt|Shift)\+(?:Shift\+)?(?:[A-Z]\w*|[,/])", answer):
+            assert keys in known, answer
+
+
+def test_every_key_is_told_with_what_it_does() -> None:
+    usual = dict(
+        re.findall(
+            r"^  \"?([a-z-]+)\"?: \"([^\"]*)\",$",
+            (WEB / "shell" / "shortcuts.ts").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
+    for topic, action in {
+        "palette": "palette",
+        "new chat": "new-chat",
+        "search": "search",
+        "sidebar": "sidebar",
+        "page settings": "settings",
+        "copying": "copy-reply",
+        "title": "rename-chat",
+        "pins": "pin-chat",
+        "archive": "archive-chat",
+        "keyboard": "shortcuts",
+    }.items():
+        keys = usual[action].replace("Mod", "Ctrl")
+        assert any(keys in answer for answer in FACTS[topic].answers), topic
+
+
+def test_what_is_typed_after_a_slash_is_a_command_of_the_page() -> None:
+    offers = (WEB / "ui" / "Offers.svelte").read_text(encoding="utf-8")
+    typed = {
+        name
+        for answer in spoken_of_the_page()
+        for name in re.findall(r"(?<=\s)/([a-z]+)(?=[\s:.,;]|$)", answer)
+    }
+    assert {"new", "compact", "temporary", "model"} <= typed
+    for name in typed:
+        assert f'command("{name}"' in offers or f"name: `{name} ${{" in offers, name

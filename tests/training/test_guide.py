@@ -65,6 +65,9 @@ def test_what_the_asker_named_comes_back_whole() -> None:
         "backup given",
         "key given",
         "key revoke given",
+        "role given",
+        "disable given",
+        "enable given",
     ):
         for _ in range(200):
             slots = guide.fills(random)
@@ -79,6 +82,9 @@ def test_what_the_asker_named_comes_back_whole() -> None:
                 "mcp": "domain",
                 "backup": "folder",
                 "key": "user",
+                "role": "user",
+                "disable": "user",
+                "enable": "user",
             }[name.split()[0]]
             assert slots[slot] in turn.user, turn
             assert slots[slot] in turn.assistant, turn

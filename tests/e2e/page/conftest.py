@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -29,7 +31,13 @@ DESK = {"width": 1280, "height": 800}
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def switches() -> list[str]:
+    """Further switches of a file's Chromium."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def chromium(switches: list[str]) -> Iterator[Browser]:
     """One Chromium for a file; ended with it, as its event loop would be in the way of asynchronous tests."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
@@ -37,18 +45,26 @@ def chromium() -> Iterator[Browser]:
     if not BUILT.exists():
         pytest.skip("the page is not built: run `make web` to run the browser tests")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, args=QUIET)
+        running = playwright.chromium.launch(executable_path=executable, args=[*QUIET, *switches])
         yield running
         running.close()
 
 
 @pytest.fixture
 def visit(chromium: Browser, server: Any) -> Iterator[Callable[..., Tab]]:
-    """Opens tabs, each in a profile of its own unless `beside` names another; `on` is another server."""
+    """Opens tabs, each in a profile of its own unless `beside` names another; `on` is another server. A page that is kept
+    for later would answer some of what tests intercept, so it is only with `service_workers="allow"`."""
     tabs: list[Tab] = []
+    # What another test began to write in a new chat is on the server, and would appear in this one's.
+    with suppress(httpx.HTTPError):
+        httpx.delete(f"{server.url}/api/drafts/new")
 
     def make(*, beside: Tab | None = None, on: Any = None, **options: Any) -> Tab:
-        context = beside.context if beside else chromium.new_context(**({"viewport": DESK} | options))
+        context = (
+            beside.context
+            if beside
+            else chromium.new_context(**({"viewport": DESK, "service_workers": "block"} | options))
+        )
         context.set_default_timeout(15_000)
         url = beside.url if beside else (on or server).url.rstrip("/") + "/"
         tabs.append(Tab(context, url))

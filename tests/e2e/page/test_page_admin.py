@@ -1,0 +1,41 @@
+"""The admin page against a real server: figures that come, workers, the queue, and a restart."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tabs import Tab
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_figures_come_while_one_looks(tab: Tab) -> None:
+    tab.told("/say one two three four")
+    tab.page.goto(tab.url + "#/admin")
+    charts = tab.page.get_by_role("figure")
+    expect(charts).to_have_count(4)
+    expect(charts.filter(has_text="First token").get_by_role("listitem").first).to_contain_text(
+        re.compile(r"median: \d"), timeout=15_000
+    )
+    expect(tab.page.get_by_role("listitem").filter(has_text="worker_0")).to_contain_text(
+        re.compile(r"\d served")
+    )
+
+
+def test_what_runs_is_shown(tab: Tab) -> None:
+    tab.say("/pace 5\n/repeat 200 word ")
+    expect(tab.button("Stop")).to_be_visible()
+    tab.page.goto(tab.url + "#/admin")
+    expect(tab.page.get_by_role("region", name="Running", exact=True)).to_contain_text("worker_0")
+    expect(tab.page.get_by_text("Nobody waits.")).to_be_visible()
+
+
+def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
+    tab.page.goto(tab.url + "#/admin")
+    worker = tab.page.get_by_role("listitem").filter(has_text="worker_0")
+    expect(worker).to_contain_text(re.compile("Idle|Answering"))
+    tab.button("Restart worker_0").click()
+    tab.page.get_by_role("dialog").get_by_role("button", name="Restart").click()
+    expect(worker).to_contain_text("started again once")
+    expect(worker).to_contain_text("Idle")

@@ -1,0 +1,50 @@
+"""The page behind a reverse proxy, under a path that the proxy keeps or takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from reverse_proxy import ReverseProxy
+from tabs import Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.system]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["kept", "taken-away"])
+def proxy(request: Any, lasting: Any) -> Iterator[ReverseProxy]:
+    flags = ("--base-path", "/talk") if request.param else ()
+    running = lasting("--engine", "scripted", *flags).ready()
+    with ReverseProxy(running.port, "/talk", keeps=request.param, tells=False) as made:
+        yield made
+
+
+def test_a_conversation_is_held_and_found_again(visit: Callable[..., Tab], proxy: ReverseProxy) -> None:
+    tab = visit(on=proxy).open()
+    tab.told("hello")
+    expect(tab.reply).to_contain_text("You said: hello")
+    tab.page.reload()
+    expect(tab.reply).to_contain_text("You said: hello")
+
+
+def test_a_reply_is_shown_while_it_is_written(visit: Callable[..., Tab], proxy: ReverseProxy) -> None:
+    tab = visit(on=proxy).open()
+    tab.say("/say one two\n/hang")
+    expect(tab.reply).to_contain_text("one two")
+    expect(tab.reply).to_have_attribute("aria-busy", "true")
+    tab.button("Stop").click()
+    tab.ended()
+
+
+def test_the_description_of_the_apis_tries_them_out(visit: Callable[..., Tab], proxy: ReverseProxy) -> None:
+    tab = visit(on=proxy)
+    tab.page.goto(f"{proxy.url}/docs")
+    block = tab.page.locator(".opblock", has_text="/health").first
+    block.locator(".opblock-summary").click()
+    block.get_by_role("button", name="Try it out").click()
+    with tab.page.expect_response("**/health") as asked:
+        block.get_by_role("button", name="Execute").click()
+    assert (asked.value.url, asked.value.status) == (f"{proxy.url}/health", 200)

@@ -1,0 +1,139 @@
+"""The frame of the page: the palette, keys of one's own, languages, and going from screen to screen."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tabs import Tab
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
+
+
+def test_the_palette_does_what_is_typed(tab: Tab) -> None:
+    tab.page.keyboard.press("Control+K")
+    field = tab.page.get_by_role("combobox", name="What to do")
+    expect(field).to_be_focused()
+    tab.page.keyboard.type("keyboard")
+    expect(tab.page.get_by_role("option", selected=True)).to_contain_text("Keyboard shortcuts")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_palette_goes_to_chats_and_to_places_in_them(tab: Tab) -> None:
+    tab.told("/say The heron stands in the reeds.")
+    tab.told("/say Nothing else.")
+    tab.page.keyboard.press("Control+Shift+O")
+    expect(tab.said).to_have_count(0)
+    tab.page.keyboard.press("Control+K")
+    expect(tab.page.get_by_role("combobox", name="What to do")).to_be_focused()
+    tab.page.keyboard.type("heron")
+    place = tab.page.get_by_role("group", name="In messages").get_by_role("option").first
+    expect(place.locator("mark").first).to_have_text(re.compile("heron", re.IGNORECASE))
+    place.click()
+    expect(tab.replies.first).to_contain_text("The heron stands")
+    assert "#/c/" in tab.page.url
+
+
+def test_the_arrows_walk_through_the_palette_and_around(tab: Tab) -> None:
+    tab.page.keyboard.press("Control+K")
+    options = tab.page.get_by_role("option")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    tab.page.keyboard.press("ArrowUp")
+    expect(options.last).to_have_attribute("aria-selected", "true")
+    tab.page.keyboard.press("ArrowDown")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    tab.page.keyboard.type("zzzz")
+    expect(tab.page.get_by_text("Nothing found.")).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    expect(tab.composer).to_be_focused()
+
+
+def test_keys_can_be_changed_and_are_heard_at_once(tab: Tab) -> None:
+    tab.page.goto(tab.url + "#/settings/shortcuts")
+    tab.button(re.compile("^Change the keys of “Show or hide the sidebar”")).click()
+    tab.page.keyboard.press("q")
+    expect(tab.page.get_by_text("a lone character is for typing")).to_be_visible()
+    tab.page.keyboard.press("Control+Alt+J")
+    expect(tab.button(re.compile("^Change the keys of “Show or hide the sidebar”"))).to_contain_text("J")
+    sidebar = tab.page.get_by_role("complementary", name="Chats and search")
+    tab.page.keyboard.press("Control+B")
+    expect(sidebar).to_be_visible()
+    tab.page.keyboard.press("Control+Alt+J")
+    expect(sidebar).to_have_count(0)
+    tab.page.reload()
+    expect(sidebar).to_be_visible()
+    tab.page.keyboard.press("Control+Alt+J")
+    expect(sidebar).to_have_count(0)
+    tab.button("Reset all").click()
+    tab.page.keyboard.press("Control+B")
+    expect(sidebar).to_be_visible()
+
+
+def test_keys_given_to_one_action_are_taken_from_another(tab: Tab) -> None:
+    tab.page.goto(tab.url + "#/settings/shortcuts")
+    tab.button(re.compile("^Change the keys of “New temporary chat”")).click()
+    tab.page.keyboard.press("Control+B")
+    expect(tab.button(re.compile("^Change the keys of “Show or hide the sidebar”: None"))).to_be_visible()
+    expect(tab.page.locator("[aria-live=polite]").last).to_contain_text(
+        "Taken from “Show or hide the sidebar”"
+    )
+
+
+def test_the_page_speaks_the_browser_s_language_until_another_is_chosen(visit: Callable[..., Tab]) -> None:
+    tab = visit(locale="de-DE")
+    tab.page.goto(tab.url)
+    expect(tab.page.get_by_role("link", name="Neuer Chat").first).to_be_visible()
+    expect(tab.page.locator("html")).to_have_attribute("lang", "de")
+    tab.page.goto(tab.url + "#/settings/appearance")
+    tab.page.get_by_label("Sprache").select_option("en")
+    expect(tab.page.get_by_role("link", name="New chat").first).to_be_visible()
+    expect(tab.page.locator("html")).to_have_attribute("lang", "en")
+
+
+def test_back_and_forward_go_through_chats_and_screens(tab: Tab) -> None:
+    tab.told("/say one")
+    chat = tab.page.url
+    tab.page.get_by_role("link", name="Settings").click()
+    expect(tab.page.get_by_role("heading", name="Settings", level=2)).to_be_focused()
+    tab.page.get_by_role("link", name="Models").click()
+    expect(tab.page.get_by_role("heading", name="Models", level=2)).to_be_visible()
+    tab.page.go_back()
+    expect(tab.page.get_by_role("heading", name="Settings", level=2)).to_be_visible()
+    tab.page.go_back()
+    expect(tab.reply).to_contain_text("one")
+    assert tab.page.url == chat
+    tab.page.go_forward()
+    tab.page.get_by_role("link", name="Back to the chat").click()
+    expect(tab.reply).to_contain_text("one")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("screen", ["palette", "shortcuts", "#/models", "#/admin", "#/settings/shortcuts"])
+def test_axe_finds_nothing_to_complain_about_on(visit: Callable[..., Tab], screen: str, theme: str) -> None:
+    tab = visit(color_scheme=theme).open()
+    if screen.startswith("#"):
+        tab.page.goto(tab.url + screen)
+        expect(tab.page.locator("main section").first).to_be_visible()
+    else:
+        tab.page.keyboard.press("Control+K" if screen == "palette" else "Control+/")
+        expect(tab.page.get_by_role("dialog")).to_be_visible()
+    tab.page.evaluate(AXE.read_text())
+    found = tab.page.evaluate(
+        "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes[0].html])"
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize("screen", ["#/models", "#/admin", "#/settings/shortcuts"])
+def test_a_screen_fits_a_narrow_page(visit: Callable[..., Tab], screen: str) -> None:
+    tab = visit(viewport={"width": 320, "height": 640}).open()
+    tab.page.goto(tab.url + screen)
+    expect(tab.page.locator("main section").first).to_be_visible()
+    assert tab.page.evaluate("() => document.documentElement.scrollWidth") == 320

@@ -1,0 +1,452 @@
+"""The thread and its header in a real Chromium: instructions, room in the context, copies, versions, and what is read out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tabs import RICH, Tab
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
+def calls(count: int) -> str:
+    """A reply that calls this many tools at once."""
+    written = [
+        json.dumps({"name": "calculator", "arguments": {"expression": f"{n} * 7"}}) for n in range(count)
+    ]
+    return "/say Let me see. " + "".join(f"<tool_call>{call}</tool_call>" for call in written)
+
+
+def menu(tab: Tab, name: str, within: Locator | None = None) -> None:
+    """Choose something from the chat's menu, or from the one of a message."""
+    if within is None:
+        tab.button("This chat").click()
+    else:
+        within.hover()
+        within.get_by_role("button", name="More", exact=True).click()
+    tab.page.get_by_role("menuitem", name=name).click()
+
+
+def likes(tab: Tab, **page: Any) -> None:
+    """Whoever looks at this tab has these preferences."""
+    tab.fulfil("**/api/settings", {"page": page})
+
+
+# The header
+
+
+def test_the_header_names_the_chat_and_a_new_one_has_no_name_yet(tab: Tab) -> None:
+    title = tab.page.get_by_role("heading", level=1)
+    expect(title).to_have_text("Duologue")
+    tab.told("/say a long talk about teapots")
+    expect(title).to_contain_text("a long talk about teapots")
+    menu(tab, "Rename")
+    field = tab.page.get_by_label("Title", exact=True)
+    field.fill("Teapots")
+    field.press("Enter")
+    expect(title).to_have_text("Teapots")
+    tab.page.keyboard.press("Control+Shift+O")
+    expect(title).to_have_text("Duologue")
+
+
+def test_the_gauge_tells_how_full_the_context_is_and_what_fills_it(tab: Tab) -> None:
+    expect(tab.button(re.compile("^Context"))).to_have_count(0)
+    tab.told("/say one")
+    gauge = tab.button(re.compile("^Context: 0% full"))
+    gauge.click()
+    panel = tab.page.get_by_role("dialog", name=re.compile("^Context"))
+    expect(panel).to_contain_text("of 1,000,000 tokens are taken")
+    expect(panel).to_contain_text("What you said")
+    expect(panel.get_by_role("button", name="Sum up the oldest messages")).to_be_disabled()
+    tab.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(gauge).to_be_focused()
+
+
+def test_a_context_that_is_nearly_full_says_so_in_words(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    full = {"tokens": 3600, "context": 4096, "estimated": True, "reply_room": 496, "parts": []}
+    tab.fulfil("**/api/conversations/*/context*", full)
+    tab.open().told("/say one")
+    tab.button(re.compile("88% full, soon there is no room")).click()
+    panel = tab.page.get_by_role("dialog", name=re.compile("^Context"))
+    expect(panel).to_contain_text("~3,600 of 4,096 tokens")
+    expect(panel).to_contain_text("soon cannot take in the whole chat")
+
+
+def test_the_oldest_messages_are_summed_up_and_that_is_undone(tab: Tab) -> None:
+    for text in ("one", "two", "three"):
+        tab.told(f"/say {text}")
+    tab.button(re.compile("^Context")).click()
+    tab.button("Sum up the oldest messages").click()
+    expect(tab.page.get_by_text("The oldest messages were summed up.")).to_be_visible()
+    summary = tab.page.get_by_role("region", name="Summary")
+    expect(summary).to_contain_text("What is above was summed up")
+    expect(tab.replies).to_have_count(3)
+    summary.get_by_role("button", name="Undo").click()
+    expect(summary).to_have_count(0)
+    expect(tab.replies).to_have_count(3)
+
+
+# Instructions
+
+
+def test_instructions_are_added_changed_removed_and_brought_back(tab: Tab) -> None:
+    tab.told("/say one")
+    menu(tab, "Instructions to the model")
+    dialog = tab.page.get_by_role("dialog", name="Instructions to the model")
+    expect(dialog.get_by_role("textbox")).to_be_focused()
+    dialog.get_by_role("textbox").fill("Be brief.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+    place = tab.page.get_by_role("region", name="Instructions")
+    place.get_by_role("button", name="Instructions to the model").click()
+    expect(place).to_contain_text("Be brief.")
+    place.get_by_role("button", name="Edit").click()
+    place.get_by_role("textbox").fill("Be long.")
+    place.get_by_role("button", name="Save").click()
+    expect(place).to_contain_text("Be long.")
+    tab.page.reload()
+    place.get_by_role("button", name="Instructions to the model").click()
+    expect(place).to_contain_text("Be long.")
+    place.get_by_role("button", name="Remove").click()
+    expect(place).to_have_count(0)
+    tab.button("Undo").click()
+    expect(place).to_have_count(1)
+    expect(tab.said).to_have_count(1)
+
+
+def test_a_new_chat_begins_with_the_instructions_written_for_it(tab: Tab) -> None:
+    asked = tab.asked("POST", "/conversations")
+    menu(tab, "Instructions to the model")
+    tab.page.get_by_role("dialog").get_by_role("textbox").fill("Answer in verse.")
+    tab.button("Save").click()
+    expect(tab.page.get_by_role("region", name="Instructions")).to_be_visible()
+    tab.told("/say one")
+    assert asked[0]["system"] == "Answer in verse."
+    expect(tab.page.get_by_role("region", name="Instructions")).to_be_visible()
+
+
+# What is done with messages
+
+
+def test_another_model_is_asked_for_another_reply(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    plain = {
+        "engine": "x",
+        "context": 1000,
+        "parameters": 0,
+        "description": "",
+        "bundled": False,
+        "verbs": [],
+    }
+    names = ("scripted", "the-other")
+    tab.capabilities(models=[plain | {"name": name} for name in names], default_model="scripted")
+    tab.open().told("/say one")
+    asked = tab.asked("POST", "/runs")
+    tab.button("Another reply by another model").click()
+    tab.page.get_by_role("menuitem", name="the-other").click()
+    tab.ended()
+    assert asked[0]["verb"] == "regenerate"
+    assert asked[0]["options"]["model"] == "the-other"
+    tab.forgive("404")
+
+
+def test_a_chat_goes_on_elsewhere_from_any_message(tab: Tab) -> None:
+    tab.told("/say one")
+    tab.told("/say two")
+    first = tab.page.url
+    menu(tab, "New chat from here", tab.replies.first)
+    expect(tab.page.get_by_text("This is a copy of the chat up to there.")).to_be_visible()
+    expect(tab.replies).to_have_count(1)
+    assert tab.page.url != first
+    tab.told("/say three")
+    tab.page.goto(first)
+    expect(tab.replies).to_have_count(2)
+    expect(tab.reply).to_contain_text("two")
+    menu(tab, "New chat from here", tab.said.last)
+    expect(tab.replies).to_have_count(1)
+    tab.button("Answer this").click()
+    expect(tab.replies).to_have_count(2)
+    expect(tab.reply).to_contain_text("two")
+
+
+def test_a_reply_is_copied_with_its_formatting_or_as_its_words(visit: Callable[..., Tab]) -> None:
+    tab = visit(permissions=CLIPBOARD).open()
+    tab.told("/say **Look** at\\n\\n```\\ncode\\n```\\n\\n- this")
+    menu(tab, "Copy with formatting", tab.reply)
+    expect(tab.page.get_by_text("Copied.")).to_be_visible()
+    html = tab.page.evaluate(
+        "async () => (await (await navigator.clipboard.read())[0].getType('text/html')).text()"
+    )
+    assert "<strong>Look</strong>" in html
+    assert "code" in html
+    assert "<button" not in html
+    menu(tab, "Copy as plain text", tab.reply)
+    tab.page.wait_for_function(
+        "() => navigator.clipboard.readText().then(text => text.startsWith('Look at'))"
+    )
+    words = tab.page.evaluate("navigator.clipboard.readText()")
+    assert "Copy" not in words
+    assert "*" not in words
+
+
+def test_a_link_to_a_message_leads_there(visit: Callable[..., Tab]) -> None:
+    tab = visit(permissions=CLIPBOARD).open()
+    tab.told("/say the first of many")
+    tab.told("/repeat 60 line\\n\\n")
+    menu(tab, "Copy link to here", tab.said.first)
+    expect(tab.page.get_by_text("Copied.")).to_be_visible()
+    address = tab.page.evaluate("navigator.clipboard.readText()")
+    tab.page.goto("about:blank")
+    tab.page.goto(address)
+    expect(tab.page.locator("article.sought")).to_be_in_viewport()
+    expect(tab.page.locator("article.sought")).to_contain_text("the first of many")
+
+
+def test_what_failed_is_copied_for_whoever_can_help(visit: Callable[..., Tab]) -> None:
+    tab = visit(permissions=CLIPBOARD).open()
+    tab.told("/say half\n/fail The tea is out.")
+    tab.reply.get_by_role("button", name="Copy details").click()
+    expect(tab.page.get_by_text("Copied.")).to_be_visible()
+    details = json.loads(tab.page.evaluate("navigator.clipboard.readText()"))
+    assert details["error"]["message"] == "The tea is out."
+    assert details["model"] == "scripted"
+    assert details["run"]
+
+
+def test_the_other_version_comes_under_the_same_button(tab: Tab) -> None:
+    tab.told("/repeat 30 line\\n\\n")
+    tab.button("Another reply").click()
+    tab.ended()
+    versions = tab.reply.get_by_role("group", name="Versions")
+    earlier = versions.get_by_role("button", name="Earlier version")
+    before = earlier.bounding_box()
+    earlier.click()
+    expect(versions).to_contain_text("1 / 2")
+    after = versions.get_by_role("button", name="Earlier version").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(before["y"] - after["y"]) < 2
+    later = versions.get_by_role("button", name="Later version")
+    expect(later).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(versions).to_contain_text("2 / 2")
+    expect(earlier).to_be_focused()
+
+
+def test_after_deleting_the_focus_is_on_what_stood_before(tab: Tab) -> None:
+    tab.told("/say one")
+    tab.told("/say two")
+    tab.said.last.hover()
+    tab.said.last.get_by_role("button", name="Delete message").click()
+    tab.button("Delete").click()
+    expect(tab.said).to_have_count(1)
+    expect(tab.reply).to_be_focused()
+
+
+# What a reply shows of itself
+
+
+def test_a_reply_in_one_piece_shows_how_far_it_is_and_then_all_of_itself(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    likes(tab, streaming=False)
+    tab.open().say("/say Four words are here.\n/wait 1500\n/say  That is **all**.")
+    expect(tab.reply).to_contain_text("Writing, 4 words")
+    expect(tab.reply).not_to_contain_text("Four words")
+    tab.ended()
+    expect(tab.reply.locator("strong")).to_have_text("all")
+    expect(tab.reply).not_to_contain_text("Writing")
+
+
+def test_many_calls_are_one_line_that_opens(tab: Tab) -> None:
+    tab.told(calls(4))
+    line = tab.reply.get_by_role("button", name=re.compile("^4 tools")).first
+    expect(line).to_have_attribute("aria-expanded", "false")
+    expect(tab.reply.get_by_role("button", name="calculator")).to_have_count(0)
+    line.click()
+    expect(tab.reply.get_by_role("button", name="calculator")).to_have_count(4)
+    tab.reply.get_by_role("button", name="calculator").nth(2).click()
+    expect(tab.reply.locator("pre").last).to_contain_text("14")
+
+
+def test_a_thought_is_open_for_whoever_likes_it_so(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.fulfil("**/api/settings", {"page": {"thinking_open": True}, "options": {"thinking": True}})
+    tab.open().told("/say <think>two and **two**</think>Four.")
+    thought = tab.reply.get_by_role("button", name="Thought")
+    expect(thought).to_have_attribute("aria-expanded", "true")
+    expect(tab.reply.locator(".thoughts strong")).to_have_text("two")
+    thought.click()
+    expect(tab.reply.get_by_text("two and two")).to_be_hidden()
+
+
+def test_the_figures_open_to_the_rest_of_them_and_can_be_left_out(visit: Callable[..., Tab]) -> None:
+    tab = visit().open()
+    tab.told("/say one two three")
+    figures = tab.reply.get_by_role("button", name=re.compile("tokens"))
+    figures.click()
+    expect(tab.reply).to_contain_text(re.compile(r"by scripted · [\d,]+ tokens read"))
+    likes(tab, show_figures=False)
+    tab.page.reload()
+    expect(tab.reply).to_contain_text("one two three")
+    expect(figures).to_have_count(0)
+
+
+# Reading
+
+
+def test_the_end_of_a_reply_leaves_the_reader_where_they_are_and_says_there_is_more(tab: Tab) -> None:
+    tab.told("/repeat 40 line\\n\\n")
+    tab.say("/pace 10\n/repeat 60 line\\n\\n")
+    expect(tab.button("Stop")).to_be_visible()
+    scroller = tab.page.locator(".scroller")
+    scroller.hover()
+    tab.page.mouse.wheel(0, -600)
+    expect(tab.button("Latest")).to_be_visible()
+    place = scroller.evaluate("box => box.scrollTop")
+    tab.ended()
+    expect(tab.button("Latest")).to_have_attribute("title", "There is something new")
+    assert scroller.evaluate("box => box.scrollTop") == place
+    tab.button("Latest").click()
+    expect(tab.button("Latest")).to_have_count(0)
+
+
+def test_whole_sentences_are_read_out_to_whoever_wants_them(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    likes(tab, announce="sentences")
+    tab.open().say("/say The first sentence. And half of\n/hang")
+    region = tab.page.locator("[aria-live=polite]:not([role=log])").last
+    expect(region).to_have_text("The first sentence.")
+    tab.button("Stop").click()
+    expect(region).to_have_text("Stopped.")
+
+
+def long_chat(url: str, count: int) -> str:
+    """A conversation of so many messages, brought in as a file. Its id."""
+    name = f"long{count}"
+    rows = [
+        {
+            "id": f"{name}-{n}",
+            "conversation": name,
+            "parent": f"{name}-{n - 1}" if n else None,
+            "role": "assistant" if n % 2 else "user",
+            "created": 1_700_000_000_000 + n,
+            "content": [
+                {
+                    "type": "text",
+                    "text": f"Message {n}\n\n- **one**\n- two\n\n`three`" if n % 2 else f"Question {n}",
+                }
+            ],
+        }
+        for n in range(count)
+    ]
+    head = {"id": name, "title": "A long one", "created": 1, "updated": 1, "leaf": rows[-1]["id"]}
+    lines: list[Any] = [{"type": "conversation", "duologue": 1, "conversation": head}]
+    lines += [{"type": "message", "message": row} for row in rows]
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    answer = httpx.post(f"{url}/api/import?name=long.jsonl", content=body, timeout=60).json()
+    id: str = answer["conversations"][0]
+    return id
+
+
+def test_a_chat_of_a_thousand_messages_opens_at_its_end_and_is_there_whole(
+    server: Any, visit: Callable[..., Tab]
+) -> None:
+    tab = visit()
+    tab.page.goto(f"{tab.url}#/c/{long_chat(server.url, 1000)}")
+    expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
+    expect(tab.page.locator("article")).to_have_count(1000, timeout=20_000)
+    expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
+    # Nothing of it is taken out of the page: a search of the browser, and a screen reader, find it all.
+    expect(tab.page.get_by_text("Question 0", exact=True)).to_have_count(1)
+    tab.told("/say and on")
+    expect(tab.reply).to_be_in_viewport()
+
+
+# Every language, every eye
+
+
+def gauge(tab: Tab) -> None:
+    tab.open().told(f"/say {RICH}")
+    tab.button(re.compile("^(Context|Kontext)")).click()
+    expect(tab.page.get_by_role("dialog")).to_be_visible()
+
+
+def chat_menu(tab: Tab) -> None:
+    tab.open().told("/say one")
+    tab.button(re.compile("^(This chat|Dieser Chat)$")).click()
+    expect(tab.page.get_by_role("menuitem").first).to_be_focused()
+
+
+def instructions(tab: Tab) -> None:
+    tab.open()
+    tab.button(re.compile("^(This chat|Dieser Chat)$")).click()
+    tab.page.get_by_role("menuitem", name=re.compile("Instructions|Anweisungen")).click()
+    expect(tab.page.get_by_role("dialog").get_by_role("textbox")).to_be_focused()
+
+
+def tools(tab: Tab) -> None:
+    tab.open().told(calls(3))
+    tab.reply.get_by_role("button", name=re.compile("^3 ")).first.click()
+    tab.reply.get_by_role("button", name="calculator").first.click()
+    expect(tab.reply.locator("pre").first).to_be_visible()
+
+
+def summed_up(tab: Tab) -> None:
+    tab.open()
+    for text in ("one", "two"):
+        tab.told(f"/say {text}")
+    tab.button(re.compile("^(Context|Kontext)")).click()
+    tab.page.get_by_role("dialog").get_by_role("button").click()
+    expect(tab.page.get_by_role("region", name=re.compile("Summary|Zusammenfassung"))).to_be_visible()
+
+
+SCREENS = [gauge, chat_menu, instructions, tools, summed_up]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.__name__)
+def test_axe_finds_nothing(visit: Callable[..., Tab], screen: Callable[[Tab], None], theme: str) -> None:
+    tab = visit(color_scheme=theme, reduced_motion="reduce")
+    screen(tab)
+    assert tab.complaints(AXE) == []
+
+
+class German(Tab):
+    """A tab of somebody whose browser speaks German; the composer is another part's."""
+
+    @property
+    def composer(self) -> Locator:
+        return self.page.locator("#composer textarea")
+
+    def say(self, text: str) -> None:
+        self.composer.fill(text)
+        self.composer.press("Enter")
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.__name__)
+def test_nothing_is_cut_off_in_longer_words_on_a_narrow_screen(
+    visit: Callable[..., Tab], screen: Callable[[Tab], None]
+) -> None:
+    plain = visit(viewport={"width": 320, "height": 640}, locale="de-DE")
+    tab = German(plain.context, plain.url)
+    screen(tab)
+    assert tab.page.evaluate("() => document.documentElement.lang") == "de"
+    wide = tab.page.evaluate(
+        """() => [...document.querySelectorAll('body, main, .scroller, footer, header, dialog, [popover]')]
+            .filter(box => box.scrollWidth > box.clientWidth && box.clientWidth > 0).map(box => box.outerHTML.slice(0, 120))"""
+    )
+    assert wide == []
+    assert tab.errors == []
