@@ -1,0 +1,1 @@
+"""Synthetic callers, what they do to a running server, and what is counted of it."""
