@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 RUNNING, PROTOCOLS, ERRORS = "docs/running.md", "docs/protocols.md", "docs/errors.md"
 MODELS, README, DESIGN, CONTRIBUTING = "docs/models.md", "README.md", "docs/design.md", "CONTRIBUTING.md"
+CHANGELOG = "CHANGELOG.md"
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
 """What is true of Duologue, topic by topic: the sentences and commands of an answer, and where the docs tell it.
 
-The one place of such facts, with its parts facts_keys.py, facts_chats.py and facts_tools.py and the tables of
+The one place of such facts, with its parts (facts_keys.py, facts_chats.py and their like) and the tables of
 glossary.py; a test holds every name in it to the code and the docs. Knows no question. The slots `$port`, `$file` and
 their like are the asker's own words, given back.
 """
 
-from training.fact import CONTRIBUTING, DESIGN, ERRORS, MODELS, PROTOCOLS, README, RUNNING, Fact, fact
+from training.fact import CONTRIBUTING, DESIGN, ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
 from training.facts_chats import CHATS
 from training.facts_keys import KEYS
+from training.facts_models import ENGINES
+from training.facts_page import PAGE
 from training.facts_tools import TOOLS
 
 SNIPPETS = {
@@ -27,6 +29,7 @@ SNIPPETS = {
     "temporary": '"temporary": true',
     "twoworkers": "workers:\n  - name: small\n  - model: ~/models/big.gguf",
     "aliases": "aliases:\n  gpt-4o: NAME",
+    "uidefaults": "ui:\n  defaults:\n    page:\n      theme: dark\n      language: de",
     "thinkoff": '"enable_thinking": false',
     "thinkon": '"enable_thinking": true',
     "stream": '"stream": true',
@@ -36,6 +39,8 @@ SNIPPETS = {
 
 
 FACTS: dict[str, Fact] = {
+    **ENGINES,
+    **PAGE,
     **KEYS,
     **CHATS,
     **TOOLS,
@@ -127,139 +132,6 @@ FACTS: dict[str, Fact] = {
         "Press Ctrl-C in its terminal, then run `make serve` {again|once more}.[ Chats and logins stay.]",
         "Stop it with Ctrl-C and start it again: `make serve`, or `duologue serve`.",
     ),
-    "model": fact(
-        "another model",
-        RUNNING,
-        "`duologue serve --model FILE.gguf`, or `duologue setup`.",
-        "{Start the server with|Give it} a GGUF file: `duologue serve --model FILE.gguf`.[ `duologue setup` finds and downloads one that fits this machine.]",
-        "{Run|Try} `duologue setup`: it looks at your machine, proposes a model that fits and downloads it. A file you have already goes with `duologue serve --model FILE.gguf`.",
-        "Any GGUF file works:\n\n```\nduologue serve --model FILE.gguf\n```\n\n{For a model in another server|If another server runs the model}, use `--upstream URL`.",
-        'With `duologue serve --model FILE.gguf`, or in a checkout `make serve ARGS="--model FILE.gguf"`.',
-    ),
-    "model given": fact(
-        "this model file",
-        RUNNING,
-        "`duologue serve --model $file`",
-        "{Start it with|Run|Use} `duologue serve --model $file`.",
-        "{Like this|With this command}:\n\n```\nduologue serve --model $file\n```",
-        '`duologue serve --model $file`[; in a checkout: `make serve ARGS="--model $file"`].',
-        "Write `model: $file` into `duologue.yaml`, or start with `duologue serve --model $file`.",
-    ),
-    "setup": fact(
-        "`duologue setup`",
-        RUNNING,
-        "`duologue setup` finds and downloads a model that fits.",
-        "`duologue setup` looks at this machine, proposes a model that fits, downloads it and makes it the one that answers.[ `--dry-run` only looks.]",
-        "It {looks at your machine and proposes|finds} a model that fits, downloads it and sets it up. `duologue setup --yes` asks nothing, `--dry-run` changes nothing.",
-    ),
-    "pull": fact(
-        "downloading a model",
-        RUNNING,
-        "`duologue models pull NAME`",
-        "`duologue models pull NAME` downloads one; `duologue models list --available` shows {names worth trying|what could be downloaded}.",
-        "Use `duologue models pull NAME`. NAME is one of `duologue models list --available`, a repository of Hugging Face, or the address of a GGUF file.",
-        "{See|First see} what fits with `duologue models list --available`, then `duologue models pull NAME`.[ `duologue setup` does both.]",
-    ),
-    "pull given": fact(
-        "downloading this model",
-        RUNNING,
-        "`duologue models pull $model`",
-        "`duologue models pull $model`, then `duologue serve --model $model`.",
-        "{Download it with|Run} `duologue models pull $model`[. It says at the end how to start with it].",
-        "{Like this|Try this}:\n\n```\nduologue models pull $model\n```",
-    ),
-    "pull broken": fact(
-        "a download that broke off",
-        RUNNING,
-        "Pull it again; it goes on.",
-        "Pull it again: what an earlier try left is used.[ `duologue models list` shows what is unfinished.]",
-        "Run the same `duologue models pull` again, {it goes on where it stopped|and it goes on}. `duologue models rm NAME` throws the unfinished part away.",
-    ),
-    "models list": fact(
-        "the list of models",
-        RUNNING,
-        "`duologue models list`",
-        "`duologue models list` shows the models that are here; with `--available` those worth downloading, and which fit.",
-        "{Run|Use} `duologue models list`.[ The one with the asterisk answers at the next start.] A running server lists its own at `/v1/models`.",
-    ),
-    "models rm": fact(
-        "removing a model",
-        RUNNING,
-        "`duologue models rm NAME`",
-        "`duologue models rm NAME` removes it[; `duologue models list` shows the names].",
-        "Use `duologue models rm NAME`, with the name that `duologue models list` shows.",
-    ),
-    "models where": fact(
-        "where models live",
-        RUNNING,
-        "In `models/` of the data folder.",
-        "In the folder `models/` of the data folder, on Linux `~/.local/share/duologue/models`. Files there go by their name without `.gguf`: `--model NAME`.",
-        "Downloaded models are in `models/` of the data folder; put your own GGUF files there too, and name them by `--model NAME`. A file anywhere else goes by its path.",
-    ),
-    "model broken": fact(
-        "a model file that does not load",
-        RUNNING,
-        "The file is probably cut short or the wrong one: download it again.",
-        "{Probably the file is cut short or not a GGUF|The file may be incomplete}: download it again. The sentence at the start says what is wrong with it, and `duologue doctor --model FILE.gguf` looks at it{.| alone.}",
-        "The file's header is read first, so the message at the start says what is wrong: missing, cut short, or of an architecture the engine does not know. {Fetch the file again, or take another|If it is cut short, fetch it again}.",
-    ),
-    "model split": fact(
-        "a model in parts",
-        RUNNING,
-        "Give the first part.",
-        "Give the first part{:|, the one with} `-00001-of-` in its name[; all parts must be in one folder].",
-    ),
-    "upstream": fact(
-        "another server as the model",
-        RUNNING,
-        "`duologue serve --upstream URL`",
-        "{Start it with|Use} `duologue serve --upstream URL`, where URL is {that server's address|the address of any OpenAI-compatible server}.",
-        "{Point it at that server|Give its address}: `duologue serve --upstream http://127.0.0.1:11434` is the usual one for Ollama.[ vLLM, SGLang and LM Studio work the same way.]",
-        "With `--upstream URL`, any OpenAI-compatible server can answer: vLLM, Ollama, LM Studio and others.",
-    ),
-    "upstream given": fact(
-        "this upstream",
-        RUNNING,
-        "`duologue serve --upstream $url`",
-        "{Use|Run|Start with} `duologue serve --upstream $url`.",
-        "{Like this|With this}:\n\n```\nduologue serve --upstream $url\n```",
-        "`duologue serve --upstream $url`, or set `DUOLOGUE_UPSTREAM=$url`.",
-    ),
-    "upstream model": fact(
-        "choosing a model of the upstream",
-        RUNNING,
-        "`--upstream-model NAME`",
-        "`--upstream-model NAME` chooses {which of its models|the model there}; without it the first one it names answers.",
-    ),
-    "upstream key": fact(
-        "the upstream's key",
-        RUNNING,
-        "Set `DUOLOGUE_UPSTREAM__KEY`.",
-        "Set `DUOLOGUE_UPSTREAM__KEY`; `--upstream-key` works too, but other users of the machine can read flags.",
-        "Give it as `DUOLOGUE_UPSTREAM__KEY` in the environment.[ Better than `--upstream-key`, which others on the machine could see.]",
-    ),
-    "upstream down": fact(
-        "an upstream that does not answer",
-        ERRORS,
-        "Start that server, or check its address.",
-        "The code is `upstream_unreachable`: the other server does not answer at its address. Start it, or correct `--upstream`. `duologue doctor` checks it.",
-        "Duologue runs, but the server behind it does not answer. Start that one, and check the address you gave by `--upstream`.",
-    ),
-    "workers": fact(
-        "several models at once",
-        RUNNING,
-        "List them as `workers` in `duologue.yaml`.",
-        "List several `workers` in `duologue.yaml`:\n\n```\n$twoworkers\n```",
-        "Each model is a worker. List them under `workers` in `duologue.yaml`[, each with its own `model` or `upstream`]; the page then lets you choose.",
-        "With `--model` and `--upstream` together there are two workers already. For more, write a `workers` list into `duologue.yaml`.",
-    ),
-    "aliases": fact(
-        "another name for a model",
-        RUNNING,
-        "Set `aliases` in `duologue.yaml`.",
-        "{Set|Use} `aliases` in `duologue.yaml`, the new name first:\n\n```\n$aliases\n```",
-        "The setting `aliases` does that: `DUOLOGUE_ALIASES__NAME=model` in the environment, or a table in `duologue.yaml`.",
-    ),
     "host refused": fact(
         "a refused host name",
         RUNNING,
@@ -307,7 +179,7 @@ FACTS: dict[str, Fact] = {
         PROTOCOLS,
         "Send `$stream`.",
         "{Send|Put} `$stream` in the request; the reply then comes in pieces and ends with `data: $done`.",
-        "Over the API say `$stream`. On `/ws/chat` replies stream by themselves.",
+        "Over the API say `$stream`. On `/ws/chat` replies stream by themselves[, and so they do on the page].",
     ),
     "socket": fact(
         "the chat socket",
@@ -315,26 +187,6 @@ FACTS: dict[str, Fact] = {
         "A WebSocket at `/ws/chat`.",
         "`/ws/chat` is a WebSocket of JSON frames. Send `$frame`; back come `prefill_done`, `chunk` and `done`.",
         "Connect to `ws://127.0.0.1:8006/ws/chat` and send a frame like `$frame`. The reply comes as `chunk` messages and ends with `done`.",
-    ),
-    "cancel": fact(
-        "stopping a reply",
-        PROTOCOLS,
-        "Press Esc, or the stop button.",
-        "On the page press Esc or the stop button. On the socket send `$cancel`; over `/v1` just close the connection.",
-        "{Press|Just press} Esc, or click Stop.[ Programs send `$cancel` on `/ws/chat`.] What was written stays.",
-    ),
-    "thinking": fact(
-        "thinking",
-        PROTOCOLS,
-        'Press "Think first" on the page, or send `$thinkon`.',
-        'On the page press {"Think first"|the button "Think first"}. In a request say `$thinkon`; `duologue say --thinking` does it in a terminal.',
-        '{Turn on|Press} "Think first" under the message on the page. The thoughts are shown folded away; in the API they come as `reasoning_content`.',
-    ),
-    "thinking off": fact(
-        "turning thinking off",
-        PROTOCOLS,
-        'Press "Think first" again, or send `$thinkoff`.',
-        'Press "Think first" again on the page, or send `$thinkoff`. `duologue say --no-thinking` does it in a terminal.',
     ),
     "queue": fact(
         "the queue",
@@ -348,50 +200,6 @@ FACTS: dict[str, Fact] = {
         ERRORS,
         "`queue.limit` requests wait already; try again later.",
         "`queue_full` means that as many requests wait as `queue.limit` allows, 1000 unless set otherwise. Try again in a while, or raise the limit.",
-    ),
-    "slots": fact(
-        "slots",
-        RUNNING,
-        "`--slots N`: replies written at the same time.",
-        "`--slots N` is how many replies are written at the same time. Without it: 4 for models of up to 3 billion parameters, 2 up to 15 billion, 1 beyond.",
-    ),
-    "context": fact(
-        "the context",
-        RUNNING,
-        "`--context N` sets the tokens of one chat.",
-        "`--context N` sets how many tokens one chat may have, up to what the model was trained for. Without it: up to 16,384, and less where memory is short.",
-        "{That many tokens fit into one chat|It is the number of tokens one chat may have}; the line at the start says it, and `--context N` sets it.",
-    ),
-    "too long": fact(
-        "a conversation that is too long",
-        ERRORS,
-        "Start a new chat, fold this one, or raise `--context`.",
-        "`context_length_exceeded`: the conversation is longer than the context. Start a new chat, or the server with a larger `--context`[ if the model allows it]; `POST /api/conversations/ID/compact` folds the oldest turns into a summary.",
-    ),
-    "threads": fact(
-        "threads",
-        RUNNING,
-        "`--threads N`.",
-        "`--threads N` sets them. Without it a small model takes one thread and a larger one all cores but one.",
-    ),
-    "gpu": fact(
-        "a graphics card",
-        RUNNING,
-        "It needs the engine's CUDA, ROCm or Vulkan build; docs/running.md has the command.",
-        "The engine installed by default runs on the processor[, and on Metal on a Mac]. For CUDA, ROCm or Vulkan install another build of xllamacpp: docs/running.md has the command. `--gpu-layers N` then sets how many layers go to the card.",
-        'None is needed. To use one, install xllamacpp\'s build for it, as docs/running.md says under "Graphics cards"; `duologue doctor` says what it sees.',
-    ),
-    "slow": fact(
-        "slow replies",
-        RUNNING,
-        "Take a smaller model or use a graphics card.",
-        "A smaller model is faster, and a graphics card helps most. Other busy programs slow it down too; `--threads` sets how many threads it takes.",
-    ),
-    "memory": fact(
-        "too little memory",
-        RUNNING,
-        "Take a smaller model, or a smaller `--context`.",
-        "Take a smaller model or file, or give it less: a smaller `--context` and fewer `--slots` need less memory. `duologue models list --available` says what fits.",
     ),
     "config": fact(
         "the settings file",
@@ -417,6 +225,7 @@ FACTS: dict[str, Fact] = {
         RUNNING,
         "All are in the table of docs/running.md.",
         "All settings are in the table of docs/running.md; `duologue serve --help` lists the flags.",
+        'Those of the server are in the table of docs/running.md, its flags in `duologue serve --help`. What you like yourself is in "Settings" on the page.',
     ),
     "data": fact(
         "the data folder",
@@ -464,6 +273,7 @@ FACTS: dict[str, Fact] = {
         RUNNING,
         "At `/metrics`, for Prometheus.",
         "`/metrics` has figures in Prometheus' text format: requests, tokens, waiting times, restarts.[ docs/running.md lists them.]",
+        '{To look at|For people}: "Admin" below the list of chats, with the last 15 minutes. For Prometheus: `/metrics`.',
     ),
     "logs": fact(
         "the log",
@@ -529,19 +339,6 @@ FACTS: dict[str, Fact] = {
         "It splits a model's raw output into its parts.",
         "`duologue parse --format hermes` reads a model's raw output and prints its reasoning, content and tool calls as JSON. It is the tool for adding a tool-call format.",
     ),
-    "worker died": fact(
-        "a worker that died",
-        RUNNING,
-        "It is started again at once.",
-        "A worker that dies is started again at once. Its running replies end with `worker_lost` and keep what was written, and requests that wait keep their place. Continue the reply or ask again.",
-        "{The model's process ended|The process with the model died} in the middle of the reply. It is started anew by itself; ask again in a moment. If it happens often, memory may be short.",
-    ),
-    "model failed": fact(
-        "a model that cannot be loaded",
-        RUNNING,
-        "`/ready` says why; mend it and start anew.",
-        "`model_failed`: the model cannot be loaded, and `/ready` says why. Correct that, and it is tried again by itself within five minutes; or start the server with another `--model`.",
-    ),
     "page missing": fact(
         "a page that is not built",
         CONTRIBUTING,
@@ -552,32 +349,7 @@ FACTS: dict[str, Fact] = {
         "serving without the page",
         RUNNING,
         "`duologue serve --no-ui`",
-        "`duologue serve --no-ui` serves the APIs without the page.",
-    ),
-    "keyboard": fact(
-        "keys on the page",
-        README,
-        "Enter sends, Shift+Enter breaks the line, Esc stops.",
-        "Enter sends, Shift+Enter breaks the line, Esc stops the reply, Ctrl+K searches, Ctrl+Shift+O begins a new chat.",
-    ),
-    "new chat": fact(
-        "a new chat",
-        README,
-        'Press "New chat", or Ctrl+Shift+O.',
-        'Press {"New chat"|the button "New chat"} above the list, or Ctrl+Shift+O. The old chat {is kept|stays in the list}.',
-    ),
-    "theme": fact(
-        "light and dark",
-        README,
-        "The button at the top changes it.",
-        'The button "Theme" at the top right changes between light, dark and what the system uses.',
-    ),
-    "edit": fact(
-        "changing a message",
-        README,
-        'Press "Edit message" under it.',
-        'Press "Edit message" under what you wrote; the arrow key up in the empty field edits the last one. "Another reply" under my answer asks for a new one. The old version is kept.',
-        '"Edit message" changes yours and "Another reply" asks for another one; {the old ones stay, behind the arrows|the arrows lead back to the old ones}.',
+        "`duologue serve --no-ui` serves the APIs without the page.[ In `duologue.yaml` it is `ui: false`.]",
     ),
     "update": fact(
         "updating",
@@ -590,6 +362,7 @@ FACTS: dict[str, Fact] = {
         README,
         "`duologue --version` says it.",
         "`duologue --version` says it. {It is 0.1, and young|This is version 0.1}.",
+        'It stands in "Settings" under "About"; in a terminal `duologue --version` says it.',
     ),
     "licence": fact(
         "the licence",
@@ -597,18 +370,6 @@ FACTS: dict[str, Fact] = {
         "Apache License 2.0.",
         "Apache License 2.0[; the text is in the file LICENSE].",
         "Duologue is free under the Apache License 2.0, {and so are the weights of duologue-mini|duologue-mini included}.",
-    ),
-    "mini": fact(
-        "duologue-mini",
-        MODELS,
-        "The small model inside the package.",
-        "duologue-mini is the small model inside the package, so that it answers at once, without a network. That is me. docs/models.md tells what I can do and what not.",
-    ),
-    "scripted": fact(
-        "the scripted engine",
-        RUNNING,
-        "An engine that answers by rule, for trying things out.",
-        "`duologue serve --engine scripted` starts an engine that needs no model and answers by rule. It is for trying things out and for tests.",
     ),
     "formats": fact(
         "JSON answers",
@@ -621,6 +382,7 @@ FACTS: dict[str, Fact] = {
         PROTOCOLS,
         "Fields of the request, like `temperature`.",
         "They are fields of the request: `temperature`, `top_p`, `top_k`, `seed`, `stop`, `max_tokens` and more. On `/ws/chat` they go into `generation`.",
+        'On the page they are in "Settings" under "Replies", each beside what the model does by itself. In requests they are fields like `temperature`, `top_p`, `seed` and `max_tokens`.',
     ),
     "api docs": fact(
         "the description of the API",

@@ -34,6 +34,7 @@ TOOLS: dict[str, Fact] = {
         "List those you want as `tools.builtin`.",
         "List the ones you want as `tools.builtin` in `duologue.yaml`, or `DUOLOGUE_TOOLS__BUILTIN=clock,calculator`; the others are then not offered.",
         "`tools.builtin` lists what is offered: leave `fetch` out and no page is read.",
+        'For everybody `tools.builtin` lists what is offered. {For your own chats|Only for yourself}, turn "In my chats" off at the built-in tools in "Settings", "Tools".',
     ),
     "mcp": fact(
         "MCP servers",
@@ -42,6 +43,7 @@ TOOLS: dict[str, Fact] = {
         "{Yes, any MCP server|Any MCP server works}. List it under `mcp.servers` in `duologue.yaml`:\n\n```\n$mcpservers\n```",
         "Write it under `mcp.servers` in `duologue.yaml`, with a `command` and `args`, or with a `url`.[ `examples/mcp_servers.yaml` shows one.]",
         "{By the settings|In `duologue.yaml`}: `mcp.servers` holds servers by name, and `mcp.file` names a JSON file with `mcpServers` as other programs have it. An admin can add one over `POST /api/mcp/servers`, too.",
+        '{On the page|Without a restart}: an admin presses "Add a server" in "Settings" under "Tools" and fills in the form, or pastes the JSON that other programs have. One in `duologue.yaml` stands under `mcp.servers`.',
     ),
     "mcp given": fact(
         "an MCP server at this address",
@@ -69,12 +71,14 @@ TOOLS: dict[str, Fact] = {
         ERRORS,
         "`GET /api/mcp` says how it is.",
         "`/api/mcp` says how each server is, and `GET /api/mcp/servers/NAME/log` what it said last. {A command must be on this machine|Check its command or address}; `POST /api/mcp/servers/NAME/reconnect` tries it again.",
+        'In "Settings" under "Tools" each server says how it is; its menu has "Show its log" and "Connect anew". `/api/mcp` tells the same to programs.',
         "Look at its last words: `GET /api/mcp/servers/NAME/log`. `tool_server_command` is a command that cannot be run, `tool_server_unreachable` an address that does not answer, `tool_server_login` one that wants you to sign in.",
     ),
     "mcp login": fact(
         "signing in at a tool server",
         PROTOCOLS,
-        "`POST /api/mcp/servers/NAME/login`",
+        'Press "Sign in" beside it in "Settings" under "Tools".',
+        'Press "Sign in" beside the server in "Settings" under "Tools", and do it on the page that opens. A server that takes a key gets it in `headers` of its settings.',
         "`POST /api/mcp/servers/NAME/login` begins the sign-in and answers with the address to open. A server that takes a key gets it in `headers` of its settings.",
     ),
     "approvals": fact(
@@ -89,7 +93,7 @@ TOOLS: dict[str, Fact] = {
         "letting a tool run without asking",
         PROTOCOLS,
         'Answer "Always this tool".',
-        'Answer "Always this tool" when it asks, or "Always" with the name of the server. `DELETE /api/permissions` has it ask again.',
+        'Answer "Always this tool" when it asks, or "Always" with the name of the server. "Ask again" in "Settings" under "Tools" takes it back.',
         'With "Always this tool" it runs without asking from then on; `/api/permissions` lists what you allowed, and `DELETE` there takes it back.',
     ),
     "approvals late": fact(
@@ -111,6 +115,7 @@ TOOLS: dict[str, Fact] = {
         RUNNING,
         "After `runs.max_turns` turns it asks whether to go on.",
         'A reply may take `runs.max_turns` turns of the model, 10 unless set otherwise; then it ends, and "Continue" goes on. `runs.parallel_calls` tools run at the same time.',
+        'Set `runs.max_turns` for everybody, or "Steps with tools" in "Settings" under "Replies" for yourself.',
         "It stops after 10 turns with tool calls so that it does not run on for ever. Continue it, or set `runs.max_turns` higher.",
     ),
     "tool slow": fact(
@@ -122,10 +127,17 @@ TOOLS: dict[str, Fact] = {
     "files": fact(
         "files in a message",
         README,
-        'Press "Attach files", or drop them on the page.',
-        'Press "Attach files" beside the message, or drop the files on the page. Pictures, PDFs, text and sound are made into what the model can take.',
-        '{Use the button "Attach files"|With "Attach files"}, or drag them onto the page.[ Programs send them to `/api/blobs` first.]',
-        "{Yes|You can}: pictures, PDFs, text files and sound. Attach them with the button beside the message; which of them a model takes depends on the model. Of text I can read a little.",
+        'Press the plus beside the message and choose "Files", or drop or paste them.',
+        'Press the plus beside the message and choose "Files", or drop or paste the files into the page. Pictures, PDFs, text and sound are made into what the model can take.',
+        '{Behind the plus below the message is|The plus below the message has} "Files"; dragging them onto the page does it, too, whole folders as well.[ Programs send them to `/api/blobs` first.]',
+        '{Yes|You can}: pictures, PDFs, text files and sound. Attach them with "Files" behind the plus; which of them a model takes depends on the model. Of text I can read a little.',
+    ),
+    "paste": fact(
+        "pasting pictures and long texts",
+        RUNNING,
+        "Pictures and files are attached; a long text becomes a file.",
+        'Paste it into the message: pictures and files are attached. A text of more than 2500 characters becomes a file; "Paste as text" puts it into the message after all.',
+        'Pasted pictures and files are attached, and a long text becomes a file: "Long pasted text becomes a file" in "Settings" under "Appearance" says from which length; 0 is never.',
     ),
     "files large": fact(
         "how large and how many files may be",
@@ -140,13 +152,15 @@ TOOLS: dict[str, Fact] = {
         "Attach it; the model gets its text, or its pages as pictures.",
         "Attach it: the server gives the model its text, or its pages as pictures if the model sees them. A scan has no text, and a PDF with a password cannot be opened.",
         "{PDFs and text files|PDFs} can be attached; their text goes to the model. `document_without_text` means that it is a scan and the model cannot see pages, `document_locked` that it needs a password.",
+        'A PDF is given as suits the model. On the attached file you choose "As text" or "As pages"; {for all of them|for good} it is "Documents are given as" in "Settings", "Appearance".',
     ),
     "images": fact(
         "pictures",
         PROTOCOLS,
         "Attach it, with a model that takes pictures; I do not.",
-        'Attach it with "Attach files". The model must take pictures: for a text model the answer is `modality_unsupported`, and I read text only.',
+        'Attach it with "Files" behind the plus, or paste it. The model must take pictures: for a text model the answer is `modality_unsupported`, and I read text only.',
         "{I read text only|I do not see pictures}. With a model that takes pictures, attach it on the page, or send it in an `image_url` part over the API.",
+        "The page says so when the model cannot take pictures, and offers those that can. {I read text only|I am one that cannot}.",
     ),
     "files kept": fact(
         "where attached files are kept",
@@ -154,5 +168,33 @@ TOOLS: dict[str, Fact] = {
         "In the data folder.",
         "In the data folder, beside the conversations, once each. `duologue backup FILE` copies them, too.",
         "The server keeps them in its data folder[, for you alone]; those of a temporary chat are in memory only.",
+    ),
+    "tools in chat": fact(
+        "turning tools on and off in a chat",
+        README,
+        'Press "Tools" below the message.',
+        'Press the button "Tools" below the message: a switch for all, and one for each server. For all new chats it is "Let models use tools" in "Settings" under "Tools".',
+        'With the button "Tools" below the message; it has a switch for each server. {Without tools|With all of them off} the model answers from what it knows.',
+    ),
+    "prompts": fact(
+        "prompts of tool servers",
+        RUNNING,
+        "Type / on an empty line.",
+        "Type / on an empty line of the message: the prompts of the tool servers are listed, with commands such as /new and /compact. {Enter takes one|Choose one}, and it is put into the message.",
+        'A / on an empty line lists what there is: prompts of the tool servers, and the commands /new, /temporary, /compact and /model, which chooses who answers.[ "Prompts" behind the plus does the same.]',
+    ),
+    "resources": fact(
+        "resources of tool servers",
+        RUNNING,
+        "Type @ in the message.",
+        "Type @ in the message: what the tool servers have to read is listed, and the one you choose is attached[; nothing comes where none offers any].",
+        'What a tool server offers to read is attached with @ in the message, or with "Resources" behind the plus.[ Programs ask `GET /api/mcp/resources`.]',
+    ),
+    "server off": fact(
+        "switching a tool server off",
+        PROTOCOLS,
+        '"Switch off for everybody" in its menu, or only in your chats.',
+        'In "Settings" under "Tools" an admin chooses "Switch off for everybody" in its menu, or "Remove". Only for yourself turn off its switch there.',
+        'For everybody: "Switch off for everybody" in its menu in "Settings", "Tools". One from `duologue.yaml` can only be changed there, and you can still leave it out of your own chats.',
     ),
 }

@@ -457,7 +457,7 @@ CAN = [
     ),
     (
         "{think first|think before you answer|think step by step|show your thoughts}",
-        '{Yes|I can}: {press "Think first" on the page|send `$thinkon` with the request}.',
+        '{Yes|I can}: {choose it under "Thinking" on the page|send `$thinkon` with the request}.',
     ),
     (
         "{answer briefly|be brief|give short answers|keep it short}",

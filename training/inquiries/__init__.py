@@ -8,6 +8,8 @@ from training.inquiries.doors import DOORS
 from training.inquiries.engines import ENGINES
 from training.inquiries.inquiry import Inquiry
 from training.inquiries.keys import KEYS
+from training.inquiries.loading import LOADING
+from training.inquiries.looks import LOOKS
 from training.inquiries.page import PAGE
 from training.inquiries.running import RUNNING
 from training.inquiries.tools import TOOLS
@@ -15,9 +17,11 @@ from training.inquiries.tools import TOOLS
 INQUIRIES: dict[str, Inquiry] = {
     **RUNNING,
     **ENGINES,
+    **LOADING,
     **DOORS,
     **KEYS,
     **PAGE,
+    **LOOKS,
     **CHATS,
     **TOOLS,
 }

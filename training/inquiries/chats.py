@@ -83,7 +83,7 @@ CHATS: dict[str, Inquiry] = {
             "{continue|go on with|finish|resume} {a|the|an interrupted|a stopped} {reply|answer}",
             "make you go on where you stopped",
         ),
-        ("the button Continue", "an unfinished reply"),
+        ("the button Continue", "an unfinished reply", "a reply that stops in the middle"),
         (
             "the {reply|answer} {is cut off|ends in the middle|is not finished|was interrupted}",
             "you stopped in the middle of {a sentence|your answer}",
@@ -95,13 +95,13 @@ CHATS: dict[str, Inquiry] = {
         (
             "{write|send|say} {something|another message|more} while {you are writing|a reply is running|it answers}",
         ),
-        ("a message that waits", "waiting messages"),
+        ("a message that waits", "waiting messages", "queued messages"),
         ("I {thought of something|want to add something} while {you were|it was} writing",),
         (
             "{Can|May} I {write|send} {something|a message} {while you are still writing|before you have finished|during a reply}?",
             "Must I wait until the reply is {done|finished}?",
         ),
-        1,
+        2,
     ),
     "search": Inquiry(
         (
@@ -197,7 +197,7 @@ CHATS: dict[str, Inquiry] = {
     ),
     "temporary": Inquiry(
         (
-            "{have|start|begin|make|open} a {temporary|private|secret|incognito} {chat|conversation}",
+            "{have|start|begin|make|open} a {temporary|private|secret|incognito} {chat|conversation}[ on the page]",
             "{chat|talk} {without being stored|without leaving traces|without a history}",
             "{stop|keep} {it|the server} from {storing|saving|keeping} {this|a} chat",
         ),
@@ -214,12 +214,57 @@ CHATS: dict[str, Inquiry] = {
         (
             "{sort|order|group|organise|organize|tidy} my {chats|conversations}[ {into folders|by topic}]",
             "{put|move} a {chat|conversation} into a folder",
-            "{pin|archive|tag} a {chat|conversation}",
+            "{make|rename|delete} a folder[ for chats]",
         ),
-        ("folders", "tags", "pinned chats", "the archive"),
+        ("folders", "folders for chats", "a folder in a folder"),
         ("I have too many chats in the list",),
-        ("{Are there|Does it have} {folders|tags|projects|pinned chats|an archive}[ for chats]?",),
+        (
+            "{Are there|Does it have} {folders|projects}[ for chats]?",
+            "{What becomes of|What happens to} the chats {when I delete a folder|of a deleted folder}?",
+        ),
         2,
+    ),
+    "archive": Inquiry(
+        (
+            f"{{archive|put away|hide}} a {CHAT}",
+            f"{{bring|get}} a {CHAT} back from the archive",
+            "{see|open|find} {the archive|archived chats}",
+        ),
+        ("the archive", "archived chats", "archiving a chat"),
+        ("I want a chat out of {the list|my sight} and not deleted", "I archived {a|the wrong} chat"),
+        ("{Is there|Does it have} an archive[ for chats]?", "Where {is the archive|are archived chats}?"),
+        2,
+    ),
+    "pins": Inquiry(
+        (f"{{pin|unpin}} a {CHAT}", f"keep a {CHAT} {{at the top|on top}} of the list"),
+        ("pinned chats", "pins", "pinning a chat"),
+        ("I always have to look for the same chat",),
+        ("{Can|Could} I {pin a chat|keep a chat at the top}?",),
+        1,
+    ),
+    "tags": Inquiry(
+        (f"{{tag|label|mark}} a {CHAT}", "see all chats with {a|one} tag", "{add|remove} a tag"),
+        ("tags", "labels for chats", "the tags of a chat"),
+        (),
+        ("{Are there|Does it have} {tags|labels}[ for chats]?",),
+        1,
+    ),
+    "many chats": Inquiry(
+        (
+            "{select|choose|mark} {several|many} {chats|conversations}",
+            "{delete|move|archive|pin} {several|many|twenty|a lot of} chats {at once|in one go|together}",
+        ),
+        ("selecting several chats", "many chats at once"),
+        ("I have to {delete|archive|move} every chat one by one",),
+        ("{Can|Could} I {delete|move|archive} {several|many} chats at once?",),
+        1,
+    ),
+    "list": Inquiry(
+        ("{sort|order} the list of chats {by date|by name|otherwise}",),
+        ("the order of the list", "the list of chats"),
+        (),
+        ("In which order {are my chats listed|do the chats stand|are the chats}?",),
+        1,
     ),
     "branches": Inquiry(
         (
@@ -239,16 +284,13 @@ CHATS: dict[str, Inquiry] = {
             f"{{fork|copy|duplicate|clone}} a {CHAT}",
             f"go on from {{here|a message|this point}} in a new {CHAT}",
         ),
-        ("forks", "a copy of a chat"),
+        ("forks", "a copy of a chat", '"New chat from here"'),
         (),
         (f"{{Can|Could}} I {{fork|copy|duplicate}} a {CHAT}?",),
         1,
     ),
     "delete chat": Inquiry(
-        (
-            "{delete|remove|throw away|erase} {a|this|my|an old} {chat|conversation|message}",
-            "{delete|clear} {my|the whole|the} history",
-        ),
+        ("{delete|remove|throw away|erase} {a|this|my|an old} {chat|conversation|message}",),
         ("deleting a chat", "deleting a message"),
         ("I want {this chat|it|the chat} {gone|deleted|away}",),
         (
@@ -256,6 +298,15 @@ CHATS: dict[str, Inquiry] = {
             "{Is|Are} deleted {chats|messages} really gone?",
         ),
         2,
+    ),
+    "delete all": Inquiry(
+        (
+            "{delete|clear|erase|wipe} {all my chats|everything|my whole history|the whole history|all conversations}",
+        ),
+        ("deleting all chats", "a clean start without old chats"),
+        ("I want all my chats gone", "I deleted all {my |}chats by {mistake|accident}"),
+        ("{Can|Could} I delete {all chats|everything|the whole history} at once?",),
+        1,
     ),
     "undelete": Inquiry(
         (
@@ -276,23 +327,40 @@ CHATS: dict[str, Inquiry] = {
     ),
     "system prompt": Inquiry(
         (
-            "{set|give you|change|use} a system {prompt|message}",
-            "{tell you how to behave|give you instructions} for {a whole chat|all answers}",
+            "{set|give you|change|use|edit} a system {prompt|message}[ {for a chat|for all new chats}]",
+            "{tell you how to behave|give you instructions} for {a whole chat|all answers|every new chat}",
         ),
-        ("system prompts", "the system message"),
-        (),
-        ("{Is there|Can I set} a system {prompt|message}?",),
-        1,
+        ("system prompts", "the system message", "the instructions to the model"),
+        ("I want {the model|you} to always answer {briefly|politely|in rhymes}",),
+        (
+            "{Is there|Can I set} a system {prompt|message}?",
+            "Where {is|do I find} the system {prompt|message}[ on the page]?",
+        ),
+        2,
     ),
     "compact": Inquiry(
         (
             "{shorten|compact|summarise|summarize|fold} a long {chat|conversation}",
-            "see how full the context is",
+            "make room in {the context|a long chat}",
+            "undo {a summary|the compaction}",
         ),
-        ("compaction", "the summary of old turns"),
-        (),
-        ("{How full is|How much is left of} {the|my} context?", "What is the summary in {my|this} chat?"),
-        1,
+        ("compaction", "the summary of old turns", "/compact"),
+        ("my chat gets longer and longer", "the oldest messages became a summary"),
+        ("What is the summary in {my|this} chat?", "{Can|Does} it sum up {old messages|long chats}?"),
+        2,
+    ),
+    "gauge": Inquiry(
+        (
+            "see how full the context is",
+            "{find out|see} {how much room is left|what fills the context}",
+        ),
+        ("the ring at the top", "the context gauge", "the little circle at the top of the chat"),
+        ("it says that the context is nearly full", "the ring at the top warns me"),
+        (
+            "{How full is|How much is left of} {the|my} context?",
+            "What {is the ring|is the circle|does the ring mean} at the top?",
+        ),
+        2,
     ),
     "conversation api": Inquiry(
         (

@@ -157,10 +157,75 @@ KEYS: dict[str, Inquiry] = {
         3,
     ),
     "admin": Inquiry(
-        ("make {somebody|a user|me} an admin",),
-        ("admins", "the admin", "roles", "--admin"),
+        ("make {somebody|a user|me} an admin", "{add|create} an admin"),
+        ("admins", "the admin", "--admin"),
         (),
         ("{Who is {the|an} admin|What {may|can} an admin do}?",),
+        2,
+    ),
+    "role": Inquiry(
+        (
+            "change {the role of a user|what a user may do|a user's role}",
+            "{take|revoke} {admin rights|the role of admin} {from|of} {somebody|a user}",
+        ),
+        ("roles", "the role of a user", "duologue key user", "`duologue key user`"),
+        ("{a|one} user should {be|become} an admin, too", "somebody should no longer be an admin"),
+        ("{Which|What} roles are there?", "{Can|Could} I change the role of a user?"),
+        2,
+    ),
+    "role given": Inquiry(
+        ("make $user an admin", "{change|set} the role of $user[ to admin]", "give $user admin rights"),
+        ("the role of $user",),
+        ("$user should {be|become} an admin",),
+        ("{Can|Could} $user {be|become} an admin?",),
+        2,
+    ),
+    "disable": Inquiry(
+        (
+            "{disable|suspend|block} {a user|an account|somebody}[ for a while]",
+            "keep {a user|somebody} out {for a while|without deleting anything}",
+            "let a {disabled|blocked} user in again",
+        ),
+        ("disabling a user", "blocking a user", "suspended accounts", '"Shut out"'),
+        ("somebody {is away for a year|must not come in for now} and should keep {the chats|everything}",),
+        (
+            "{Can|Could} I {disable|block|suspend} a user {without deleting anything|for a while}?",
+            "What {is lost|happens to the chats} when {I disable a user|a user is disabled}?",
+        ),
+        2,
+    ),
+    "disable given": Inquiry(
+        (
+            "{disable|suspend|block} $user",
+            "keep $user out {for a while|until I say otherwise}",
+        ),
+        ("blocking $user",),
+        ("$user {must|should} not come in for a while",),
+        ("{Can|Could} I {disable|suspend|block} $user?",),
+        2,
+    ),
+    "enable given": Inquiry(
+        ("let $user in again", "{enable|unblock} $user[ again]"),
+        ("$user, who was shut out",),
+        ("$user is {disabled|shut out|blocked} and {should come in again|may come back}",),
+        ("{Can|May} $user come back?",),
+        1,
+    ),
+    "last admin": Inquiry(
+        (),
+        (),
+        ("it says last_admin", "I {cannot|can't} {disable|demote} {the|my|our} {only|last} admin"),
+        ("{Why|How come} can't I {disable|demote} the last admin?",),
+        1,
+    ),
+    "keys page": Inquiry(
+        (
+            "{make|revoke|see} {keys|a key} {on|in} the page",
+            "{manage|see|change} {users|keys and users} {on the page|without a terminal|in the browser}",
+        ),
+        ("keys on the page", "users on the page", '"Make a key"'),
+        ("the button for a new key {is grey|cannot be pressed}",),
+        ("{Can|Could} I {make keys|manage users} {on the page|without a terminal}?",),
         2,
     ),
     "admin needed": Inquiry(
@@ -208,9 +273,38 @@ KEYS: dict[str, Inquiry] = {
             "put {it|Duologue} behind {nginx|Caddy|a proxy|a reverse proxy|Traefik}",
             "use a {proxy|reverse proxy}",
         ),
-        ("a proxy", "a reverse proxy", "nginx in front of it"),
+        ("a proxy", "a reverse proxy", "nginx in front of it", "a configuration for {nginx|Caddy}"),
         ("I have {nginx|Caddy|a reverse proxy|Traefik} in front of it",),
-        ("{Does|Will} it work behind {a proxy|nginx|Caddy}?",),
+        (
+            "{Does|Will} it work behind {a proxy|nginx|Caddy}?",
+            "{Is there|Do you have} an example for {nginx|Caddy|a reverse proxy}?",
+        ),
+        3,
+    ),
+    "proxies": Inquiry(
+        (
+            "{believe|trust} {my proxy|the headers of my proxy|X-Forwarded-For}",
+            "see the {real address|address of the client} {in the log|behind a proxy}",
+        ),
+        ("--proxy", "the setting proxies", "X-Forwarded-For", "forwarded headers"),
+        ("all requests seem to come from {my proxy|127.0.0.1}",),
+        (
+            "What {is --proxy for|does --proxy do}?",
+            "{Does it believe X-Forwarded-For|Whose headers does it believe|Which proxies does it trust}?",
+        ),
+        2,
+    ),
+    "base path": Inquiry(
+        (
+            "{serve|run|put} {it|Duologue|the page} under {a path|/talk|a subpath|a folder of my domain}",
+            "{set|use} a base path",
+        ),
+        ("the base path", "--base-path", "a subpath", "a path before the address"),
+        (
+            "my proxy serves {it|Duologue} at {/chat|/talk|a path}",
+            "the page {finds nothing|stays empty} under a path",
+        ),
+        ("{Can|Could} it {run|be} under a path?", "What {is --base-path for|does --base-path do}?"),
         2,
     ),
     "trust": Inquiry(

@@ -186,7 +186,7 @@ RUNNING: dict[str, Inquiry] = {
     ),
     "settings": Inquiry(
         ("{see|list|find} {all settings|the settings|all options|every option|the flags}",),
-        ("the settings", "the options", "the flags"),
+        ("the settings[ of the server]", "the options", "the flags"),
         (),
         ("{What|Which} {settings|options|flags} {are there|does it have|can I set|do I have}?",),
         2,

@@ -192,7 +192,7 @@ TOOLS: dict[str, Inquiry] = {
             "{attach|send|upload|add|give you} {a file|files|a document|a text file}",
             "{put|drop} a file into {a message|the chat}",
         ),
-        ("files", "attachments", "uploading files", "attached files"),
+        ("files", "attachments", "uploading files", "attached files", "the plus below the message"),
         ("I want to {show you|send you|attach} a {file|document|text file}",),
         (
             "{Can|Could|May} I {attach|send|upload|drop} {files|a file|documents|something}[ here]?",
@@ -200,6 +200,19 @@ TOOLS: dict[str, Inquiry] = {
             "{Does|Can} {it|Duologue|the page} {take|read|handle} {files|attachments|uploads}?",
         ),
         4,
+    ),
+    "paste": Inquiry(
+        (
+            "paste {a picture|a screenshot|a file|a long text}[ into the message]",
+            "{keep|stop} a long text from becoming a file",
+        ),
+        ("pasting", "pasted pictures", "pasting a long text"),
+        ("my {long|pasted} text {became|was turned into} a file", "I pasted something and it is a file now"),
+        (
+            "{Can|Could} I paste {a picture|a screenshot|an image} {here|into the page}?",
+            "Why {is my pasted text a file|does a long text become a file}?",
+        ),
+        2,
     ),
     "files large": Inquiry(
         ("{attach|send} {a larger|a very large|a huge|more} {file|files}",),
@@ -235,6 +248,52 @@ TOOLS: dict[str, Inquiry] = {
         (
             "{Where|In which folder} {are|does it keep} {the files I attached|attached files|my uploads|the uploads}?",
         ),
+        1,
+    ),
+    "tools in chat": Inquiry(
+        (
+            "{turn|switch} {tools|the tools|one tool server} {on|off} {in|for} {a|this|one} chat",
+            "have {a chat|an answer} without tools",
+        ),
+        ("the button with the tool", "tools in one chat", '"Tools" below the message'),
+        (
+            "I don't want tools in {this|one} chat",
+            "the model {always uses|never uses} a tool {here|in this chat}",
+        ),
+        ("{Can|Could} I {choose|switch} tools for {each|a single} chat?",),
+        2,
+    ),
+    "prompts": Inquiry(
+        (
+            "{use|insert|see} {a prompt|the prompts}[ of a tool server]",
+            "use {slash commands|commands in the message}",
+        ),
+        ("prompts of tool servers", "slash commands", "the / in the message", "stored prompts"),
+        ("I typed a / and a list {came|opened}",),
+        (
+            "What {is a slash command|are the slash commands}?",
+            "{Are there|Does it have} {slash commands|prompts|prompt templates}?",
+            "What happens when I type a /?",
+        ),
+        2,
+    ),
+    "resources": Inquiry(
+        (
+            "{attach|use|read} {a resource|something from a tool server|a resource of an MCP server}",
+            "mention {a file|a resource} with @",
+        ),
+        ("resources of tool servers", "MCP resources", "the @ in the message"),
+        ("I typed an @ and nothing {came|happened}",),
+        ("What happens when I type an @?", "{Can|Could} I attach {MCP resources|what a tool server has}?"),
+        1,
+    ),
+    "server off": Inquiry(
+        (
+            "{switch off|turn off|disable|remove} {a tool server|an MCP server|one of the tool servers}[ {for everybody|for myself}]",
+        ),
+        ("switching a tool server off",),
+        ("I don't {need|want} a tool server any more",),
+        ("{Can|Could} {I|a user} leave {one|a} tool server out?",),
         1,
     ),
 }

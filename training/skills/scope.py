@@ -353,7 +353,7 @@ def _babble(random: Random) -> str:
 
 def _word_salad(random: Random) -> str:
     pool = (
-        words.THINGS + words.ANIMALS + words.ADJECTIVES + words.FOODS + list(FUNCTION_WORDS) + words.COLOURS
+        words.THINGS + words.ANIMALS + words.ADJECTIVES + words.FOODS + sorted(FUNCTION_WORDS) + words.COLOURS
     )
     return " ".join(random.choice(pool) for _ in range(random.randint(2, 6))) + random.choice(
         ["", "", "?", "."]
