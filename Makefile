@@ -15,17 +15,17 @@ RUNTIME := .venv/.runtime
 DEVELOPMENT := .venv/.development
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
-WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/src web/public)
+WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
 MINI := src/duologue/models/duologue-mini.gguf
 TRAINER := build/trainer
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test check format web wheel bench chaos eval-mini train-mini clean
+.PHONY: help install serve test test-engines check format web wheel screens bench bench-duplex soak chaos eval-mini train-mini clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(RUNTIME) ## make the environment in .venv with what the server needs
 
@@ -35,6 +35,9 @@ serve: $(RUNTIME) $(PAGE) ## start the server on http://127.0.0.1:8006 (PORT=801
 test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and say which could not (ARGS="-k queue")
 	@$(BIN)/python -m pytest $(ARGS)
 	@sh scripts/web.sh test || { [ $$? -eq 69 ] && echo 'The tests of the page were skipped.'; }
+
+test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper sherpa")
+	@sh scripts/engines.sh $(NAMES)
 
 check: $(DEVELOPMENT) $(PAGE) ## check format, lint, types, layout and the page's types and size
 	@$(BIN)/ruff format --check --quiet . || { echo 'Some files are not formatted (ruff format --diff shows how): run make format.'; exit 1; }
@@ -50,6 +53,9 @@ format: $(DEVELOPMENT) ## format the Python sources and mend what the linter can
 
 web: $(PAGE) ## build the page from web/
 
+screens: $(DEVELOPMENT) $(PAGE) ## photograph every screen of the page into build/screens, to be looked at
+	@$(BIN)/python scripts/screens.py $(ARGS)
+
 wheel: $(DEVELOPMENT) $(PAGE) ## build dist/*.whl with the page and the model inside
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
@@ -57,6 +63,12 @@ bench: $(BENCHES:bench/bench_%.py=bench-%) ## run every benchmark in bench/ (one
 
 bench-%: bench/bench_%.py $(DEVELOPMENT)
 	$(BIN)/python $< $(ARGS)
+
+bench-duplex: $(DEVELOPMENT) ## let synthetic callers talk, pause and interrupt, and print how it felt (15 minutes)
+	$(BIN)/python bench/bench_duplex.py $(ARGS)
+
+soak: $(DEVELOPMENT) ## let 16 callers talk for half an hour, and look what is left (ARGS="--soak MINUTES")
+	$(BIN)/python bench/bench_calls.py --soak 30 $(ARGS)
 
 chaos: $(DEVELOPMENT) ## trouble a server for two minutes and kill one 200 times, and look what is left (20 minutes in all)
 	$(BIN)/python bench/chaos.py $(ARGS)

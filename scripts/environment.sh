@@ -66,7 +66,11 @@ install() {
 case "$1" in
 runtime)
     echo "Installing Duologue and the packages it needs (once; a minute or two) ..."
-    install --editable .
+    # Not every platform has a wheel of each voice library; text needs none of them.
+    install --editable '.[voice]' || {
+        echo "The voice could not be installed; going on without it. \`$python -m pip install -e '.[voice]'\` says why."
+        install --editable .
+    }
     ;;
 development)
     echo "Installing Duologue with the tools for tests and checks (once; a minute or two) ..."
