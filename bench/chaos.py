@@ -74,20 +74,29 @@ class Server:
         return body
 
     async def worker(self) -> int:
-        """The process id of the worker, waiting for it to be ready."""
+        """The process id of the model's worker, waiting for it to be ready."""
+        return await self._process("scripted")
+
+    async def voice_worker(self) -> int:
+        """The process id of the voice worker, waiting for it to be ready."""
+        return await self._process("voice")
+
+    async def _process(self, engine: str) -> int:
         await self.rest()
-        row = (await self.get("/workers"))["workers"][0]
-        return int(row["process"])
+        rows = (await self.get("/workers"))["workers"]
+        return next(int(row["process"]) for row in rows if row["engine"] == engine)
 
     async def rest(self) -> None:
-        """Until the worker is ready, every slot is back and nobody waits."""
+        """Until the workers are ready, every slot and seat is back and nobody waits."""
         end = time.monotonic() + REST_SECONDS
         while True:
             status = await self.get("/status")
-            if status["idle_workers"] == 1 and not status["slots_busy"] and not status["queue_length"]:
+            busy = status["slots_busy"] or status["seats_busy"] or status["queue_length"]
+            if status["idle_workers"] == 1 and status["seats_total"] and not busy:
                 return
             if time.monotonic() > end:
-                told = {key: status[key] for key in ("idle_workers", "slots_busy", "queue_length")}
+                kinds = ("idle_workers", "slots_busy", "seats_total", "seats_busy", "queue_length")
+                told = {key: status[key] for key in kinds}
                 raise Disorder(f"no rest after {REST_SECONDS:.0f} s: {told} {status['running_tasks'][:3]}")
             await asyncio.sleep(0.02)
 
@@ -163,9 +172,12 @@ async def chat_socket(server: Server, **more: Any) -> AsyncIterator[ClientConnec
 
 
 async def hear(opened: ClientConnection, *kinds: str) -> Json:
-    """The next message of one of these kinds."""
+    """The next message of one of these kinds. Frames of sound are passed over."""
     while True:
-        message: Json = json.loads(await asyncio.wait_for(opened.recv(), REST_SECONDS))
+        frame = await asyncio.wait_for(opened.recv(), REST_SECONDS)
+        if isinstance(frame, bytes):
+            continue
+        message: Json = json.loads(frame)
         if message["type"] in kinds:
             return message
 
@@ -267,14 +279,13 @@ async def slamming(server: Server, dice: random.Random) -> int:
 
 async def garbage(server: Server, dice: random.Random) -> int:
     """Frames and bodies that are none; the socket either says what is wrong or closes."""
-    frames: list[str | bytes] = [
+    frames = [
         "",
         "{",
         "[]",
         "null",
         '{"messages": 1}',
         '{"type": "what"}',
-        b"\0\xff",
         "[" * 100_000,
     ]
     frames += [
@@ -320,6 +331,45 @@ async def cancelling(server: Server, dice: random.Random) -> int:
             if end["id"] != number or end["type"] != "done":
                 raise Disorder(f"request {number} ended with {end}")
     return 500
+
+
+SOUND = bytes(random.Random(1).randbytes(3200))
+"""A tenth of a second of noise, 16 bit at 16 kHz."""
+CALLED = ("greeted", "begun", "heard", "spoken to", "stopped")
+
+
+async def calling(server: Server, dice: random.Random) -> int:
+    """Calls on both doors, left in every phase and in every way, with frames between that no call understands."""
+
+    async def one(path: str, phase: str, way: str) -> None:
+        url = f"ws://127.0.0.1:{server.port}{path}"
+        async with connect(url, max_size=None, ping_interval=None, proxy=None, close_timeout=1) as opened:
+            if path == "/ws/voice":
+                await hear(opened, "status")
+            if phase != "greeted":
+                await opened.send(json.dumps({"type": "start", "features": ["pause", "played"]}))
+                for frame in ("{", '{"type": "what"}', bytes(200_000), '{"type": "played", "samples": -1}'):
+                    await opened.send(frame)
+                    await hear(opened, "error")
+            if phase == "heard":
+                for _ in range(5):
+                    await opened.send(SOUND + b"\0")
+            if phase == "spoken to":
+                await opened.send(
+                    json.dumps({"type": "text", "text": "/say " + "Hello there, my friend. " * 20})
+                )
+                await hear(opened, "audio_start")
+                await asyncio.sleep(dice.random() / 5)
+            if phase == "stopped":
+                await opened.send(json.dumps({"type": "stop"}))
+            if way == "close":
+                await opened.close()
+            else:
+                opened.transport.abort()
+
+    kinds = [(path, phase) for path in ("/ws/voice", "/ws/chat") for phase in CALLED]
+    await asyncio.gather(*(one(*kind, way) for kind in kinds for way in ("close", "reset")))
+    return 2 * len(kinds)
 
 
 async def reading_slowly(server: Server, dice: random.Random) -> int:
@@ -391,6 +441,21 @@ async def killing(server: Server, dice: random.Random) -> int:
     return 1
 
 
+async def killing_the_voice(server: Server, dice: random.Random) -> int:
+    """The voice worker is killed while it speaks; the call takes a seat at the next one and speaks again."""
+    voice = await server.voice_worker()
+    text = json.dumps({"type": "text", "text": "/say " + "Hello there, my friend. " * 20})
+    url = f"ws://127.0.0.1:{server.port}/ws/voice"
+    async with connect(url, max_size=None, ping_interval=None, proxy=None, close_timeout=1) as opened:
+        await opened.send(json.dumps({"type": "start", "features": ["pause", "played"]}))
+        for _ in range(2):
+            await opened.send(text)
+            await hear(opened, "audio_start")
+            with contextlib.suppress(ProcessLookupError):  # it is dead the second time
+                os.kill(voice, signal.SIGKILL)
+    return 1
+
+
 async def stopping(server: Server, dice: random.Random) -> int:
     """The worker stands still for a moment in which clients come, cancel and go; then it goes on."""
     worker = await server.worker()
@@ -436,9 +501,11 @@ TROUBLES: tuple[Trouble, ...] = (
     slamming,
     garbage,
     cancelling,
+    calling,
     reading_slowly,
     much_at_once,
     killing,
+    killing_the_voice,
     stopping,
 )
 
