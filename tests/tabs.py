@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, Route, expect
 
 RICH = (
     r"## Tea\n\nIt needs **three things** and *patience*, see [the guide](https://example.org/tea).\n\n"
@@ -118,6 +118,18 @@ class Tab:
             "models": [model],
         }
         self.fulfil("**/api/capabilities", body | changes)
+
+    def with_voice(self) -> Tab:
+        """From now on the server says that it has a voice."""
+
+        def say_so(route: Route) -> None:
+            answer = route.fetch()
+            body = answer.json()
+            body["features"]["voice"] = True
+            route.fulfill(response=answer, json=body)
+
+        self.page.route("**/api/capabilities", say_so)
+        return self
 
     def asked(self, method: str, ending: str) -> list[Any]:
         """From now on: the bodies of the requests to addresses with this end."""

@@ -115,3 +115,12 @@ def test_the_operator_can_set_every_option_a_user_can():
 def test_the_pages_first_values_are_those_of_the_page():
     assert UiPage().theme == "system"
     assert UiPage().paste_as_file == 2500
+
+
+def test_a_voice_can_be_among_the_first_values():
+    file = (
+        "ui: {defaults: {page: {voice_response: true, voice: anna, voice_speed: 1.25, hold_to_talk: true}}}"
+    )
+    spoken = {"voice_response": True, "voice": "anna", "voice_speed": 1.25, "hold_to_talk": True}
+    assert settings(file).defaults.said() == {"page": spoken}
+    assert "ui.defaults.page.voice_speed" in refused("ui: {defaults: {page: {voice_speed: 9}}}")

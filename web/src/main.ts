@@ -112,6 +112,8 @@ const voice = new Voice(() => ({
   ask,
   clock,
   shelf: browser,
+  hears: () => answering()?.modalities?.includes("audio") ?? false,
+  upload: (file, progress) => upload(file, progress, chat.temporary),
   complain: (sentence) => notices.say(sentence),
   missing: () => notices.say(words().partMissing),
 }));
@@ -217,6 +219,7 @@ addEventListener("pagehide", ({ persisted }) => {
   if (forsaken) return;
   // One that is only put aside goes on with what it was at.
   if (!persisted) chat.keep();
+  preferences.part();
   keeper?.flush();
 });
 document.addEventListener("visibilitychange", look);

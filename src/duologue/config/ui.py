@@ -77,8 +77,16 @@ class UiPage(Section):
     announce: Annotated[Literal["ends", "sentences", "off"], BeforeValidator(_unquoted_off)] = Field(
         default="ends", description="What screen readers are told of a reply."
     )
+    voice_response: bool = Field(default=False, description="Read replies out while they are written.")
+    voice: str = Field(
+        default="", description="Who speaks, by a name of /v1/audio/voices; empty: voice.voice."
+    )
+    voice_speed: Annotated[float, Field(ge=0.25, le=4.0)] = Field(
+        default=1.0, description="How fast is spoken; 1: as the voice does by itself."
+    )
+    hold_to_talk: bool = Field(default=False, description="In calls, hold a button while talking.")
     shortcuts: dict[str, str] = Field(
-        default={}, description='Keys of actions, such as {"new-chat": "Ctrl+Shift+O"}; empty: no keys.'
+        default={}, description='Keys of actions, such as {"new-chat": "Mod+Shift+O"}; empty: no keys.'
     )
 
 

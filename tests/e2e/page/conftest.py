@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,9 +45,14 @@ def chromium(switches: list[str]) -> Iterator[Browser]:
     if not BUILT.exists():
         pytest.skip("the page is not built: run `make web` to run the browser tests")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, args=[*QUIET, *switches])
-        yield running
-        running.close()
+        # A machine that runs other tests beside this one starts it slowly.
+        running = playwright.chromium.launch(
+            executable_path=executable, args=[*QUIET, *switches], timeout=60_000
+        )
+        try:
+            yield running
+        finally:
+            running.close()
 
 
 @pytest.fixture
@@ -55,9 +60,10 @@ def visit(chromium: Browser, server: Any) -> Iterator[Callable[..., Tab]]:
     """Opens tabs, each in a profile of its own unless `beside` names another; `on` is another server. A page that is kept
     for later would answer some of what tests intercept, so it is only with `service_workers="allow"`."""
     tabs: list[Tab] = []
-    # What another test began to write in a new chat is on the server, and would appear in this one's.
+    # What another test began to write in a new chat, or preferred, is on the server, and would be this one's.
     with suppress(httpx.HTTPError):
-        httpx.delete(f"{server.url}/api/drafts/new")
+        httpx.delete(f"{server.url}/api/drafts/new", timeout=30)
+        httpx.patch(f"{server.url}/api/settings", json={"options": None, "page": None}, timeout=30)
 
     def make(*, beside: Tab | None = None, on: Any = None, **options: Any) -> Tab:
         context = (
@@ -71,8 +77,11 @@ def visit(chromium: Browser, server: Any) -> Iterator[Callable[..., Tab]]:
         return tabs[-1]
 
     yield make
+    # All of them, before any is judged: one that is left open would be in the next test's way.
+    with ExitStack() as closing:
+        for context in {id(tab.context): tab.context for tab in tabs}.values():
+            closing.callback(context.close)
     for tab in tabs:
-        tab.context.close()
         home = urlsplit(tab.url).netloc
         foreign = [url for url in tab.requests if urlsplit(url).netloc not in (home, "")]
         assert foreign == [], "requests to another origin"

@@ -48,10 +48,10 @@ def library(lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactor
     server = lasting("--engine", "scripted", "--config", str(config)).ready()
 
     def there() -> bool:
-        rows = httpx.get(f"{server.url}/api/mcp").json()["servers"]
+        rows = httpx.get(f"{server.url}/api/mcp", timeout=30).json()["servers"]
         return any(row["name"] == "library" and row["phase"] == "ready" for row in rows)
 
-    server.until(there, seconds=30)
+    server.until(there, seconds=60)
     return server
 
 
@@ -63,8 +63,8 @@ def server(library: Any) -> Any:
 @pytest.fixture(autouse=True)
 def fresh(library: Any) -> None:
     """What was begun to be written, and what was chosen, is on the server and would be the next test's."""
-    httpx.delete(f"{library.url}/api/drafts/new")
-    httpx.patch(f"{library.url}/api/settings", json={"options": None, "page": None})
+    httpx.delete(f"{library.url}/api/drafts/new", timeout=30)
+    httpx.patch(f"{library.url}/api/settings", json={"options": None, "page": None}, timeout=30)
 
 
 def draft(library: Any, conversation: str = "new") -> Any:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -74,6 +76,16 @@ def test_keys_can_be_changed_and_are_heard_at_once(tab: Tab) -> None:
     tab.button("Reset all").click()
     tab.page.keyboard.press("Control+B")
     expect(sidebar).to_be_visible()
+
+
+def test_a_preference_reaches_the_server_though_the_page_goes_away_at_once(tab: Tab, server: Any) -> None:
+    sent = f"{server.url}/api/settings"
+    tab.page.goto(tab.url + "#/settings/appearance")
+    tab.page.get_by_role("radio", name="Large").check()
+    tab.page.get_by_role("radio", name="Wide").check()
+    tab.page.goto("about:blank")
+    wanted = {"text_size": "large", "reading_width": "wide"}
+    server.until(lambda: httpx.get(sent, timeout=30).json().get("page") == wanted)
 
 
 def test_keys_given_to_one_action_are_taken_from_another(tab: Tab) -> None:

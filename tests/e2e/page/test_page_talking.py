@@ -187,7 +187,7 @@ def test_reading_a_long_prompt_is_told_in_per_cent(tab: Tab) -> None:
 
 
 def test_reasoning_is_folded_and_opens(tab: Tab) -> None:
-    tab.say("/pace 30\n/say <think>start at **two** and count on for a little while</think>Five.\n/hang")
+    tab.say("/pace 8\n/say <think>start at **two** and count on for a little while</think>Five.\n/hang")
     expect(tab.reply.get_by_role("button", name="Thinking")).to_be_visible()
     thought = tab.reply.get_by_role("button", name="Thought for")
     expect(thought).to_have_attribute("aria-expanded", "false")

@@ -1,7 +1,6 @@
-"""Voice on the page, in a real Chromium with a microphone that is a file: calls, dictation, reading out.
+"""Calls on the page, in a real Chromium with a microphone that beeps.
 
-Most tests play the server's side of the line themselves, message by message, so that each state can be looked at. One
-speaks with a real server through all of it.
+The tests play the server's side of the line themselves, message by message, so that each state can be looked at.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Route, WebSocketRoute, expect
+from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from tabs import Tab
 
@@ -86,22 +85,9 @@ class Line:
         raise AssertionError(f"it never became true: {self.told[-5:]}")
 
 
-def speaking(tab: Tab) -> Tab:
-    """The same page of a server that has a voice."""
-
-    def with_voice(route: Route) -> None:
-        answer = route.fetch()
-        body = answer.json()
-        body["features"]["voice"] = True
-        route.fulfill(response=answer, json=body)
-
-    tab.page.route("**/api/capabilities", with_voice)
-    return tab
-
-
 @pytest.fixture
 def tab(visit: Callable[..., Tab]) -> Tab:
-    return speaking(visit()).open()
+    return visit().with_voice().open()
 
 
 @pytest.fixture
@@ -126,7 +112,6 @@ def test_a_call_belongs_to_the_chat_and_sends_what_is_heard(tab: Tab, line: Line
     called(tab, line)
     start = line.of("start")[0]
     assert start["features"] == ["pause", "played"]
-    assert start["mode"] == "open"
     assert tab.page.url.endswith(f"#/c/{start['conversation_id']}")
     before = line.heard
     tab.page.wait_for_timeout(1000)
@@ -274,19 +259,52 @@ def test_muted_is_silence_and_not_nothing(tab: Tab, line: Line) -> None:
     tab.button("Turn the microphone on").click()
 
 
-def test_holding_to_talk_by_the_space_bar(tab: Tab, line: Line) -> None:
+def test_holding_to_talk_by_the_space_bar_without_another_call(tab: Tab, line: Line) -> None:
     called(tab, line)
     tab.button("Options of the call").click()
     tab.page.get_by_role("menuitemcheckbox", name="Hold to talk").click()
-    line.until(lambda: len(line.of("start")) == 2)
-    assert line.of("start")[1]["mode"] == "hold"
-    assert line.of("start")[1]["conversation_id"] == line.of("start")[0]["conversation_id"]
-    expect(screen(tab).get_by_role("heading", name="Listening")).to_be_visible()
     screen(tab).get_by_role("heading", name="Listening").focus()
     tab.page.keyboard.down(" ")
     expect(tab.button("Talking: let go to send")).to_be_visible()
     tab.page.keyboard.up(" ")
     line.until(lambda: [message["down"] for message in line.of("hold")] == [True, False])
+    assert len(line.of("start")) == 1
+
+
+QUESTION = {
+    "id": "a1",
+    "run": "",
+    "conversation": "c1",
+    "server": "files",
+    "tool": "delete_note",
+    "arguments": '{"name": "shopping"}',
+}
+
+
+def test_a_question_of_a_tool_is_answered_in_the_call_by_key_and_by_button(tab: Tab, line: Line) -> None:
+    called(tab, line)
+    line.says("tool", reply_id=1, call_id="t1", tool="delete_note", server="files", state="asked")
+    line.says("status", state="waiting")
+    line.says("approval_asked", reply_id=1, question="May I?", approval=QUESTION)
+    card = screen(tab).get_by_role("group", name="May delete_note of files run?")
+    expect(card).to_be_focused()
+    expect(screen(tab).get_by_role("heading", name="A question for you")).to_be_visible()
+    expect(screen(tab).get_by_role("log")).to_contain_text("delete_note: Asks first")
+    assert tab.complaints(AXE) == []
+    tab.page.keyboard.press("n")
+    expect(card).to_have_count(0)
+    line.says("approval_asked", reply_id=1, question="May I?", approval=QUESTION | {"id": "a2"})
+    tab.button("Always this tool").click()
+    expect(card).to_have_count(0)
+    line.until(
+        lambda: (
+            [(one["id"], one["decision"]) for one in line.of("approval")] == [("a1", "deny"), ("a2", "tool")]
+        )
+    )
+    line.says("approval_asked", reply_id=1, question="May I?", approval=QUESTION | {"id": "a3"})
+    expect(card).to_be_visible()
+    line.says("approval_answered", reply_id=1, id="a3", decision="once")
+    expect(card).to_have_count(0)
 
 
 def test_a_lost_line_is_dialled_again(tab: Tab, line: Line) -> None:
@@ -315,7 +333,7 @@ def test_a_call_the_server_ends_says_why(tab: Tab, line: Line) -> None:
 def test_a_call_is_usable_at_every_width_in_both_themes(
     visit: Callable[..., Tab], width: int, theme: str
 ) -> None:
-    tab = speaking(visit(viewport={"width": width, "height": 640}, color_scheme=theme)).open()
+    tab = visit(viewport={"width": width, "height": 640}, color_scheme=theme).with_voice().open()
     line = Line(tab)
     called(tab, line)
     line.says("transcript", turn=1, text="what is a duologue", final=True)
@@ -344,7 +362,7 @@ def test_the_focus_stays_in_the_call_and_everything_is_reached_by_tab(tab: Tab, 
 
 
 def test_a_page_on_plain_http_elsewhere_says_why_it_has_no_microphone(visit: Callable[..., Tab]) -> None:
-    tab = speaking(visit())
+    tab = visit().with_voice()
     tab.page.add_init_script(
         "Object.defineProperty(window, 'isSecureContext', { value: false, configurable: true })"
     )
@@ -361,102 +379,3 @@ def test_without_a_voice_the_button_says_which_command_brings_one(visit: Callabl
     expect(tab.page.get_by_role("status").filter(has_text="pip install")).to_contain_text(
         "pip install 'duologue[voice]'"
     )
-
-
-# Dictation and reading out
-
-
-def test_what_is_dictated_stands_where_the_caret_is(tab: Tab) -> None:
-    sent: list[int] = []
-
-    def write(route: Route) -> None:
-        body = route.request.post_data_buffer or b""
-        assert b"RIFF" in body
-        sent.append(len(body))
-        route.fulfill(json={"text": "spoken words"})
-
-    tab.page.route("**/v1/audio/transcriptions", write)
-    tab.composer.fill("before after")
-    tab.composer.press("Home")
-    for _ in range(len("before")):
-        tab.composer.press("ArrowRight")
-    tab.button("Dictate").click()
-    expect(tab.page.get_by_role("status").filter(has_text="Listening. What you say")).to_have_count(1)
-    tab.page.wait_for_timeout(2500)
-    tab.button("Done dictating").click()
-    expect(tab.composer).to_have_value(re.compile(r"^before spoken words.* after$"))
-    expect(tab.button("Dictate")).to_be_visible()
-
-
-def test_a_reply_is_read_out_and_stopped(tab: Tab) -> None:
-    asked: list[Any] = []
-
-    def speak(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=b"\x00\x10" * 24_000 * 4, content_type="audio/pcm")
-
-    tab.page.route("**/v1/audio/speech", speak)
-    tab.told("/say **Hello** there.")
-    tab.reply.get_by_role("button", name="Read out").click()
-    stop = tab.reply.get_by_role("button", name="Stop reading")
-    expect(stop).to_be_visible()
-    stop.click()
-    expect(tab.reply.get_by_role("button", name="Read out")).to_be_visible()
-    assert asked[0]["input"] == "Hello there."
-    assert asked[0]["response_format"] == "pcm"
-
-
-def heard(tab: Tab, asked: list[str], texts: list[str]) -> None:
-    for _ in range(500):
-        if asked == texts:
-            return
-        tab.page.wait_for_timeout(20)
-    raise AssertionError(asked)
-
-
-def test_replies_are_read_while_they_are_written_where_one_likes_that(tab: Tab) -> None:
-    asked: list[str] = []
-
-    def speak(route: Route) -> None:
-        asked.append(route.request.post_data_json["input"])
-        route.fulfill(body=b"\x00\x10" * 2400, content_type="audio/pcm")
-
-    tab.page.route("**/v1/audio/speech", speak)
-    tab.button("Add").click()
-    tab.page.get_by_role("menuitemcheckbox", name="Voice response").click()
-    tab.say("/say First sentence. And then\n/hang")
-    heard(tab, asked, ["First sentence."])
-    tab.button("Stop").click()
-    heard(tab, asked, ["First sentence.", "And then"])
-    tab.button("Add").click()
-    tab.page.get_by_role("menuitemcheckbox", name="Voice response").click()
-
-
-def test_a_voice_is_chosen_and_tried_in_the_settings(tab: Tab) -> None:
-    voices = [
-        {"id": "anna", "name": "Anna", "language": "de-DE", "description": "calm"},
-        {"id": "ben", "name": "Ben", "language": "en-GB", "description": ""},
-    ]
-    tab.fulfil("**/v1/audio/voices", {"voices": voices, "default": "ben"})
-    asked: list[Any] = []
-
-    def speak(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=b"\x00\x10" * 2400, content_type="audio/pcm")
-
-    tab.page.route("**/v1/audio/speech", speak)
-    tab.page.goto(f"{tab.url}#/settings/voice")
-    voice = tab.page.get_by_role("combobox", name="Voice", exact=True)
-    expect(voice.locator("option")).to_have_text(["The server’s choice: Ben", "Ben", "Anna · calm"])
-    voice.select_option("anna")
-    tab.page.get_by_label("Speed").select_option("1.25")
-    tab.button("Hear it").click()
-    expect(tab.button("Hear it")).to_be_visible()
-    for _ in range(100):
-        if asked:
-            break
-        tab.page.wait_for_timeout(20)
-    assert (asked[0]["voice"], asked[0]["speed"]) == ("anna", 1.25)
-    assert tab.complaints(AXE) == []
-    voice.select_option("")
-    tab.page.get_by_label("Speed").select_option("1")

@@ -6,6 +6,7 @@ import type { ComposerWords } from "./en/composer";
 import type { ModelsWords } from "./en/models";
 import type { OffersWords } from "./en/offers";
 import type { PaletteWords } from "./en/palette";
+import type { ProblemWords } from "./en/problems";
 import type { SettingsWords } from "./en/settings";
 import type { ShelvingWords } from "./en/shelving";
 import type { ShellWords } from "./en/shell";
@@ -25,6 +26,7 @@ export interface Catalogue {
   readonly beside: BesideWords;
   readonly welcome: WelcomeWords;
   readonly blocks: BlocksWords;
+  readonly problems: ProblemWords;
   readonly palette: PaletteWords;
   readonly settings: SettingsWords;
   readonly models: ModelsWords;

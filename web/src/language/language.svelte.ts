@@ -1,5 +1,5 @@
 // The language of the page: which one it is, and the words of the others, loaded when they are wanted. English is part
-// of the page and always there. Knows no word of its own; what the server says in sentences stays as it says it.
+// of the page and always there. Knows no word of its own; what the server says in sentences stays as it says it, but for what `problems` has.
 import type { Catalogue } from "./catalogue";
 
 export type Tongue = "en" | "de";

@@ -30,18 +30,31 @@ export const FIRST: PagePreferences = {
 
 export interface SettingsClient {
   read(): Promise<Answer<Settings>>;
-  change(changes: Changes): Promise<Answer<Settings>>;
+  /** `leaving`: the page is on its way out, and waits for no answer. */
+  change(changes: Changes, leaving?: boolean): Promise<Answer<Settings>>;
 }
 
 const KEY = "duologue.preferences";
 const UNSENT = "duologue.preferences.unsent";
-/** Changes that follow each other are sent together, milliseconds. */
+/** What the server had when a page went away with changes whose arrival it could not wait for. */
+const PARTED = "duologue.preferences.parted";
+/** Changes that follow each other are sent together, milliseconds; the first of them goes at once. */
 const SETTLE = 400;
+/** A server that is in trouble is told again after so many milliseconds. */
+const AGAIN = 5000;
 
 type Plain = Readonly<Record<string, unknown>>;
 
 function isPlain(value: unknown): value is Plain {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const plainOf = (value: unknown): Plain => (isPlain(value) ? value : {});
+
+/** Changes that were sent by a page that went away, and what the server had then. */
+interface Parted {
+  readonly sent: Plain;
+  readonly was: Plain;
 }
 
 /** RFC 7396. */
@@ -86,6 +99,24 @@ function without(changes: Plain, path: string): Plain | null {
   return Object.keys(left).length === 0 ? others : { ...others, [name]: left };
 }
 
+/** `changes` without what is still as it was `sent`, where the server has something else now than it had then: it arrived, or
+ * somebody has changed it since. */
+function outstanding(changes: Plain, { sent, was }: Parted, now: Plain): Plain {
+  const left: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(changes)) {
+    if (isPlain(value)) {
+      const inner = outstanding(value, { sent: plainOf(sent[name]), was: plainOf(was[name]) }, plainOf(now[name]));
+      if (Object.keys(inner).length > 0) left.push([name, inner]);
+    } else if (value !== sent[name] || JSON.stringify(was[name]) === JSON.stringify(now[name])) left.push([name, value]);
+  }
+  return Object.fromEntries(left);
+}
+
+/** Not the change is at fault: it can be sent again as it is. */
+function isTrouble(answer: Answer<unknown>): boolean {
+  return answer.kind === "refused" && (answer.status >= 500 || answer.status === 408 || answer.status === 429);
+}
+
 /** What an earlier version kept, as changes the server has not heard of. */
 function former({ theme, thinking, model }: Plain): Changes {
   return {
@@ -117,6 +148,8 @@ export class Preferences {
   #refused = $state.raw<RefusedChange | null>(null);
   #callOff: (() => void) | null = null;
   #sending = false;
+  #sentAt = -Infinity;
+  #parted: Parted | null = null;
   /** Counts the server's answers to changes: what was read before one and comes after it is old. */
   #answers = 0;
 
@@ -135,6 +168,7 @@ export class Preferences {
     else {
       this.#kept = kept as Settings;
       this.#changed = read(shelf, UNSENT) as Changes;
+      if (shelf.get(PARTED) !== null) this.#parted = { sent: this.#changed as Plain, was: read(shelf, PARTED) };
     }
   }
 
@@ -177,13 +211,20 @@ export class Preferences {
     return this.#refused;
   }
 
-  /** Change some of it: here at once, on the server soon. */
+  /** Change some of it: here at once, on the server as soon as can be. */
   change(changes: Changes): void {
     this.#changed = merged(this.#changed as Plain, changes as Plain, true) as Changes;
     this.#saving = "saving";
     this.#refused = null;
     this.#keep();
-    this.#sendSoon();
+    this.#sendSoon(this.#clock.now() - this.#sentAt > SETTLE && !this.#sending ? 0 : SETTLE);
+  }
+
+  /** The page goes away: what is not there yet is sent now, and the next page will look whether it arrived. */
+  part(): void {
+    if (Object.keys(this.#changed).length === 0) return;
+    this.#shelf.put(PARTED, JSON.stringify(this.#kept));
+    void this.#client.change(this.#changed, true);
   }
 
   /** Read what the server has. What was changed while it was away goes there. */
@@ -192,6 +233,8 @@ export class Preferences {
     const answer = await this.#client.read();
     if (answer.kind !== "ok" || answers !== this.#answers) return;
     this.#kept = answer.value;
+    if (this.#parted) this.#changed = outstanding(this.#changed as Plain, this.#parted, answer.value as Plain) as Changes;
+    this.#parted = null;
     this.#keep();
     if (Object.keys(this.#changed).length > 0) this.#sendSoon();
   }
@@ -199,11 +242,12 @@ export class Preferences {
   #keep(): void {
     this.#shelf.put(KEY, JSON.stringify(this.#own));
     this.#shelf.put(UNSENT, Object.keys(this.#changed).length === 0 ? null : JSON.stringify(this.#changed));
+    if (this.#parted === null) this.#shelf.put(PARTED, null);
   }
 
-  #sendSoon(): void {
+  #sendSoon(wait = SETTLE): void {
     this.#callOff?.();
-    this.#callOff = this.#clock.after(SETTLE, () => void this.#send());
+    this.#callOff = this.#clock.after(wait, () => void this.#send());
   }
 
   async #send(): Promise<void> {
@@ -211,10 +255,15 @@ export class Preferences {
     const sent = this.#changed;
     if (Object.keys(sent).length === 0) return;
     this.#sending = true;
+    this.#sentAt = this.#clock.now();
     const answer = await this.#client.change(sent);
     this.#sending = false;
     // What cannot be sent stays here, and goes with the next change or the next start.
-    if (answer.kind === "unreachable" || answer.kind === "unauthorized") return void (this.#saving = "waiting");
+    if (answer.kind === "unreachable" || answer.kind === "unauthorized" || isTrouble(answer)) {
+      this.#saving = "waiting";
+      if (isTrouble(answer)) this.#sendSoon(AGAIN);
+      return;
+    }
     if (answer.kind === "ok") {
       this.#answers++;
       this.#kept = answer.value;

@@ -1,4 +1,4 @@
-// Puts a call, a dictation or a reading together from the browser's microphone, loudspeaker and sockets and the parts of
+// Puts a call, a dictation, a spoken message or a reading together from the browser's microphone, loudspeaker and sockets and the parts of
 // the page. The composition root of this room.
 import type { Chat } from "../chat/chat.svelte";
 import type { Choices } from "../chat/choices.svelte";
@@ -9,13 +9,20 @@ import type { ConversationClient } from "../wire/conversations";
 import { type Fetch, problemOf } from "../wire/http";
 import { speak, transcribe } from "../wire/speech";
 import { currentTongue } from "../language/language.svelte";
+import type { Uploader } from "../wire/upload";
+import { voice as words } from "../language/en/voice";
 import { Call } from "./call.svelte";
+import { routeSound } from "./context";
 import { readChoice, writeChoice } from "./choice";
 import { Dictation } from "./dictation.svelte";
 import { lineTo, voiceAddress } from "./line";
 import { microphones, openMicrophone } from "./microphone";
 import { Reading } from "./reading.svelte";
-import { openSpeaker } from "./speaker";
+import { stayAwake } from "./awake";
+import { outputs, readOutput, routeTo, writeOutput } from "./outputs";
+import { openSpeaker, type Speaker } from "./speaker";
+import type { PlayoutReport } from "./playout";
+import { Utterance } from "./utterance.svelte";
 
 export interface VoiceParts {
   readonly chat: Chat;
@@ -26,6 +33,9 @@ export interface VoiceParts {
   readonly clock: Clock;
   /** What belongs to this device: its microphone. */
   readonly shelf: Shelf;
+  /** Whether the model that answers takes sound. */
+  readonly hears: () => boolean;
+  readonly upload: Uploader;
   readonly complain: (sentence: string) => void;
   /** A part of the page did not come. */
   readonly missing: () => void;
@@ -45,6 +55,15 @@ function sounding<Thing>(context: AudioContext | null, open: (context: AudioCont
   return context ? open(context) : Promise.reject(new Error("no sound"));
 }
 
+/** A loudspeaker; the one this device chose, where there is one. */
+function loudspeaker(context: AudioContext | null, shelf: Shelf, reported: (report: PlayoutReport) => void): Promise<Speaker> {
+  return sounding(context, async (sound) => {
+    const chosen = readOutput(shelf);
+    if (chosen !== "") await routeTo(sound, chosen);
+    return openSpeaker(sound, reported);
+  });
+}
+
 export function beginCall(context: AudioContext | null, { chat, choices, preferences, client, clock, shelf }: VoiceParts, gone: () => void): Begun & { readonly call: Call } {
   let conversation: string | null = null;
   let made = false;
@@ -52,8 +71,18 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
     {
       open: lineTo(() => new WebSocket(voiceAddress(document.baseURI))),
       microphone: (choice, listener) => sounding(context, (sound) => openMicrophone(sound, choice, listener)),
-      speaker: (reported) => sounding(context, (sound) => openSpeaker(sound, reported)),
+      speaker: (reported) => loudspeaker(context, shelf, reported),
       microphones,
+      outputs: {
+        list: outputs,
+        chosen: () => readOutput(shelf),
+        async use(device) {
+          const done = context !== null && (await routeTo(context, device));
+          writeOutput(shelf, done ? device : "");
+          return done;
+        },
+      },
+      awake: stayAwake,
       release: closing(context),
       clock,
       async wanted() {
@@ -68,6 +97,7 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
       },
       choice: () => readChoice(shelf),
       chosen: (device) => writeChoice(shelf, { ...readChoice(shelf), device }),
+      changed: () => chat.heard({ type: "reset" }),
       held: (holds) => preferences.change({ page: { hold_to_talk: holds } }),
       ended() {
         gone();
@@ -104,10 +134,37 @@ export function beginDictation(
   return { dictation, ready: () => dictation.begin() };
 }
 
-export function beginReading(context: AudioContext | null, { ask, preferences, complain }: VoiceParts, gone: () => void): Reading {
+export function beginUtterance(context: AudioContext | null, { chat, ask, clock, shelf, hears, upload, complain }: VoiceParts, gone: () => void): Begun & { readonly utterance: Utterance } {
+  const release = closing(context);
+  const where = chat.id;
+  const utterance = new Utterance({
+    microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(shelf), listener)),
+    transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
+    clock,
+    complain,
+    hears,
+    async send(text, recording) {
+      const sent = recording && (await upload(new File([recording], words().recordingName, { type: "audio/wav" }), () => {}).answer);
+      if (sent && sent.kind !== "ok") return problemOf(sent);
+      // It was said to whom was in sight then.
+      if (chat.id !== where) return words().chatLeft;
+      const file = sent && ({ type: "audio", blob: sent.value.hash, mime: sent.value.mime, name: words().recordingName } as const);
+      chat.send(text, file ? [file] : []);
+      return "";
+    },
+    ended() {
+      release();
+      routeSound("playback");
+      gone();
+    },
+  });
+  return { utterance, ready: () => utterance.begin() };
+}
+
+export function beginReading(context: AudioContext | null, { ask, preferences, shelf, complain }: VoiceParts, gone: () => void): Reading {
   const release = closing(context);
   return new Reading({
-    speaker: (reported) => sounding(context, (sound) => openSpeaker(sound, reported)),
+    speaker: (reported) => loudspeaker(context, shelf, reported),
     speech: (text, signal) => speak(ask, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
     complain,
     ended() {

@@ -1,7 +1,10 @@
 // A call: what state it is in, what is said in it, and what a person does in it. Owns the order of things from the first
 // press to hanging up; microphone, loudspeaker and socket are given to it. Knows no DOM.
+import { problems } from "../language/en/problems";
 import { voice as words } from "../language/en/voice";
 import type { Clock } from "../wire/clock";
+import type { Given } from "../wire/conversations";
+import type { Approval } from "../wire/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
 import type { Frame } from "./framing";
 import type { Line, OpenLine } from "./line";
@@ -9,26 +12,41 @@ import { type Device, type Microphone, type MicrophoneChoice, type MicrophoneFau
 import { Playing } from "./playing";
 import type { PlayoutReport } from "./playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";
+import { Questions } from "./questions.svelte";
 import { SPOKEN_RATE } from "./samples";
 import type { Speaker } from "./speaker";
 
 /** "again": the line was lost and is dialled anew. */
 export type Phase = "beginning" | "live" | "again" | "over";
 
+/** The loudspeakers, where there is a choice. */
+export interface Outputs {
+  readonly list: () => Promise<Device[]>;
+  /** Empty: the browser's own choice. */
+  readonly chosen: () => string;
+  /** Use and remember this one; false where it cannot be had. */
+  readonly use: (device: string) => Promise<boolean>;
+}
+
 export interface CallMeans {
   readonly open: OpenLine;
   readonly microphone: (choice: MicrophoneChoice, listener: MicrophoneListener) => Promise<Microphone>;
   readonly speaker: (reported: (report: PlayoutReport) => void) => Promise<Speaker>;
   readonly microphones: () => Promise<Device[]>;
+  readonly outputs: Outputs;
+  /** Keep the screen on; the answer ends that. */
+  readonly awake: () => () => void;
   /** Gives back the browser's sound. */
   readonly release: () => void;
   readonly clock: Clock;
   /** How the call is to be; asked each time it is dialled. The conversation is made where there is none; a text is why not. */
-  readonly wanted: () => Promise<Omit<CallStart, "mode"> | string>;
+  readonly wanted: () => Promise<CallStart | string>;
   readonly choice: () => MicrophoneChoice;
   /** Remember this microphone, and whether one holds to talk. */
   readonly chosen: (device: string) => void;
   readonly held: (holds: boolean) => void;
+  /** The conversation is another than it was: read it again. */
+  readonly changed: () => void;
   readonly ended: () => void;
 }
 
@@ -56,6 +74,9 @@ export class Call {
   #pressed = $state(false);
   #devices = $state.raw<readonly Device[]>([]);
   #device = $state("");
+  #outputs = $state.raw<readonly Device[]>([]);
+  #output = $state("");
+  readonly #questions = new Questions();
   #spoken = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
   /** Something was said or typed: there is something to keep. */
   #anything = $state(false);
@@ -69,6 +90,7 @@ export class Call {
   #since = 0;
   #lastError = "";
   #callOff: (() => void) | null = null;
+  #rest: (() => void) | null = null;
   #callOffNotice: (() => void) | null = null;
   #volume = { in: 0, out: 0 };
 
@@ -135,6 +157,20 @@ export class Call {
     return this.#device;
   }
 
+  /** The loudspeakers there are; none where there is no choice. */
+  get outputs(): readonly Device[] {
+    return this.#outputs;
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  /** What has to be answered before the reply goes on. */
+  get approval(): Approval | null {
+    return this.#questions.current;
+  }
+
   /** What it belongs to, once that is known. */
   get conversation(): string | null {
     return this.#conversation;
@@ -171,6 +207,8 @@ export class Call {
       return this.#end(error instanceof NoMicrophone ? words().faults[error.fault] : words().noSound, error instanceof NoMicrophone ? error.fault : null);
     }
     if (this.phase === "over") return this.#silence();
+    this.#rest ??= this.#means.awake();
+    this.#output = this.#means.outputs.chosen();
     void this.listDevices();
     await this.#dial();
   }
@@ -204,6 +242,14 @@ export class Call {
     return true;
   }
 
+  /** Answer a question; gives a sentence where nobody would hear it. */
+  async decide(approval: Approval, given: Given): Promise<string> {
+    if (this.#phase !== "live") return words().callingAgain;
+    this.#tell({ type: "approval", id: approval.id, ...given });
+    this.#questions.answered(approval.id);
+    return "";
+  }
+
   /** The button to talk goes down, or up. */
   press(down: boolean): void {
     if (!this.#holds || this.#pressed === down || this.#phase !== "live") return;
@@ -212,17 +258,13 @@ export class Call {
     this.#tell({ type: "hold", down });
   }
 
-  /** Hold to talk, or not: the server is told as a call begins, so it is dialled anew. */
+  /** Hold to talk, or not. The server need not know: between two presses it hears silence. */
   setHolds(holds: boolean): void {
     if (holds === this.#holds) return;
+    this.press(false);
     this.#holds = holds;
-    this.#pressed = false;
     this.#means.held(holds);
     this.#hush();
-    if (this.#phase !== "live" && this.#phase !== "again") return;
-    this.#tell({ type: "stop" });
-    this.#tries = 0;
-    void this.#dial();
   }
 
   async useDevice(device: string): Promise<void> {
@@ -230,8 +272,16 @@ export class Call {
     await this.#exchange({ ...this.#means.choice(), device });
   }
 
+  /** Let the other side be heard through this loudspeaker. */
+  async useOutput(device: string): Promise<void> {
+    const done = await this.#means.outputs.use(device);
+    this.#output = done ? device : "";
+    if (!done) this.#say(words().otherLoudspeaker);
+  }
+
   async listDevices(): Promise<void> {
     this.#devices = await this.#means.microphones();
+    this.#outputs = await this.#means.outputs.list();
   }
 
   /** Another microphone in the place of the one there is. */
@@ -290,7 +340,7 @@ export class Call {
     this.#lastError = "";
     this.#line = this.#means.open({
       opened: () => {
-        if (isThis()) this.#line?.say(startMessage({ ...wanted, mode: this.#holds ? "hold" : "open" }));
+        if (isThis()) this.#line?.say(startMessage(wanted));
       },
       said: (text) => {
         const message = isThis() ? readMessage(text) : null;
@@ -310,6 +360,7 @@ export class Call {
     this.#playing.reset();
     this.#captions = this.#captions.cut((reply) => this.heard(reply));
     this.#spoken = null;
+    this.#questions.clear();
   }
 
   #lost(code: number): void {
@@ -339,9 +390,15 @@ export class Call {
       case "queue_done":
         this.#place = null;
         return;
+      case "asked":
+        return this.#questions.asked(message.approval);
+      case "answered":
+        return this.#questions.answered(message.id);
+      case "history":
+        return this.#means.changed();
       case "error":
-        this.#lastError = message.message;
-        return this.#say(message.message);
+        this.#lastError = problems().told(message.code, message.message);
+        return this.#say(this.#lastError);
       default:
         this.#caption(message);
     }
@@ -370,6 +427,9 @@ export class Call {
       case "caption":
         this.#captions = before.timed(id("reply", message.reply), message.reply, message.words);
         break;
+      case "tool":
+        this.#captions = before.used(`${this.#lines}-tool-${message.call}`, message.tool, message.state, message.text);
+        break;
       case "reply_done":
         this.#captions = before.over(id("reply", message.reply), message.reply, message.text, message.unheard, message.ending);
         break;
@@ -397,6 +457,7 @@ export class Call {
     this.#callOffNotice?.();
     this.#notice = "";
     this.#place = null;
+    this.#questions.clear();
     this.#line?.close();
     this.#line = null;
     this.#silence();
@@ -407,6 +468,8 @@ export class Call {
     this.#microphone = null;
     this.#speaker?.stop();
     this.#speaker = null;
+    this.#rest?.();
+    this.#rest = null;
     this.#volume = { in: 0, out: 0 };
     this.#means.release();
   }

@@ -1,5 +1,6 @@
 // What was said on both sides of a call, as it is shown while it is said: of a reply the part that was spoken, the word that
 // is being spoken and what is to come. Pure.
+import type { CallState as ToolState } from "../wire/rows";
 import type { CaptionWord, Ending } from "./protocol";
 
 /** A part of the written text, and when it sounds. */
@@ -86,7 +87,19 @@ export interface ReplyLine {
   readonly ending: Ending | null;
 }
 
-export type Line = UserLine | ReplyLine;
+/** A tool the server ran for a reply. */
+export interface ToolLine {
+  readonly side: "tool";
+  readonly id: string;
+  readonly tool: string;
+  readonly state: ToolState;
+  /** Empty by itself: a line of the log that is said aloud has one. */
+  readonly text: string;
+}
+
+export type Line = UserLine | ReplyLine | ToolLine;
+
+const GOING: readonly ToolState[] = ["waiting", "asked", "running"];
 
 /** Lines that are kept: the conversation has the rest. */
 const MOST = 40;
@@ -120,9 +133,14 @@ export class Captions {
     return this.#with({ ...this.#reply(id, reply), text, unheard, ending, final: true });
   }
 
+  used(id: string, tool: string, state: ToolState, text: string): Captions {
+    return this.#with({ side: "tool", id, tool, state, text });
+  }
+
   /** The line was lost: what was being said ends where it was heard, `heard` milliseconds into it. */
   cut(heard: (reply: number) => number): Captions {
     const ended = (line: Line): Line => {
+      if (line.side === "tool") return GOING.includes(line.state) ? { ...line, state: "skipped" } : line;
       if (line.side === "user" || line.ending !== null) return line;
       const { said, now, coming } = splitAt(line.text, timed(line.text, line.words), heard(line.reply));
       return { ...line, text: said + now, unheard: coming, final: true, ending: "interrupted" };

@@ -3,11 +3,18 @@
 
 type Session = { type: string };
 
-/** For a conversation, or only to listen: a phone routes and mutes the two differently. Null where there is no sound. */
-export function openSound(use: "play-and-record" | "playback"): AudioContext | null {
+type Use = "play-and-record" | "playback";
+
+/** What the sound is for: a phone routes and mutes the two differently. */
+export function routeSound(use: Use): void {
+  const session = (navigator as { audioSession?: Session }).audioSession;
+  if (session) session.type = use;
+}
+
+/** For a conversation, or only to listen. Null where there is no sound. */
+export function openSound(use: Use): AudioContext | null {
   try {
-    const session = (navigator as { audioSession?: Session }).audioSession;
-    if (session) session.type = use;
+    routeSound(use);
     const context = new AudioContext({ latencyHint: "interactive" });
     void context.resume();
     return context;

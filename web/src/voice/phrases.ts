@@ -18,6 +18,12 @@ export class Phrases {
   #spoken = 0;
   #quiet = 0;
   #room = QUIETEST;
+  #silence: number | null = null;
+
+  /** Frames since somebody spoke; null before the first word. */
+  get silence(): number | null {
+    return this.#silence;
+  }
 
   /** The phrase that ended with this frame, if one did. */
   push({ pcm, level }: Frame): Int16Array[] | null {
@@ -26,6 +32,8 @@ export class Phrases {
     const speech = level > Math.max(QUIETEST, this.#room * ABOVE);
     this.#spoken += speech ? 1 : 0;
     this.#quiet = speech ? 0 : this.#quiet + 1;
+    if (speech && (this.#silence !== null || this.#spoken >= LEAST)) this.#silence = 0;
+    else if (this.#silence !== null) this.#silence++;
     if (this.#spoken < LEAST) {
       // What lies before the first word is of no interest, but for its beginning.
       if (this.#quiet >= BEFORE) {

@@ -67,7 +67,7 @@ export class Playing {
   isCurrent(message: ServerMessage): boolean {
     if (message.epoch > this.#epoch) this.#epoch = message.epoch;
     // What was said and heard stays true.
-    if (["transcript", "reply_done", "error", "interrupt", "queued", "queue_done"].includes(message.type)) return true;
+    if (["transcript", "reply_done", "error", "interrupt", "queued", "queue_done", "tool", "answered", "history"].includes(message.type)) return true;
     return message.epoch >= this.#epoch && !("reply" in message && message.reply <= this.#dropped);
   }
 

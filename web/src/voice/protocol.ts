@@ -1,5 +1,7 @@
 // The voice socket's dialect, as the page speaks it: what comes is checked field by field, and what nobody here knows is
 // let go by. Sound is binary frames and no business of this file. Pure.
+import type { Given } from "../wire/conversations";
+import type { Approval, CallState as ToolState } from "../wire/rows";
 
 export const STATES = ["listening", "hearing", "thinking", "speaking", "paused", "waiting"] as const;
 
@@ -26,6 +28,10 @@ export type ServerMessage =
   | { readonly type: "audio_end"; readonly epoch: number; readonly reply: number }
   | { readonly type: "pause" | "resume" | "interrupt"; readonly epoch: number; readonly reply: number }
   | { readonly type: "reply_done"; readonly epoch: number; readonly reply: number; readonly text: string; readonly unheard: string; readonly ending: Ending }
+  | { readonly type: "tool"; readonly epoch: number; readonly reply: number; readonly call: string; readonly tool: string; readonly server: string; readonly state: ToolState; readonly text: string }
+  | { readonly type: "asked"; readonly epoch: number; readonly reply: number; readonly approval: Approval }
+  | { readonly type: "answered"; readonly epoch: number; readonly id: string }
+  | { readonly type: "history"; readonly epoch: number }
   | { readonly type: "error"; readonly epoch: number; readonly code: string; readonly message: string; readonly param: string }
   | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
   | { readonly type: "queue_done"; readonly epoch: number };
@@ -34,7 +40,6 @@ export interface CallStart {
   readonly conversation: string | null;
   /** Empty: the conversation's, else the default one. */
   readonly model: string;
-  readonly mode: "open" | "hold";
   /** Empty: the server's. */
   readonly voice: string;
   readonly speed: number;
@@ -46,7 +51,10 @@ export type ClientMessage =
   | { readonly type: "interrupt"; readonly reply_id?: number; readonly samples?: number; readonly last_chunk_id?: number }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "hold"; readonly down: boolean }
+  | ({ readonly type: "approval"; readonly id: string } & Given)
   | { readonly type: "stop" };
+
+const TOOL_STATES: readonly ToolState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -88,6 +96,16 @@ function ofReply(fields: Plain, epoch: number): ServerMessage | null {
       const endings: readonly Ending[] = ["spoken", "interrupted", "failed", "replaced"];
       return { type, epoch, reply, text: text(fields["text"]), unheard: text(fields["unheard"]), ending: endings.find((ending) => ending === fields["ending"]) ?? "spoken" };
     }
+    case "tool": {
+      const state = TOOL_STATES.find((known) => known === fields["state"]);
+      const call = text(fields["call_id"]);
+      if (state === undefined || call === "") return null;
+      return { type, epoch, reply, call, tool: text(fields["tool"]) || text(fields["name"]), server: text(fields["server"]), state, text: text(fields["text"]) };
+    }
+    case "approval_asked": {
+      const approval = fields["approval"] as Partial<Approval> | null | undefined;
+      return typeof approval?.id === "string" ? { type: "asked", epoch, reply, approval: approval as Approval } : null;
+    }
     default:
       return null;
   }
@@ -107,7 +125,10 @@ function ofCall(fields: Plain, epoch: number): ServerMessage | null {
     case "queued":
     case "queue_update":
       return { type: "queued", epoch, position: whole(fields["position"]) ?? 0, wait: amount(fields["estimated_wait_s"]) };
+    case "approval_answered":
+      return { type: "answered", epoch, id: text(fields["id"]) };
     case "queue_done":
+    case "history":
       return { type, epoch };
     default:
       return null;
@@ -124,7 +145,7 @@ function wordOf(said: unknown): CaptionWord[] {
 }
 
 /** The first message of a call: this client holds and resumes when told, and tells what was heard. */
-export function startMessage({ conversation, model, mode, voice, speed, language }: CallStart): string {
+export function startMessage({ conversation, model, voice, speed, language }: CallStart): string {
   return JSON.stringify({
     type: "start",
     features: ["pause", "played"],
@@ -133,6 +154,5 @@ export function startMessage({ conversation, model, mode, voice, speed, language
     ...(voice === "" ? {} : { voice }),
     ...(language === "" ? {} : { language }),
     ...(speed === 1 ? {} : { speed }),
-    mode,
   });
 }

@@ -1,15 +1,17 @@
-// What of voice is there from the first: whether a call, a dictation or a reading is on, and how each begins. All of it is
-// loaded when it is first wanted; only the browser's sound is begun at once, in the press that asked for it.
+// What of voice is there from the first: whether a call, a dictation, a spoken message or a reading is on, and how each
+// begins. All of it is loaded when it is first wanted; only the browser's sound is begun at once, in the press that asked.
 import type { Call } from "./call.svelte";
 import { openSound } from "./context";
 import type { Dictation } from "./dictation.svelte";
 import type { Reading } from "./reading.svelte";
+import type { Utterance } from "./utterance.svelte";
 import type { VoiceParts } from "./beginnings";
 
 export class Voice {
   readonly #parts: () => VoiceParts;
   #call = $state.raw<Call | null>(null);
   #dictation = $state.raw<Dictation | null>(null);
+  #utterance = $state.raw<Utterance | null>(null);
   #reading = $state.raw<Reading | null>(null);
   #busy = false;
   #warm: AudioContext | null = null;
@@ -29,6 +31,11 @@ export class Voice {
     return this.#dictation;
   }
 
+  /** The message that is being spoken. */
+  get utterance(): Utterance | null {
+    return this.#utterance;
+  }
+
   /** The message that is being read out; null for none. */
   get read(): string | null {
     return this.#reading?.id ?? null;
@@ -39,6 +46,7 @@ export class Voice {
     this.small = false;
     if (this.#call) return;
     this.dictation?.cancel();
+    this.utterance?.cancel();
     this.hush();
     this.#load(async () => {
       const context = openSound("play-and-record");
@@ -62,13 +70,31 @@ export class Voice {
   /** Write what is said at the caret; `insert` puts it there. */
   dictate(insert: (text: string) => void): void {
     if (this.#dictation) return this.#dictation.finish();
-    if (this.#call) return;
+    if (this.#call || this.#utterance) return;
     this.hush();
     this.#load(async () => {
       const context = openSound("play-and-record");
       const { beginDictation } = await import("./beginnings");
       const { dictation, ready } = beginDictation(context, this.#parts(), insert, () => (this.#dictation = null));
       this.#dictation = dictation;
+      await ready();
+    });
+  }
+
+  /** Speak a message of the chat; `held` tells whether the button that asked for it is still down. Once more: it is sent. */
+  speak(held: () => boolean = () => false): void {
+    if (this.#utterance) return this.#utterance.finish();
+    if (this.#call) return;
+    this.#dictation?.finish();
+    this.hush();
+    // The reply will be heard after the press is long over.
+    if (this.#parts().preferences.page.voice_response) this.warm();
+    this.#load(async () => {
+      const context = openSound("play-and-record");
+      const { beginUtterance } = await import("./beginnings");
+      const { utterance, ready } = beginUtterance(context, this.#parts(), () => (this.#utterance = null));
+      this.#utterance = utterance;
+      if (!held()) utterance.free();
       await ready();
     });
   }

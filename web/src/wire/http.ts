@@ -1,6 +1,7 @@
 // Asking the server by plain HTTP: one question, one answer of four kinds. Addresses are relative to the page, so
 // that it works under any base path. Knows no address.
 
+import { problems } from "../language/en/problems";
 import { shell as words } from "../language/en/shell";
 
 export type Answer<Value> =
@@ -73,5 +74,6 @@ export function tell<Value>(fetch: Fetch, method: string, address: string, body?
 /** An answer that is not a good one, in a sentence. */
 export function problemOf(answer: Answer<unknown>): string {
   if (answer.kind === "ok") return "";
-  return answer.kind === "unreachable" ? words().noAnswer : answer.message;
+  if (answer.kind === "unreachable") return words().noAnswer;
+  return answer.kind === "refused" ? problems().told(answer.code, answer.message) : answer.message;
 }

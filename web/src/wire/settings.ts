@@ -70,7 +70,10 @@ export class UserSettingsClient {
     return ask(this.#fetch, "api/settings");
   }
 
-  change(changes: Changes): Promise<Answer<Settings>> {
-    return tell(this.#fetch, "PATCH", "api/settings", changes);
+  /** `leaving`: it goes on though the page that asked is gone. */
+  change(changes: Changes, leaving = false): Promise<Answer<Settings>> {
+    if (!leaving) return tell(this.#fetch, "PATCH", "api/settings", changes);
+    const init = { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify(changes) };
+    return ask(this.#fetch, "api/settings", { ...init, keepalive: true });
   }
 }

@@ -29,13 +29,21 @@ export function fetchVoices(fetch: Fetch): Promise<Answer<Voices>> {
   return ask<Voices>(fetch, "v1/audio/voices");
 }
 
-export function transcribe(fetch: Fetch, wav: Uint8Array<ArrayBuffer>, language: string, signal: AbortSignal): Promise<Answer<{ readonly text: string }>> {
+/** Languages the recogniser does not know: it said so. */
+const unknown = new Set<string>();
+
+/** `language` is a guess, the page's own: a recogniser that does not know it is asked without. */
+export async function transcribe(fetch: Fetch, wav: Uint8Array<ArrayBuffer>, language: string, signal: AbortSignal): Promise<Answer<{ readonly text: string }>> {
   const form = new FormData();
   form.set("file", new Blob([wav], { type: "audio/wav" }), "dictation.wav");
   form.set("model", "default");
   form.set("response_format", "json");
-  if (language !== "") form.set("language", language);
-  return ask(fetch, "v1/audio/transcriptions", { method: "POST", body: form, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
+  const guessed = language !== "" && !unknown.has(language);
+  if (guessed) form.set("language", language);
+  const answer = await ask<{ readonly text: string }>(fetch, "v1/audio/transcriptions", { method: "POST", body: form, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
+  if (!guessed || answer.kind !== "refused" || answer.param !== "language") return answer;
+  unknown.add(language);
+  return transcribe(fetch, wav, "", signal);
 }
 
 /** Samples as they are spoken: 16-bit, 24 kHz, mono. */

@@ -13,6 +13,7 @@ class Kept {
   settings: Plain = {};
   away = false;
   refusal = "";
+  status = 400;
   /** What the refusal is about; other changes are taken. */
   param = "";
   readonly sent: Changes[] = [];
@@ -25,7 +26,7 @@ class Kept {
     if (this.away) return { kind: "unreachable" };
     const { param } = this;
     const concerned = param === "" || param.split(".").reduce<unknown>((value, step) => (value as Plain | undefined)?.[step], changes) !== undefined;
-    if (this.refusal && concerned) return { kind: "refused", message: this.refusal, code: "bad", status: 400, ...(param === "" ? {} : { param }) };
+    if (this.refusal && concerned) return { kind: "refused", message: this.refusal, code: "bad", status: this.status, ...(param === "" ? {} : { param }) };
     this.sent.push(changes);
     this.settings = merged(this.settings, changes as Plain) as Plain;
     return { kind: "ok", value: this.settings as Settings };
@@ -59,6 +60,74 @@ describe("preferences", () => {
     preferences.change({ page: { text_size: "large" }, system: "Be brief." });
     await settle();
     expect(server.sent).toEqual([{ page: { theme: "dark", text_size: "large" }, system: "Be brief." }]);
+  });
+
+  it("are on their way at once, and what follows soon after goes together", async () => {
+    const { preferences, server, clock } = made();
+    const breath = () => new Promise((resolve) => setImmediate(resolve));
+    preferences.change({ page: { theme: "dark" } });
+    clock.pass(0);
+    await breath();
+    expect(server.sent).toEqual([{ page: { theme: "dark" } }]);
+    preferences.change({ system: "B" });
+    clock.pass(100);
+    preferences.change({ system: "Be" });
+    clock.pass(400);
+    await breath();
+    expect(server.sent.slice(1)).toEqual([{ system: "Be" }]);
+  });
+
+  it("are sent by a page that goes away, and hold on the next one before that arrives", async () => {
+    const { preferences, server, shelf } = made();
+    preferences.change({ page: { theme: "dark" } });
+    preferences.part();
+    expect(server.settings).toEqual({ page: { theme: "dark" } });
+    server.settings = {};
+    const next = made(shelf, server);
+    await next.preferences.load();
+    expect(next.preferences.page.theme).toBe("dark");
+    await next.settle();
+    expect(server.settings).toEqual({ page: { theme: "dark" } });
+  });
+
+  it("are not sent once more by the next page when they arrived and were changed elsewhere since", async () => {
+    const { preferences, server, shelf, settle } = made();
+    server.settings = { page: { theme: "system", text_size: "small" } };
+    await preferences.load();
+    preferences.change({ page: { theme: "dark", text_size: "large" } });
+    preferences.part();
+    server.settings = { page: { theme: "light", text_size: "small" } };
+    const next = made(shelf, server);
+    await next.preferences.load();
+    expect(next.preferences.page).toMatchObject({ theme: "light", text_size: "large" });
+    await next.settle();
+    expect(server.settings).toEqual({ page: { theme: "light", text_size: "large" } });
+    await settle();
+  });
+
+  it("of a page before never undo what was changed on this one before the server answered", async () => {
+    const { preferences, server, shelf } = made();
+    preferences.change({ page: { shortcuts: { "toggle-sidebar": "Ctrl+Alt+J" } } });
+    preferences.part();
+    const next = made(shelf, server);
+    next.preferences.change({ page: { shortcuts: null } });
+    await next.preferences.load();
+    expect(next.preferences.page.shortcuts).toEqual({});
+    await next.settle();
+    expect(server.settings).toEqual({ page: {} });
+  });
+
+  it("wait for a server that is in trouble, and are sent again", async () => {
+    const { preferences, server, complaints, clock, settle } = made();
+    server.refusal = "The database is busy.";
+    server.status = 503;
+    preferences.change({ page: { theme: "dark" } });
+    await settle();
+    expect([complaints, preferences.saving, preferences.page.theme]).toEqual([[], "waiting", "dark"]);
+    server.refusal = "";
+    clock.pass(5000);
+    await settle();
+    expect(server.settings).toEqual({ page: { theme: "dark" } });
   });
 
   it("come from the server on another device", async () => {

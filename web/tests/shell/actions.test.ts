@@ -24,7 +24,7 @@ beforeEach(() => {
     },
     preferences: { page: { theme: "dark" }, change: (changes: unknown) => note("change")(JSON.stringify(changes)) },
     server: { capabilities: { features: { models: true } } },
-    voice: { call: null, begin: note("call") },
+    voice: { call: null, begin: note("call"), speak: note("speak") },
   };
   actions = new Actions(scene as Scene, {
     startAnew: (how) => note("anew")(how?.temporary ?? false),

@@ -4,14 +4,18 @@ vi.mock("../../src/voice/capture.worklet?worker&url", () => ({ default: "capture
 
 import { moodOf, stateOf } from "../../src/ui/mood";
 
-const live = { phase: "live", place: null } as const;
+const live = { phase: "live", place: null, approval: null } as const;
 
 describe("how a call is shown", () => {
   it("is its state, as a look and as words", () => {
     expect([moodOf({ ...live, state: "hearing" }), stateOf({ ...live, state: "hearing" })]).toEqual(["hearing", "Hearing you"]);
-    expect(stateOf({ phase: "beginning", state: "listening", place: null })).toBe("Calling");
-    expect(moodOf({ phase: "again", state: "speaking", place: null })).toBe("calling");
-    expect(stateOf({ phase: "over", state: "speaking", place: null })).toBe("The call is over");
+    expect(stateOf({ phase: "beginning", state: "listening", place: null, approval: null })).toBe("Calling");
+    expect(moodOf({ phase: "again", state: "speaking", place: null, approval: null })).toBe("calling");
+    expect(stateOf({ phase: "over", state: "speaking", place: null, approval: null })).toBe("The call is over");
+  });
+
+  it("is that something has to be answered, before anything else", () => {
+    expect(stateOf({ ...live, state: "waiting", approval: { id: "a", run: "", conversation: "c" } })).toBe("A question for you");
   });
 
   it("is the place in the queue while it waits", () => {

@@ -75,6 +75,9 @@ function means(): CallMeans {
       return { play: (order) => "reply" in order && order.kind !== "push" && done.push(`${order.kind} ${order.reply}`), stop: () => done.push("dumb") };
     },
     microphones: async () => [{ id: "first", label: "One" }],
+    outputs: { list: async () => [{ id: "box", label: "Box" }], chosen: () => "", use: async (device) => (done.push(`sound ${device}`), device !== "gone") },
+    awake: () => (done.push("awake"), () => done.push("asleep")),
+    changed: () => done.push("changed"),
     release: () => done.push("released"),
     clock,
     wanted: async () => wanted,
@@ -98,7 +101,7 @@ describe("a call", () => {
     expect(done[0]).toBe("listen ");
     expect(call.phase).toBe("beginning");
     server().listener.opened();
-    expect(server().said[0]).toMatchObject({ type: "start", features: ["pause", "played"], conversation_id: "c1", voice: "v", mode: "open" });
+    expect(server().said[0]).toMatchObject({ type: "start", features: ["pause", "played"], conversation_id: "c1", voice: "v" });
     server().says("status", { state: "listening" });
     expect([call.phase, call.state, call.conversation]).toEqual(["live", "listening", "c1"]);
     await calm();
@@ -209,9 +212,8 @@ describe("holding to talk", () => {
     call = new Call(means(), true);
   });
 
-  it("is said as the call begins, and hears only while the button is down", async () => {
+  it("hears only while the button is down, and says when it is", async () => {
     await connected();
-    expect(server().said[0].mode).toBe("hold");
     expect(done.filter((deed) => deed.startsWith("mute")).at(-1)).toBe("mute true");
     call.press(true);
     call.press(true);
@@ -224,21 +226,90 @@ describe("holding to talk", () => {
     ]);
   });
 
-  it("can be left and taken up in a call: it is dialled anew, and goes on", async () => {
+  it("can be left and taken up in a call, which goes on as it is", async () => {
     await connected();
-    server().says("transcript", { turn: 1, text: "one", final: true });
+    call.press(true);
     call.setHolds(false);
-    await calm();
-    expect(servers.length).toBe(2);
-    expect(servers[0]!.closed).toBe(true);
-    server().listener.opened();
-    expect(server().said[0]).toMatchObject({ mode: "open", conversation_id: "c1" });
-    servers[0]!.listener.closed(1006, "");
-    server().says("transcript", { turn: 1, text: "two", final: true });
-    expect(call.lines.map(({ text }) => text)).toEqual(["one", "two"]);
-    expect(done).toContain("holds false");
+    expect([servers.length, call.holds, call.pressed]).toEqual([1, false, false]);
+    expect(server().said.at(-1)).toEqual({ type: "hold", down: false });
+    expect(done.slice(-2)).toEqual(["holds false", "mute false"]);
     call.press(true);
     expect(call.pressed).toBe(false);
+    call.setHolds(true);
+    expect(done.slice(-2)).toEqual(["holds true", "mute true"]);
+  });
+});
+
+describe("the loudspeaker of a call", () => {
+  it("is one of those there are, and the browser's own where it is gone", async () => {
+    await connected();
+    await calm();
+    expect([call.outputs, call.output]).toEqual([[{ id: "box", label: "Box" }], ""]);
+    await call.useOutput("box");
+    expect([call.output, call.notice, done.at(-1)]).toEqual(["box", "", "sound box"]);
+    await call.useOutput("gone");
+    expect(call.output).toBe("");
+    expect(call.notice).toContain("cannot be used");
+  });
+});
+
+describe("the screen", () => {
+  it("stays on from the first ring until the call is over", async () => {
+    await connected();
+    expect(done.filter((deed) => ["awake", "asleep"].includes(deed))).toEqual(["awake"]);
+    call.hangUp();
+    expect(done).toContain("asleep");
+  });
+});
+
+describe("a question in a call", () => {
+  const approval = { id: "a1", run: "", conversation: "c1", server: "files", tool: "delete_note" };
+  const asks = () => server().says("approval_asked", { reply_id: 4, question: "May I?", approval });
+
+  it("is open until it is answered here", async () => {
+    await connected();
+    asks();
+    expect(call.approval).toEqual(approval);
+    expect(await call.decide(approval, { decision: "once" })).toBe("");
+    expect([call.approval, server().said.at(-1)]).toEqual([null, { type: "approval", id: "a1", decision: "once" }]);
+  });
+
+  it("is closed by whoever else answers it, and by the end of its line", async () => {
+    await connected();
+    asks();
+    server().says("approval_answered", { reply_id: 4, id: "a1", decision: null });
+    expect(call.approval).toBe(null);
+    asks();
+    server().listener.closed(1006, "");
+    expect(call.approval).toBe(null);
+    expect(await call.decide(approval, { decision: "deny" })).toContain("Calling again");
+  });
+
+  it("of a reply that was interrupted does not come up any more", async () => {
+    await connected();
+    server().says("interrupt", { reply_id: 4 }, 1);
+    asks();
+    expect(call.approval).toBe(null);
+  });
+});
+
+describe("the server's tools in a call", () => {
+  it("are lines of what is said, each where it began", async () => {
+    await connected();
+    const tool = { reply_id: 4, call_id: "c1", name: "calculate", tool: "calculate", state: "running", text: "" };
+    server().says("tool", tool);
+    server().says("transcript", { turn: 2, text: "hm", final: true });
+    server().says("tool", { ...tool, state: "done", text: "4" });
+    expect(call.lines.map((line) => (line.side === "tool" ? `${line.tool} ${line.state}` : line.text))).toEqual(["calculate done", "hm"]);
+    server().says("tool", { ...tool, call_id: "c2" });
+    server().listener.closed(1006, "");
+    expect(call.lines.at(-1)).toMatchObject({ state: "skipped" });
+  });
+
+  it("and whatever else changes the conversation has the chat read again", async () => {
+    await connected();
+    server().says("history", { conversation_id: "c1", leaf: "m9", messages: [] });
+    expect(done).toContain("changed");
   });
 });
 
@@ -318,7 +389,7 @@ describe("a line that is lost", () => {
     }
     expect(servers.length).toBe(6);
     expect([call.phase, call.problem]).toEqual(["over", "The line was lost, and nobody answers. What was said is in the chat."]);
-    expect(done.slice(-3)).toEqual(["deaf", "dumb", "released"]);
+    expect(done.slice(-4)).toEqual(["deaf", "dumb", "asleep", "released"]);
   });
 
   it("after a good while has all its tries again", async () => {
@@ -366,7 +437,7 @@ describe("hanging up", () => {
     call.hangUp();
     expect(server().types().at(-1)).toBe("stop");
     expect([server().closed, call.phase, call.problem]).toEqual([true, "over", ""]);
-    expect(done.slice(-4)).toEqual(["deaf", "dumb", "released", "ended"]);
+    expect(done.slice(-5)).toEqual(["deaf", "dumb", "asleep", "released", "ended"]);
     server().says("status", { state: "speaking" });
     server().listener.closed(1006, "");
     clock.pass(60_000);

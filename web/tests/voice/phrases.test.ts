@@ -42,6 +42,17 @@ describe("a dictated text", () => {
     expect(hear(phrases, 1500, 0.02).length).toBe(1);
   });
 
+  it("is followed by silence that is counted from the last word", () => {
+    const phrases = new Phrases();
+    hear(phrases, 1000, ROOM);
+    expect(phrases.silence).toBe(null);
+    hear(phrases, 1000, VOICE);
+    hear(phrases, 1000, ROOM);
+    expect(phrases.silence).toBe(50);
+    hear(phrases, 20, VOICE);
+    expect(phrases.silence).toBe(0);
+  });
+
   it("gives what is left when it is over, and begins anew after it", () => {
     const phrases = new Phrases();
     hear(phrases, 1000, VOICE);

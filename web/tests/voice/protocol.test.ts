@@ -26,6 +26,17 @@ describe("a message of the server", () => {
     });
   });
 
+  it("tells of the server's tools, of questions and their answers, and that the conversation is another", () => {
+    const tool = { type: "tool", epoch: 1, reply_id: 4, call_id: "c1", name: "calculate", server: "builtin", tool: "calculate", arguments: "{}", state: "running", text: "" };
+    expect(read(tool)).toEqual({ type: "tool", epoch: 1, reply: 4, call: "c1", tool: "calculate", server: "builtin", state: "running", text: "" });
+    expect(read({ ...tool, state: "dancing" })).toBe(null);
+    const approval = { id: "a1", run: "", conversation: "c", server: "files", tool: "delete_note" };
+    expect(read({ type: "approval_asked", epoch: 0, reply_id: 4, question: "May I?", approval })).toEqual({ type: "asked", epoch: 0, reply: 4, approval });
+    expect(read({ type: "approval_asked", epoch: 0, reply_id: 4, approval: {} })).toBe(null);
+    expect(read({ type: "approval_answered", epoch: 0, reply_id: 4, id: "a1", decision: null })).toEqual({ type: "answered", epoch: 0, id: "a1" });
+    expect(read({ type: "history", epoch: 2, conversation_id: "c", leaf: null, messages: [] })).toEqual({ type: "history", epoch: 2 });
+  });
+
   it("that is not known, or none, is let go by", () => {
     for (const frame of ["", "[]", "null", "7", "{", '{"type":"video_mode","enabled":false}', '{"type":"audio_start"}', '{"type":"status","state":"dancing"}', '{"type":"pause","reply_id":"1"}']) {
       expect(readMessage(frame)).toBe(null);
@@ -35,12 +46,11 @@ describe("a message of the server", () => {
 
 describe("the beginning of a call", () => {
   it("says what this client can, and only what was chosen", () => {
-    const plain = { conversation: null, model: "", mode: "open", voice: "", speed: 1, language: "" } as const;
-    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played"], mode: "open" });
-    expect(JSON.parse(startMessage({ ...plain, conversation: "c1", model: "m", mode: "hold", voice: "v", speed: 1.5, language: "de" }))).toMatchObject({
+    const plain = { conversation: null, model: "", voice: "", speed: 1, language: "" } as const;
+    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played"] });
+    expect(JSON.parse(startMessage({ ...plain, conversation: "c1", model: "m", voice: "v", speed: 1.5, language: "de" }))).toMatchObject({
       conversation_id: "c1",
       model: "m",
-      mode: "hold",
       voice: "v",
       speed: 1.5,
       language: "de",

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 let done: string[];
 let calls: any[];
+let responds = false;
 
 vi.mock("../../src/voice/context", () => ({ openSound: (use: string) => (done.push(`sound ${use}`), { use }) }));
 vi.mock("../../src/voice/beginnings", () => {
@@ -20,6 +21,10 @@ vi.mock("../../src/voice/beginnings", () => {
       dictation: made("dictation", { finish: () => done.push("finish"), cancel: () => (done.push("cancel"), gone()) }, gone),
       ready: async () => {},
     }),
+    beginUtterance: (_context: unknown, _parts: unknown, gone: () => void) => ({
+      utterance: made("utterance", { free: () => done.push("free"), finish: () => done.push("finish"), cancel: () => (done.push("cancel"), gone()) }, gone),
+      ready: async () => {},
+    }),
     beginReading: (_context: unknown, _parts: unknown, gone: () => void) => {
       const reading: any = made("reading", { id: null, stop: () => (done.push("stop"), gone()) }, gone);
       reading.say = (id: string) => (done.push(`say ${id}`), (reading.id = id));
@@ -36,7 +41,7 @@ let voice: Voice;
 
 beforeEach(() => {
   [done, calls] = [[], []];
-  voice = new Voice(() => ({ missing: () => done.push("missing") }) as never);
+  voice = new Voice(() => ({ missing: () => done.push("missing"), preferences: { page: { voice_response: responds } } }) as never);
 });
 
 describe("voice", () => {
@@ -79,6 +84,30 @@ describe("voice", () => {
     voice.dictate(() => {});
     await calm();
     expect(voice.dictation).toBe(null);
+  });
+
+  it("speaks a message: held while the button is down, else hands-free, and sent by another press", async () => {
+    voice.speak(() => true);
+    await calm();
+    expect([done, voice.utterance]).toEqual([["sound play-and-record", "utterance"], calls[0]]);
+    voice.dictate(() => {});
+    voice.speak();
+    expect(done.slice(2)).toEqual(["finish"]);
+    calls[0].gone();
+    voice.speak();
+    await calm();
+    expect(done.slice(3)).toEqual(["sound play-and-record", "utterance", "free"]);
+    voice.begin();
+    await calm();
+    expect([voice.utterance, done[6]]).toEqual([null, "cancel"]);
+  });
+
+  it("begins the sound of a reply that will be read out in the press that asks for it by voice", async () => {
+    responds = true;
+    voice.speak();
+    responds = false;
+    await calm();
+    expect(done).toEqual(["sound playback", "sound play-and-record", "utterance", "free"]);
   });
 
   it("reads out, and stops by the same press", async () => {

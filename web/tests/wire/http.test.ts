@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { speak } from "../../src/language/language.svelte";
 import { ask, problemOf, tell } from "../../src/wire/http";
 
 const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
@@ -15,6 +16,16 @@ describe("an answer", () => {
     const answer = await ask(answering(409, body), "x");
     expect(answer).toEqual({ kind: "refused", status: 409, code: "run_in_progress", message: "A reply is being written." });
     expect(problemOf(answer)).toBe("A reply is being written.");
+  });
+
+  it("is the page's sentence for what is common, with the server's own where that names what it is about", async () => {
+    const told = (code: string, message: string) => problemOf({ kind: "refused", status: 400, code, message });
+    await speak("de");
+    expect(told("run_in_progress", "A reply is being written.")).toContain("Hier wird gerade eine Antwort geschrieben.");
+    expect(told("model_not_found", "There is no model x.")).toBe("Dieses Modell gibt es hier nicht. Der Server sagt: There is no model x.");
+    expect(told("something_rare", "As it is.")).toBe("As it is.");
+    await speak("en");
+    expect(told("run_in_progress", "A reply is being written.")).toBe("A reply is being written.");
   });
 
   it("is a sentence also where nobody answers", async () => {

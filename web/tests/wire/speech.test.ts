@@ -17,6 +17,17 @@ describe("speech over HTTP", () => {
     expect([asked[0]!.address, form.get("language"), (form.get("file") as File).type, (form.get("file") as File).size]).toEqual(["v1/audio/transcriptions", "de", "audio/wav", 2]);
   });
 
+  it("takes the page's language for a guess, and leaves it out where the recogniser does not know it", async () => {
+    const languages: unknown[] = [];
+    const fetch = async (_address: string, init: RequestInit = {}) => {
+      const language = (init.body as FormData).get("language");
+      languages.push(language);
+      return language === "fr" ? new Response('{"error":{"message":"understands en.","param":"language"}}', { status: 400 }) : new Response('{"text":"hello"}');
+    };
+    for (let time = 0; time < 2; time++) expect(await transcribe(fetch, Uint8Array.of(1, 2), "fr", signal)).toEqual({ kind: "ok", value: { text: "hello" } });
+    expect(languages).toEqual(["fr", null, null]);
+  });
+
   it("asks for samples as they are made", async () => {
     const { asked, fetch } = answering(() => new Response(Uint8Array.of(1, 2)));
     const answer = await speak(fetch, { text: "Hi", voice: "", speed: 1.5 }, signal);

@@ -5,6 +5,7 @@ import { composer } from "./composer";
 import { models } from "./models";
 import { offers } from "./offers";
 import { palette } from "./palette";
+import { problems } from "./problems";
 import { settings } from "./settings";
 import { shelving } from "./shelving";
 import { shell } from "./shell";
@@ -15,4 +16,4 @@ import { voiceButtons } from "./voice_buttons";
 import { welcome } from "./welcome";
 import type { Catalogue } from "../catalogue";
 
-export const german: Catalogue = { palette, shell, shelving, sidebar, composer, offers, thread, beside, welcome, blocks, settings, models, admin, voice, voiceButtons };
+export const german: Catalogue = { palette, problems, shell, shelving, sidebar, composer, offers, thread, beside, welcome, blocks, settings, models, admin, voice, voiceButtons };

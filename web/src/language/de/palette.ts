@@ -11,6 +11,7 @@ export const palette: PaletteWords = {
     regenerate: "Letzte Antwort neu schreiben",
     "copy-reply": "Letzte Antwort kopieren",
     call: "Anrufen oder zurück zum Anruf",
+    speak: "Sprachnachricht, freihändig",
     "previous-chat": "Voriger Chat",
     "next-chat": "Nächster Chat",
     "rename-chat": "Diesen Chat umbenennen",

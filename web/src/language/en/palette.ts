@@ -11,6 +11,7 @@ const actions: Record<Action, string> = {
   regenerate: "Write the last reply anew",
   "copy-reply": "Copy the last reply",
   call: "Call, or back to the call",
+  speak: "Voice message, hands-free",
   "previous-chat": "Previous chat",
   "next-chat": "Next chat",
   "rename-chat": "Rename this chat",
