@@ -33,7 +33,7 @@ def only(findings) -> Finding:
 def test_a_sound_machine_has_nothing_to_mend(tmp_path):
     findings = examine(lambda: settings(engine="scripted", port=free_port(), data=tmp_path / "data"))
     assert [finding for finding in findings if finding.state == "problem"] == []
-    assert {"python", "packages", "settings", "address", "data", "gpu", "worker_0", "page"} <= {
+    assert {"python", "packages", "settings", "address", "data", "gpu", "worker_0", "voice", "page"} <= {
         finding.subject for finding in findings
     }
     assert report(findings).endswith("Ready: start it with `duologue serve`.")
@@ -178,3 +178,33 @@ def test_a_page_switched_off_or_not_built_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "FOLDER", tmp_path / "page")
     finding = only(doctor.check_page(settings()))
     assert (finding.state, "make web" in finding.text) == ("warning", True)
+
+
+def voiced(tmp_path, **flags: object) -> list[Finding]:
+    return list(doctor.check_voice(settings(data=tmp_path, **{"voice.enabled": True, **flags})))
+
+
+def test_a_voice_that_has_all_it_needs_says_what_hears_and_speaks(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object())
+    finding = only(voiced(tmp_path))
+    assert finding == Finding("ok", "voice", "pocketsphinx hears, espeak speaks, up to 32 at a time")
+
+
+def test_packages_and_weights_that_are_missing_are_told_at_once_with_what_brings_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "faster_whisper" else object())
+    engines = {"voice.recogniser.engine": "whisper", "voice.speaker.engine": "kokoro_onnx"}
+    findings = voiced(tmp_path, **engines)
+    assert {finding.state for finding in findings} == {"warning"}
+    package, hearing, speaking = (finding.text for finding in findings)
+    assert package == "whisper needs faster_whisper: pip install 'duologue[whisper]'"
+    assert f"hf download Systran/faster-whisper-base --local-dir {tmp_path}/models" in hearing
+    assert "curl" in speaking
+    assert report(findings).endswith("Ready: start it with `duologue serve`.")
+
+
+def test_no_voice_is_nothing_to_mend(tmp_path, monkeypatch):
+    assert only(voiced(tmp_path, **{"voice.enabled": False})) == Finding("ok", "voice", "switched off")
+    monkeypatch.setattr("duologue.gateway.loadouts.find_spec", lambda name: None)
+    finding = only(doctor.check_voice(settings(data=tmp_path)))
+    assert finding.state == "ok"
+    assert "pip install 'duologue[voice]'" in finding.text

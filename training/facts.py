@@ -11,6 +11,7 @@ from training.facts_keys import KEYS
 from training.facts_models import ENGINES
 from training.facts_page import PAGE
 from training.facts_tools import TOOLS
+from training.facts_voice import VOICE
 
 SNIPPETS = {
     "curl": 'curl http://127.0.0.1:8006/v1/chat/completions \\\n  -H "Content-Type: application/json" \\\n'
@@ -34,6 +35,13 @@ SNIPPETS = {
     "thinkon": '"enable_thinking": true',
     "stream": '"stream": true',
     "done": "[DONE]",
+    "pipvoice": "pip install 'duologue[voice]'",
+    "pipwhisper": "pip install 'duologue[whisper]'",
+    "pipkokoro": "pip install 'duologue[kokoro-onnx]'",
+    "voiceoff": "voice:\n  enabled: false",
+    "hearwhisper": "voice:\n  recogniser:\n    engine: whisper\n    model: small",
+    "speakkokoro": "voice:\n  speaker:\n    engine: kokoro_onnx",
+    "remotevoice": "voice:\n  recogniser:\n    engine: remote\n    url: http:",
 }
 """Texts with brackets of their own, filled in as they are."""
 
@@ -44,6 +52,7 @@ FACTS: dict[str, Fact] = {
     **KEYS,
     **CHATS,
     **TOOLS,
+    **VOICE,
     "what": fact(
         "what Duologue is",
         README,
@@ -418,8 +427,8 @@ FACTS: dict[str, Fact] = {
         "something that is not there yet",
         README,
         "Not yet.",
-        "{Not yet|Not in this version}: {it talks in text only|this is version 0.1, for text, files and tools}. README.md says where it stands.",
-        "For $small it is too early: {this version talks in text only|so far it does text, files and tools}, in the page, on the socket and over the API. README.md lists what comes next.",
+        "{Not yet|Not in this version}: {it does text, voice, files and tools|this is version 0.1, for text, voice, files and tools}. README.md says where it stands.",
+        "For $small it is too early: {this version does text and voice|so far it does text, voice, files and tools}, in the page, on the sockets and over the API. README.md lists what comes next.",
         "{Not yet|That is still to come|That is not there yet}. $feature: {see README.md, it lists what comes next|README.md has it among what comes next}[ and what works now].",
     ),
 }

@@ -481,7 +481,7 @@ CANNOT = [
     ),
     (
         "{hear me|speak|talk aloud|sing|play music|read aloud|listen}",
-        "No, {I know only written text|this is text only so far}.",
+        '{Not by myself: I know only written text|I myself work with text only}. {The server can|Duologue can}: "Call" beside the message {starts a call|lets us talk}.',
     ),
     (
         "{write an essay|write my homework|write a novel|write long texts|write a letter}",

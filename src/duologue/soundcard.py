@@ -125,7 +125,7 @@ def _library() -> Any:
         # On Linux the package brings no library of its own.
         raise Problem(
             "The library PortAudio is not on this machine. Install it (Debian, Ubuntu: apt install libportaudio2), or use "
-            "the call button of the page.",
+            "the page; `duologue say --out FILE.wav` needs no sound card.",
             code="no_sound_card",
         ) from None
     return sounddevice

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from duologue.engines.lane import Lane
+from duologue.engines.ear import PIECE, Ear, opened
 from duologue.engines.plausibility import Judgement, signs
-from duologue.engines.pocketsphinx import PocketsphinxListener, prepared
+from duologue.engines.quiet import peak
 from duologue.values.audio import HEARD_RATE
 from training.hearing.judging import RIGHT, judged
 from training.hearing.lines import BENCH, listed
@@ -43,16 +43,16 @@ async def learned(out: Path) -> dict[str, Any]:
     wanted = [line for line in known.splitlines() if line and line[0] != "#"] + listed(BENCH / "answers.txt")
     unwanted = [line for line in others.splitlines()[1:] if line]
     with TemporaryDirectory() as folder:
-        ear, told, lane = prepared(Path(folder), out)(), _Told(), Lane(1)
+        ear, told = opened(Path(folder), out), _Told()
         ear._knowledge = msgspec.structs.replace(ear._knowledge, judgement=told)
         speak = await speaking()
         found: list[tuple[tuple[float, ...], str]] = []
         for voice in VOICES:
             for text in (*wanted, *unwanted):
-                if heard := await _signs(ear, lane, told, await _spoken(speak, text, voice)):
+                if heard := _signs(ear, told, await _spoken(speak, text, voice)):
                     found.append((heard, RIGHT if text in wanted else "other"))
         for number in range(NOISES):
-            if heard := await _signs(ear, lane, told, (noise if number % 2 else hum)(Random(number))):
+            if heard := _signs(ear, told, (noise if number % 2 else hum)(Random(number))):
                 found.append((heard, "noise"))
     judgement: Judgement = judged([each for each, _ in found], [kind for _, kind in found])
     print(f"judged {len(found)}: {judgement}")
@@ -63,10 +63,11 @@ async def _spoken(speak: Speak, text: str, voice: str) -> bytes:
     return await speak(text, voice, 1.0)
 
 
-async def _signs(ear: Any, lane: Lane, told: _Told, pcm: bytes) -> tuple[float, ...] | None:
-    listener = PocketsphinxListener(ear, lane)
-    await listener.feed(pcm)
-    await listener.words()
+def _signs(ear: Ear, told: _Told, pcm: bytes) -> tuple[float, ...] | None:
+    ear.begin(peak(pcm))
+    for at in range(0, len(pcm), PIECE):
+        ear.hear(pcm[at : at + PIECE])
+    ear.end()
     return told.signs
 
 

@@ -13,6 +13,7 @@ from training.inquiries.looks import LOOKS
 from training.inquiries.page import PAGE
 from training.inquiries.running import RUNNING
 from training.inquiries.tools import TOOLS
+from training.inquiries.voice import VOICE
 
 INQUIRIES: dict[str, Inquiry] = {
     **RUNNING,
@@ -24,6 +25,7 @@ INQUIRIES: dict[str, Inquiry] = {
     **LOOKS,
     **CHATS,
     **TOOLS,
+    **VOICE,
 }
 
 __all__ = ["INQUIRIES", "Inquiry"]

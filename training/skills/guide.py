@@ -117,9 +117,8 @@ UNKNOWN_ANSWERS = {
     ],
 }
 FEATURES = (
-    "voice|voice input|speech|talking aloud|speech recognition|text to speech|Anthropic's API|the Realtime API|"
-    "embeddings|avatars|video|barge-in|Windows support|calls by voice|a voice|several machines|live video|"
-    "spoken replies|workers on other machines|the Responses API|an avatar"
+    "Anthropic's API|the Realtime API|embeddings|avatars|video|Windows support|several machines|live video|video calls|"
+    "a camera in calls|screen sharing|workers on other machines|the Responses API|an avatar|a talking head"
 ).split("|")
 
 
@@ -177,6 +176,15 @@ NEXT = {
     "model": ["model given", "setup", "pull", "load", "gpu", "slow", "upstream", "models where", "workers"],
     "model given": ["model given", "model broken", "slow", "context", "gpu", "models where", "config"],
     "setup": ["pull", "models list", "model broken", "not yet"],
+    "voice": ["call", "dictation", "read out", "voice missing", "voice languages", "voice private"],
+    "call": ["interrupt", "hold", "microphone", "not heard", "call typing", "mute", "call ended"],
+    "microphone": ["https", "trust", "voice missing", "not heard"],
+    "not heard": ["recogniser", "voice languages", "microphone", "hold"],
+    "recogniser": ["speaker", "voice remote", "voice languages", "slow"],
+    "read out": ["voices", "speaker", "dictation"],
+    "voices": ["speaker", "imitate", "read out"],
+    "listen": ["subtitles", "transcription api", "recogniser"],
+    "speech api": ["transcription api", "voices", "voice socket"],
     "models page": ["load", "download page", "unload", "admin page", "models where"],
     "load": ["load forgotten", "unload", "load sizes", "load refused", "chat model", "load api"],
     "unload": ["load", "no model", "models rm", "memory"],
