@@ -11,6 +11,8 @@ export interface WorkerRow {
   readonly process: number;
   readonly slots_total: number;
   readonly slots_busy: number;
+  readonly seats_total: number;
+  readonly seats_busy: number;
   readonly restarts: number;
   readonly total_requests: number;
   readonly avg_inference_time_ms: number;
