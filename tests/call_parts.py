@@ -65,6 +65,9 @@ class Loudness:
     def open(self) -> LoudnessDetector:
         return LoudnessDetector()
 
+    def give_back(self, detector: object) -> None:
+        """Nothing is kept."""
+
     async def close(self) -> None:
         """Nothing is held."""
 

@@ -20,7 +20,8 @@ from duologue.text.toolcalls import TOOL_FORMATS
 from duologue.values.events import Done, Prefilled, Progress, Queued, Started, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
-from duologue.wire.chat import ChatEncoder, ChatFrame, error_message
+from duologue.wire.chat import ChatFrame
+from duologue.wire.chat_reply import ChatEncoder, error_message
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -124,6 +125,13 @@ def test_every_message_of_the_duplex_socket_is_documented() -> None:
     source = (SOURCE / "wire" / "duplex.py").read_text(encoding="utf-8")
     kinds = set(re.findall(r'(?:case|_json\() ?"(\w+)"', source)) | {"queued", "queue_update"}
     assert {"prepare", "audio_chunk", "result", "prepared", "stopped", "timeout"} <= kinds
+    assert not unmentioned(kinds)
+
+
+def test_every_message_of_the_voice_socket_is_documented() -> None:
+    source = (SOURCE / "wire" / "voice.py").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'(?:case|_message\(|"type":)\s*"(\w+)"', source))
+    assert {"start", "approval", "transcript", "tool", "approval_asked", "history"} <= kinds
     assert not unmentioned(kinds)
 
 

@@ -4,20 +4,29 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 
 from duologue.config import Settings
 from duologue.conversations import service
 from duologue.conversations.service import Service
-from duologue.conversations.spoken import spoken_turns
+from duologue.conversations.spoken import SpokenTurns, spoken_turns
 from duologue.errors import NotFound
-from duologue.values.conversations import Conversation, GenerationOptions
+from duologue.values.conversations import (
+    CallRecord,
+    Conversation,
+    GenerationOptions,
+    StoredCall,
+    StoredMessage,
+    TextContent,
+)
+from duologue.values.messages import Tool
 from duologue.values.requests import ModelCard, Sampling
-from duologue.values.runs import ListChanged
+from duologue.values.runs import ListChanged, ListRemoved
 
 pytestmark = pytest.mark.anyio
 
-CARD = ModelCard("mini", "scripted", 2048)
+CARD = ModelCard("mini", "scripted", 2048, verbs=("tools",))
 
 
 @asynccontextmanager
@@ -33,9 +42,9 @@ async def opened(folder: Path) -> AsyncIterator[Service]:
 async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", ""), "Be kind.")
-        turns, request = await spoken_turns(kept, "ann", "c")
-        assert [message.text for message in request.messages] == ["Be kind."]
-        assert request.model == "mini"
+        turns = await spoken_turns(kept, "ann", "c")
+        assert [message.text for message in turns.request.messages] == ["Be kind."]
+        assert turns.request.model == "mini"
         await turns.user_said("Count to ten.")
         await turns.assistant_said("One two", "interrupted")
         await turns.user_said("Stop.")
@@ -51,17 +60,21 @@ async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp
             ("user", "Stop.", "done"),
         ]
         assert conversation.title == "Count to ten."
-        _, again = await spoken_turns(kept, "ann", "c")
-        assert [message.text for message in again.messages][1:] == ["Count to ten.", "One two", "Stop."]
+        again = await spoken_turns(kept, "ann", "c")
+        assert [message.text for message in again.request.messages][1:] == [
+            "Count to ten.",
+            "One two",
+            "Stop.",
+        ]
 
 
 async def test_the_conversations_options_hold_in_its_calls(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         options = GenerationOptions(sampling=Sampling(temperature=0.5))
         await kept.editing.begin("ann", Conversation("c", "Bread", options=options))
-        _, request = await spoken_turns(kept, "ann", "c")
-        assert request.sampling.temperature == 0.5
-        assert request.thinking is False
+        turns = await spoken_turns(kept, "ann", "c")
+        assert turns.request.sampling.temperature == 0.5
+        assert turns.request.thinking is False
 
 
 async def test_other_views_hear_of_every_turn(tmp_path: Path) -> None:
@@ -69,7 +82,7 @@ async def test_other_views_hear_of_every_turn(tmp_path: Path) -> None:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         told: list[object] = []
         kept.feed.tell = lambda user, event: told.append((user, event))  # type: ignore[method-assign]
-        turns, _ = await spoken_turns(kept, "ann", "c")
+        turns = await spoken_turns(kept, "ann", "c")
         await turns.user_said("Hi.")
         assert told == [("ann", ListChanged("c"))]
 
@@ -79,3 +92,125 @@ async def test_somebody_elses_conversation_is_not_there(tmp_path: Path) -> None:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         with pytest.raises(NotFound):
             await spoken_turns(kept, "bob", "c")
+
+
+async def rows_of(kept: Service) -> list[StoredMessage]:
+    conversation = await kept.stores.of("c").conversations.get("ann", "c")
+    return list(await kept.stores.of("c").messages.path("c", conversation.leaf or ""))
+
+
+def texts(turns: SpokenTurns) -> list[str]:
+    return [message.text for message in turns.request.messages]
+
+
+async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Sums"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await turns.user_said("Two and two?")
+        call = StoredCall("c1", "calculator", "{}")
+        did = (
+            StoredMessage("a", "c", None, "assistant", (TextContent("Let me"),), tool_calls=(call,)),
+            StoredMessage(
+                "t", "c", None, "tool", (TextContent("4"),), tool_call_id="c1",
+                call=CallRecord("calculator", state="done"),
+            ),
+        )  # fmt: skip
+        await turns.assistant_said("Four.", "spoken", did)
+        path = await rows_of(kept)
+        assert [(row.role, row.text) for row in path] == [
+            ("user", "Two and two?"),
+            ("assistant", "Let me"),
+            ("tool", "4"),
+            ("assistant", "Four."),
+        ]
+        assert path[1].model == "mini"
+        assert not await turns.read()
+
+
+async def test_its_replies_may_use_what_a_typed_reply_may_and_what_the_client_offers(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Tools"))
+        turns = await spoken_turns(kept, "ann", "c", tools=[Tool("lamp"), Tool("calculator")])
+        tools = turns.surroundings.tools
+        assert "builtin" in {tool.server for tool in tools.values()}
+        assert (tools["lamp"].server, tools["calculator"].server) == ("client", "client")
+        assert {tool.name for tool in turns.request.tools} == set(tools)
+        off = GenerationOptions(tools=False)
+        await kept.stores.of("c").conversations.change("ann", "c", {"options": off})
+        assert await turns.read()
+        assert set(turns.surroundings.tools) == {"lamp", "calculator"}
+
+
+async def test_a_call_goes_on_from_the_branch_that_is_current_by_then(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await turns.user_said("Hello.")
+        hello = turns.leaf
+        await turns.assistant_said("Hi.", "spoken")
+        await kept.stores.of("c").conversations.change("ann", "c", {"leaf": hello})
+        assert await turns.read()
+        assert texts(turns) == ["Hello."]
+        await turns.user_said("Once more.")
+        assert [row.text for row in await rows_of(kept)] == ["Hello.", "Once more."]
+
+
+async def test_an_answer_stays_with_its_question_when_another_branch_is_shown_meanwhile(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await turns.user_said("One.")
+        one = turns.leaf
+        await turns.assistant_said("First.", "spoken")
+        await turns.user_said("Two.")
+        two = turns.leaf
+        await kept.stores.of("c").conversations.change("ann", "c", {"leaf": one})
+        await turns.read()
+        await turns.assistant_said("Second.", "spoken")
+        assert [row.text for row in await rows_of(kept)] == ["One."]
+        rows = await kept.stores.of("c").messages.all("c")
+        assert next(row for row in rows if row.text == "Second.").parent == two
+
+
+async def test_an_answer_whose_question_was_deleted_goes_where_the_conversation_is(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await turns.user_said("One.")
+        await turns.assistant_said("First.", "spoken")
+        await turns.user_said("Two.")
+        two = turns.leaf
+        assert two is not None
+        await kept.editing.delete("ann", "c", two)
+        await turns.read()
+        await turns.assistant_said("Second.", "spoken")
+        assert [row.text for row in await rows_of(kept)] == ["One.", "First.", "Second."]
+
+
+async def test_only_what_others_do_is_a_change(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await turns.user_said("Hi.")
+        kept.feed.tell("ann", ListChanged("another"))
+        kept.feed.tell("ann", ListChanged("c"))
+        kept.feed.tell("ann", ListRemoved("c"))
+        told: list[str] = []
+        with anyio.fail_after(5):
+            async for change in turns.changes():
+                told.append(change)
+                if change == "deleted":
+                    break
+        assert told == ["changed", "deleted"]
+
+
+async def test_a_deleted_conversation_is_not_there_any_more(tmp_path: Path) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        await kept.stores.of("c").conversations.delete("ann", "c")
+        with pytest.raises(NotFound):
+            await turns.read()

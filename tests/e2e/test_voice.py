@@ -6,6 +6,7 @@ each test looks at its own recording.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -35,7 +36,7 @@ from duplex.recording import Recording
 from duplex.scenario import Scenario, variations
 from duplex.server import memory
 from duplex.sounds import Voices
-from talk import new_id, text_of
+from talk import calling, new_id, text_of
 
 pytestmark = pytest.mark.system
 
@@ -43,6 +44,9 @@ LONG = (
     "Once there was a server in a small room, and everybody who came by had a question for it. It listened to every one of "
     "them, waited until they had finished, and answered as well as it could."
 )
+NOTE = {"name": "write_note", "arguments": {"text": "buy milk"}}
+WRITES = f"{calling(NOTE)}\n/then\n/say The note is written."
+NOTES = Path(__file__).parent / "page" / "notes_server.py"
 CALLERS = 16
 SOAK_SECONDS = 20.0
 MOST_GROWTH = 30 * 2**20
@@ -53,7 +57,7 @@ def a_scenario(name: str, *steps: dict[str, Any], **more: Any) -> Scenario:
     return scenario
 
 
-def scenarios(conversation: str) -> list[Scenario]:
+def scenarios(conversation: str, desk: str) -> list[Scenario]:
     quiet_room = {"noise": 40}
     return [
         a_scenario(
@@ -88,6 +92,17 @@ def scenarios(conversation: str) -> list[Scenario]:
             {"type": "/say This is what was asked for.", "tag": "typed"},
             {"wait": "spoken"},
         ),
+        a_scenario(
+            "leave",
+            {"type": WRITES},
+            {"wait": "speaking"},
+            {"wait": "quiet"},
+            {"wait": 0.5},
+            {"say": "Yes", "tag": "leave"},
+            {"wait": "spoken"},
+            caller=quiet_room,
+            start={"conversation_id": desk},
+        ),
         a_scenario("left", {"type": "/say Left left left left left left left left."}, {"wait": "spoken"}),
         a_scenario(
             "right", {"type": "/say Right right right right right right right right."}, {"wait": "spoken"}
@@ -96,26 +111,46 @@ def scenarios(conversation: str) -> list[Scenario]:
 
 
 @pytest.fixture(scope="module")
-def talking(lasting: Callable[..., Any]) -> Any:
-    """A server that says what it is told, and has as many seats as the crowd has callers."""
-    return lasting(
+def talking(lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A server that says what it is told, writes notes, and has as many seats as the crowd has callers."""
+    file = tmp_path_factory.mktemp("settings") / "settings.yaml"
+    notes = {"command": sys.executable, "args": [str(NOTES)]}
+    file.write_text(json.dumps({"mcp": {"servers": {"notes": notes}}}))
+    server = lasting(
         "--engine",
         "scripted",
+        "--config",
+        str(file),
         DUOLOGUE_VOICE__ENABLED="true",
         DUOLOGUE_VOICE__SEATS=str(CALLERS),
         DUOLOGUE_LIMITS__SOCKETS_PER_USER="200",
     ).ready()
+    server.until(
+        lambda: all(row["phase"] == "ready" for row in httpx.get(f"{server.url}/api/mcp").json()["servers"]),
+        60,
+    )
+    return server
 
 
-@pytest.fixture(scope="module")
-def conversation(talking: Any) -> str:
+def begun(server: Any) -> str:
     id = new_id()
-    httpx.post(f"{talking.url}/api/conversations", json={"id": id}).raise_for_status()
+    httpx.post(f"{server.url}/api/conversations", json={"id": id}).raise_for_status()
     return id
 
 
 @pytest.fixture(scope="module")
-def recordings(talking: Any, conversation: str) -> Iterator[dict[str, Recording]]:
+def conversation(talking: Any) -> str:
+    return begun(talking)
+
+
+@pytest.fixture(scope="module")
+def desk(talking: Any) -> str:
+    """The conversation of a call that uses tools."""
+    return begun(talking)
+
+
+@pytest.fixture(scope="module")
+def recordings(talking: Any, conversation: str, desk: str) -> Iterator[dict[str, Recording]]:
     found: dict[str, Recording] = {}
 
     async def one(scenario: Scenario, voices: Voices) -> None:
@@ -125,7 +160,7 @@ def recordings(talking: Any, conversation: str) -> Iterator[dict[str, Recording]
     async def all_of_them() -> None:
         voices = Voices()
         async with anyio.create_task_group() as tasks:
-            for scenario in scenarios(conversation):
+            for scenario in scenarios(conversation, desk):
                 tasks.start_soon(one, scenario, voices)
 
     anyio.run(all_of_them)
@@ -174,6 +209,79 @@ def test_the_history_is_what_was_heard_of_it(
     rows = httpx.get(f"{talking.url}/api/conversations/{conversation}").json()["messages"]
     kept = next(row for row in rows if row["role"] == "assistant")
     assert text_of(kept).removesuffix("…").strip() == heard.strip()
+
+
+def rows_of(server: Any, conversation: str) -> list[tuple[str, str]]:
+    rows = httpx.get(f"{server.url}/api/conversations/{conversation}").json()["messages"]
+    return [(row["role"], text_of(row)) for row in rows if row["role"] != "user"]
+
+
+def test_a_tool_that_needs_leave_is_asked_about_aloud_and_a_spoken_yes_is_enough(
+    recordings: dict[str, Recording], talking: Any, desk: str
+):
+    recording = recordings["leave"]
+    [asked] = recording.of("approval_asked")
+    assert asked.body["question"] == "May I use write note of notes, with text buy milk?"
+    assert ("spoken", asked.body["question"]) in ends(recording)
+    [answered] = recording.of("approval_answered")
+    assert answered.body["decision"] == "once"
+    assert recording.of("tool")[-1].body["state"] == "done"
+    assert ends(recording)[-1] == ("spoken", "The note is written.")
+    assert rows_of(talking, desk) == [
+        ("assistant", ""),
+        ("tool", "Written: buy milk"),
+        ("assistant", "The note is written."),
+    ]
+
+
+class Line:
+    """A call without sound: what is typed is answered, and every message is looked at once."""
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+
+    async def say(self, type: str, **fields: Any) -> None:
+        await self._socket.send(json.dumps({"type": type, **fields}))
+
+    async def until(self, type: str, **fields: Any) -> dict[str, Any]:
+        """The next message of this type with these fields; sound is heard at once."""
+        with anyio.fail_after(20):
+            while True:
+                frame = await self._socket.recv()
+                if isinstance(frame, bytes):
+                    continue
+                message: dict[str, Any] = json.loads(frame)
+                if message["type"] == "audio_end":
+                    await self.say("played", reply_id=message["reply_id"], samples=message["samples"])
+                if message["type"] == type and message.items() >= fields.items():
+                    return message
+
+
+def test_what_happens_to_the_conversation_elsewhere_reaches_its_call(
+    talking: Any, recordings: dict[str, Recording]
+):
+    conversation = begun(talking)
+
+    async def call() -> None:
+        async with Client(talking.url) as client:
+            line = Line(await client.connect("/ws/voice"))
+            await line.say("start", conversation_id=conversation, features=["played"])
+            await line.say("text", text=WRITES)
+            asked = await line.until("approval_asked")
+            await line.say("approval", id=asked["approval"]["id"], decision="deny")
+            await line.until("tool", state="denied")
+            await line.until("reply_done", text="The note is written.")
+            first = (await client.api("GET", f"/api/conversations/{conversation}"))["messages"][0]["id"]
+            content = [{"type": "text", "text": "Changed."}]
+            path = f"/api/conversations/{conversation}"
+            await client.api("PATCH", f"{path}/messages/{first}", {"content": content})
+            history = await line.until("history")
+            assert history["messages"][0] == {"id": first, "role": "user", "text": "Changed."}
+            await client.api("DELETE", path)
+            await line.until("reply_done", ending="spoken")
+            assert (await line.until("error"))["code"] == "conversation_deleted"
+
+    anyio.run(call)
 
 
 def test_a_cough_stops_nothing_and_no_sample_is_lost(recordings: dict[str, Recording]):

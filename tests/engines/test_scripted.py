@@ -2,7 +2,15 @@ import anyio
 import pytest
 
 from duologue.engines import ChatEngine, Ended, Generation, Piece, PromptEngine
-from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine, Step, load, remaining, script
+from duologue.engines.scripted import (
+    ScriptedChatEngine,
+    ScriptedEngine,
+    Step,
+    load,
+    remaining,
+    script,
+    turn_of,
+)
 from duologue.errors import BadRequest, EngineFailed
 from duologue.values.events import Done, Prefilled, Progress, Started, TextDelta
 from duologue.values.messages import user
@@ -100,6 +108,22 @@ async def test_only_the_last_user_message_is_played():
     async with ScriptedEngine().generate(0, tuple(both), Generation()) as items:
         first = next(item for item in [item async for item in items] if isinstance(item, Piece))
     assert first.text == "new"
+
+
+@pytest.mark.parametrize(("turns", "part"), [(0, "/say one\n"), (1, "/say two"), (7, "/say two")])
+def test_a_reply_of_several_turns_plays_the_part_of_each(turns: int, part: str):
+    assert turn_of("/say one\n/then\n/say two", turns) == part
+    assert turn_of("/say always", turns) == "/say always"
+
+
+async def test_behind_the_result_of_a_tool_the_next_part_is_played():
+    between = (
+        b"<|im_start|>assistant\ncalled<|im_end|>\n<|im_start|>tool\n4<|im_end|>\n<|im_start|>assistant\n"
+    )
+    asked = prompt("/say <tool_call>\n/then\n/say four").rpartition(b"<|im_start|>assistant")[0] + between
+    async with ScriptedEngine().generate(0, tuple(asked), Generation()) as items:
+        first = next(item for item in [item async for item in items] if isinstance(item, Piece))
+    assert first.text == "four"
 
 
 async def test_a_slot_remembers_what_it_has_read():

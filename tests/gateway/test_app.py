@@ -8,10 +8,7 @@ import pytest
 
 from duologue.config import load
 from duologue.errors import EngineFailed
-from duologue.gateway.app import Gateway, Herald, guarded
-from duologue.gateway.pool import Pool
-from duologue.gateway.queue import Queue
-from duologue.values.requests import ModelCard
+from duologue.gateway.app import Gateway, guarded
 from duologue.wire.internal import Loadout
 
 pytestmark = pytest.mark.anyio
@@ -169,57 +166,6 @@ def test_importing_the_gateway_loads_no_engine_and_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def herald(tmp_path, announce):
-    """Whoever tells the terminal, and what it looks at: a state and a sentence."""
-    settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})
-    telling = Herald(settings, announce)
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
-    telling.begin(pool)
-
-    def become(state: str, detail: str = "") -> None:
-        view = pool.workers["w"]
-        view.state, view.detail, view.card = state, detail, ModelCard("m", "scripted", 100)
-        telling.look(pool)
-
-    return become
-
-
-async def test_the_terminal_is_told_nothing_before_requests_are_answered(tmp_path):
-    lines: list[str] = []
-    telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
-    view = pool.workers["w"]
-    view.state, view.card = "ready", ModelCard("m", "scripted", 100)
-    telling.look(pool)
-    assert lines == []
-    telling.begin(pool)
-    assert len(lines) == 1
-
-
-async def test_the_terminal_is_told_once_that_the_server_is_ready_also_after_a_restart(tmp_path):
-    lines: list[str] = []
-    become = herald(tmp_path, lines.append)
-    for state in ("loading", "offline", "loading", "ready", "offline", "loading", "ready"):
-        become(state)
-    assert len(lines) == 1
-    assert "Duologue is ready at http://127.0.0.1:" in lines[0]
-
-
-async def test_the_terminal_is_told_each_reason_why_a_model_cannot_be_used_once(tmp_path):
-    lines: list[str] = []
-    become = herald(tmp_path, lines.append)
-    for sentence in ("Too little memory.", "Too little memory.", "No such file."):
-        become("failed", sentence)
-    assert [line.partition(": ")[2] for line in lines] == ["Too little memory.", "No such file."]
-
-
-async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):
-    def gone(line: str) -> None:
-        raise BrokenPipeError
-
-    herald(tmp_path, gone)("ready")
 
 
 def before(tmp_path, **flags):

@@ -352,8 +352,11 @@ async def test_a_client_that_leaves_ends_the_writing(serve: Any, stream: str) ->
 
 async def test_translations_are_refused_with_a_way_out(connect: Connect) -> None:
     async with connect(Seats()) as client:
-        with pytest.raises(openai.BadRequestError, match="translates nothing"):
+        with pytest.raises(openai.BadRequestError) as caught:
             await client.audio.translations.create(model="whisper-1", file=("a.wav", RECORDING))
+    said = caught.value.message
+    assert "scripted writes down what is said in its own language and translates nothing" in said
+    assert "Ask /v1/audio/transcriptions, and a chat model for the translation." in said
 
 
 # Lists

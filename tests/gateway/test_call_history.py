@@ -1,14 +1,18 @@
 """What a call remembers: what was said and what was heard, and no word more."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Literal
 
 import anyio
 import pytest
 
-from duologue.errors import Problem, Unavailable
+from duologue.conversations.errand import Surroundings
+from duologue.conversations.provisions import Means
+from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.call_history import CUT, KeptHistory, LooseHistory, said
 from duologue.values.calls import Ending
+from duologue.values.conversations import CallRecord, StoredCall, StoredMessage
 from duologue.values.messages import ImagePart, Tool, assistant, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
@@ -55,17 +59,36 @@ def test_a_picture_comes_before_the_words_about_it():
 
 
 class Turns:
-    """Where turns are kept, unless it is broken."""
+    """Where turns are kept, unless it is broken. `told` is what others did, `reads` what is read then."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: ChatRequest) -> None:
+        self.request = request
+        self.surroundings = Surroundings(means=Means(lambda: 0, lambda: 0.0, lambda: "id"))
         self.kept: list[tuple[str, Ending | None]] = []
+        self.rows: list[StoredMessage] = []
         self.broken = False
+        self.leaf: str | None = None
+        self.path: tuple[StoredMessage, ...] = ()
+        self.reads: list[ChatRequest | Problem | None] = []
+        self.told, self._changes = anyio.create_memory_object_stream[Literal["changed", "deleted"]](8)
+
+    async def read(self) -> bool:
+        found = self.reads.pop(0) if self.reads else None
+        if isinstance(found, Problem):
+            raise found
+        self.request = found or self.request
+        return found is not None
+
+    async def changes(self) -> AsyncGenerator[Literal["changed", "deleted"]]:
+        async for change in self._changes:
+            yield change
 
     async def user_said(self, text: str) -> None:
         self._keep(text, None)
 
-    async def assistant_said(self, heard: str, ending: Ending) -> None:
+    async def assistant_said(self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
         self._keep(heard, ending)
+        self.rows += rows
 
     def _keep(self, text: str, ending: Ending | None) -> None:
         if self.broken:
@@ -77,15 +100,22 @@ class Kept:
     """A call that goes on with a conversation."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = Turns(ChatRequest((system("Be kind."), user("before")), model="m", stop=("END",)))
         self.told: list[Problem] = []
-        begun = ChatRequest((system("Be kind."), user("before")), model="m", stop=("END",))
-        self.history = KeptHistory(self.turns, begun, (), self.told.append)
+        self.history = KeptHistory(self.turns, self.told.append)
+        self.branches: list[str | None] = []
+        self.gone = False
+
+    async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
+        self.branches.append(leaf)
+
+    async def deleted(self) -> None:
+        self.gone = True
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.history.keeping)
+            tasks.start_soon(self.history.keeping, self)
             yield
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
@@ -129,3 +159,74 @@ async def test_the_last_turns_of_a_call_are_kept_at_its_end():
     kept.history.user_said("bye")
     await kept.history.close()
     assert kept.turns.kept == [("bye", None)]
+
+
+@pytest.mark.anyio
+async def test_the_next_reply_goes_on_from_what_others_have_made_of_the_conversation():
+    kept = Kept()
+    async with kept.running():
+        kept.history.user_said("one")
+        await anyio.wait_all_tasks_blocked()
+        kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
+        kept.turns.leaf = "m9"
+        await kept.turns.told.send("changed")
+        await anyio.wait_all_tasks_blocked()
+        assert [message.text for message in kept.history.request("so").messages] == ["another branch", "so"]
+    assert kept.branches == ["m9"]
+
+
+@pytest.mark.anyio
+async def test_what_is_not_kept_yet_is_said_on_the_branch_that_is_current_now():
+    kept = Kept()
+    async with kept.running():
+        kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
+        await kept.turns.told.send("changed")
+        kept.history.user_said("just now")
+        await anyio.wait_all_tasks_blocked()
+        said = [message.text for message in kept.history.messages]
+    assert said == ["another branch", "just now"]
+    assert kept.turns.kept == [("just now", None)]
+
+
+@pytest.mark.anyio
+async def test_a_change_that_changes_nothing_for_the_call_is_no_news():
+    kept = Kept()
+    async with kept.running():
+        kept.turns.reads = [None]
+        await kept.turns.told.send("changed")
+        await anyio.wait_all_tasks_blocked()
+    assert kept.branches == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("change", ["changed", "deleted"])
+async def test_in_a_conversation_that_is_gone_nothing_more_is_kept(change):
+    kept = Kept()
+    async with kept.running():
+        kept.turns.reads = [NotFound("There is no such conversation.")]
+        await kept.turns.told.send(change)
+        kept.history.user_said("anybody there?")
+        await anyio.wait_all_tasks_blocked()
+        assert kept.gone
+    await kept.history.close()
+    assert kept.turns.kept == []
+    assert kept.told == []
+
+
+@pytest.mark.anyio
+async def test_what_a_reply_did_is_remembered_before_what_it_said():
+    kept = Kept()
+    rows = (
+        StoredMessage("a", "c", None, "assistant", tool_calls=(StoredCall("c1", "add", "{}"),)),
+        StoredMessage("t", "c", None, "tool", tool_call_id="c1", call=CallRecord("add")),
+    )
+    async with kept.running():
+        kept.history.user_said("add")
+        kept.history.assistant_said("It is two.", "", "spoken", rows)
+    assert [message.role for message in kept.history.messages][2:] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert kept.turns.rows == list(rows)

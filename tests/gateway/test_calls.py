@@ -1,89 +1,25 @@
 """A call as the gateway has it: the session's wishes are answered, what it keeps is kept, and a lost session is followed by
 another one."""
 
-import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
-
 import anyio
 import pytest
+from tests.gateway.call_room import Room
 from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats, failed, words
 
-from duologue.gateway.call_history import LooseHistory
-from duologue.gateway.calls import LOST, SORRY, Call, CallEnded
+from duologue.gateway.call_history import LooseHistory, News
+from duologue.gateway.calls import Call
 from duologue.gateway.link import WORKER_LOST
 from duologue.gateway.pool import RESTARTED
 from duologue.gateway.queue import Moved
+from duologue.gateway.spoken_questions import DELETED, LOST, SORRY
 from duologue.values import calls
 from duologue.values.calls import CallSetup
+from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.events import Done, TextDelta, ToolCallDelta, Word
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
 from duologue.wire import voice
 
 pytestmark = pytest.mark.anyio
-
-SETUP = CallSetup(pauses=True, marks=True)
-
-
-class Client:
-    """What the client of a call was sent."""
-
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
-        self._came = anyio.Event()
-
-    async def write(self, messages: Sequence[str | bytes]) -> None:
-        self.messages += [
-            message if isinstance(message, bytes) else json.loads(message) for message in messages
-        ]
-        self._came.set()
-
-    async def until(self, kind: str) -> dict[str, Any]:
-        """The first message of this type, once it came."""
-        with anyio.fail_after(5):
-            while True:
-                for message in self.messages:
-                    if not isinstance(message, bytes) and message["type"] == kind:
-                        return message
-                self._came = anyio.Event()
-                await self._came.wait()
-
-
-class Room:
-    """A call, with its seats, its model and its client."""
-
-    def __init__(
-        self, *leases: FakeLease, generate: FakeGenerate | None = None, tools: Sequence[Tool] = ()
-    ) -> None:
-        self.client = Client()
-        self.generate = generate or FakeGenerate()
-        self.history = LooseHistory("Be kind.", "m", tools)
-        self.figures: list[calls.TurnFigures] = []
-        self.ended: CallEnded | None = None
-        self.call = Call(
-            FakeSeats(*leases),  # type: ignore[arg-type]
-            self.generate,
-            self.history,
-            voice.VoiceEncoder(),
-            self.client.write,
-            observe=self.figures.append,
-        )
-
-    @asynccontextmanager
-    async def running(self, setup: CallSetup = SETUP) -> AsyncIterator[None]:
-        async def run() -> None:
-            try:
-                await self.call.run(setup)
-            except CallEnded as ended:
-                self.ended = ended
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            await anyio.wait_all_tasks_blocked()
-            yield
-            await anyio.wait_all_tasks_blocked()
-            tasks.cancel_scope.cancel()
 
 
 async def test_a_reply_is_made_of_everything_said_before_and_told_as_it_comes():
@@ -276,7 +212,7 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(call, words("The lamp is on.")), tools=(Tool("lamp"),))
     async with room.running():
-        seat.say(calls.Wanted(0, 1, 1, 1, "light"))
+        seat.say(calls.Wanted(0, 1, 1, 1, "light"), calls.Released(0, 1))
         asked = await room.client.until("tool_call")
         assert (asked["name"], asked["arguments"]) == ("lamp", '{"on":true}')
         assert seat.told == [calls.Working(1)]
@@ -289,7 +225,7 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
     lamp = ToolCall("c1", "lamp", '{"on":true}')
     assert room.history.messages[1:] == (
         user("light"),
-        Message("assistant", (TextPart(""),), tool_calls=(lamp,)),
+        Message("assistant", tool_calls=(lamp,)),
         Message("tool", (TextPart("done"),), tool_call_id="c1"),
         assistant("The lamp is on."),
     )
@@ -350,3 +286,46 @@ async def test_how_a_call_is_to_be_may_be_said_once_it_has_its_seat():
         await anyio.wait_all_tasks_blocked()
     assert another.request is not None
     assert another.request.voice == "low"
+
+
+class Followed(LooseHistory):
+    """A conversation that others change, or delete."""
+
+    def __init__(self) -> None:
+        super().__init__("Be kind.", "m", ())
+        self.changed, self.gone = anyio.Event(), anyio.Event()
+
+    async def keeping(self, news: News) -> None:
+        await self.changed.wait()
+        await news.rewritten("m1", [StoredMessage("m1", "c", None, "user", (TextContent("Hi."),))])
+        await self.gone.wait()
+        await news.deleted()
+
+
+async def test_what_others_make_of_the_conversation_is_told_to_the_client():
+    history = Followed()
+    room = Room(FakeLease(), history=history)
+    async with room.running():
+        history.changed.set()
+        told = await room.client.until("history")
+    assert (told["leaf"], told["messages"]) == ("m1", [{"id": "m1", "role": "user", "text": "Hi."}])
+
+
+async def test_a_call_whose_conversation_was_deleted_says_so_and_ends():
+    seat, history = FakeLease(), Followed()
+    room = Room(seat, history=history)
+    async with room.running():
+        history.changed.set()
+        history.gone.set()
+        await anyio.wait_all_tasks_blocked()
+        assert seat.told == [calls.Interrupt(), calls.Speak(DELETED["en"], interruptible=False)]
+        # Nobody answers what is said into the farewell.
+        seat.say(calls.Wanted(0, 2, 1, 1, "hello?"))
+        await anyio.wait_all_tasks_blocked()
+        assert room.ended is None
+        seat.say(calls.AssistantSaid(1, 1, DELETED["en"]))
+        await anyio.wait_all_tasks_blocked()
+    assert room.generate.requests == []
+    assert room.ended is not None
+    assert room.ended.problem is not None
+    assert room.ended.problem.code == "conversation_deleted"

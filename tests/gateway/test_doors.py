@@ -213,6 +213,15 @@ async def test_foreign_origins_are_refused(port, origin):
 
 
 @pytest.mark.anyio
+async def test_a_page_behind_a_proxy_nobody_named_is_told_what_to_name(port):
+    status, answer = await ask(port, request_of("chat.example", "Origin: https://chat.example"))
+    assert status == 403
+    assert b"--proxy" in answer
+    assert b"origin_refused" in answer
+    assert b"--proxy" not in (await ask(port, request_of("chat.example", "Origin: https://evil.example")))[1]
+
+
+@pytest.mark.anyio
 async def test_a_frame_without_an_origin_may_load_what_draws_in_it_and_nothing_else(port):
     null = request_of("localhost:8006", "Origin: null")
     assert (await ask(port, null.replace(b"/hello/you", b"/preview/drawing.js")))[0] == 404

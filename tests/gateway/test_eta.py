@@ -21,6 +21,13 @@ def test_a_kind_nobody_configured_has_a_fallback():
     assert Estimator().expected("painting") == FALLBACK
 
 
+def test_whatever_takes_a_seat_of_the_voice_has_a_base_and_a_call_the_longest():
+    seats = ("speech", "transcription", "audio_duplex", "omni_duplex", "call")
+    expected = [Estimator().expected(kind) for kind in seats]
+    assert FALLBACK not in expected
+    assert max(expected) == expected[-1]
+
+
 def test_work_past_its_estimate_is_expected_to_take_a_little_more():
     estimator = Estimator({"chat": 15.0})
     assert estimator.remaining("chat", 5.0) == 10.0

@@ -62,3 +62,9 @@ def test_whoever_wants_a_voice_gets_its_worker_even_if_a_library_is_missing(tmp_
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert voice_loadout(Settings(data=tmp_path, voice={"enabled": True})) is not None
     assert voice_loadout(Settings(data=tmp_path, voice={"enabled": False})) is None
+
+
+def test_whoever_sets_another_engine_wants_a_voice(tmp_path, monkeypatch):
+    monkeypatch.setattr("duologue.gateway.loadouts.find_spec", lambda name: None)
+    for kind, engine in (("recogniser", "whisper"), ("speaker", "remote")):
+        assert voice_loadout(Settings(data=tmp_path, voice={kind: {"engine": engine}})) is not None

@@ -2,10 +2,12 @@
 
 from contextlib import contextmanager
 
+import anyio
 import pytest
 
 from duologue.errors import QueueFull
-from duologue.gateway.queue import Moved
+from duologue.gateway.affinity import chain, opening
+from duologue.gateway.queue import Moved, Queue
 from duologue.gateway.relay import Relay
 from duologue.values.events import (
     Done,
@@ -17,8 +19,8 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.messages import user
-from duologue.values.requests import ChatRequest, Sampling
+from duologue.values.messages import system, user
+from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 pytestmark = pytest.mark.anyio
 
@@ -168,3 +170,108 @@ async def test_leaving_in_the_middle_returns_the_lease():
         await anext(batches)
         assert pool.returned == 0
     assert pool.returned == 1
+
+
+# ---- reading ahead
+
+
+class Slots:
+    """A pool of one worker, as the queue has it."""
+
+    def __init__(self, *leases, verbs=("prefill",), waiting=False):
+        self.queue = Queue()
+        self.queue.worker_up("w", "m", 1, 0.0)
+        if waiting:
+            for ticket in ("a", "b"):
+                self.queue.ask(ticket, "m", 0.0)
+        self._verbs = verbs
+        self._leases = list(leases)
+        self.asked = []
+        self.returned = 0
+
+    def cards(self):
+        return [ModelCard("m", "scripted", 100, verbs=self._verbs)]
+
+    @contextmanager
+    def lease(self, model, **asked):
+        self.asked.append(asked)
+        try:
+            yield self._leases.pop(0)
+        finally:
+            self.returned += 1
+
+
+AHEAD = ChatRequest((system("Be kind."), user("tell me")), model="m")
+
+
+async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_nothing_is_written():
+    lease = PlayedLease(slots=1)
+    pool = Slots(lease)
+    seen = []
+    await Relay(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD)
+    assert len(lease.begun) == 1
+    assert pool.returned == 1
+    [asked] = pool.asked
+    assert (asked["kind"], asked["chain"]) == ("ahead", chain(AHEAD)[:1])
+    assert seen == []
+
+
+def test_the_reply_is_given_the_slot_its_prompt_was_read_into():
+    queue = Queue()
+    queue.worker_up("w", "m", 2, 0.0)
+    [granted] = queue.ask("ahead", "m", 1.0, chain=chain(AHEAD)[:1])
+    queue.release("ahead", "w", granted.slots[0], 2.0)
+    said = ChatRequest((*AHEAD.messages[:1], user("tell me a story")), model="m")
+    [reply] = queue.ask("reply", "m", 3.0, chain=chain(said), ahead=True)
+    assert reply.slots == granted.slots
+
+
+def test_where_nothing_was_said_before_the_slot_is_found_by_what_opens_every_prompt():
+    queue = Queue()
+    queue.worker_up("w", "m", 3, 0.0)
+    first = ChatRequest((user("hello"),), model="m")
+    [other] = queue.ask("other", "m", 0.5, chain=chain(AHEAD), opening=opening(AHEAD))
+    queue.release("other", "w", other.slots[0], 0.8)
+    [granted] = queue.ask("ahead", "m", 1.0, opening=opening(first))
+    assert granted.slots != other.slots
+    queue.release("ahead", "w", granted.slots[0], 2.0)
+    [reply] = queue.ask("reply", "m", 3.0, chain=chain(first), opening=opening(first), ahead=True)
+    assert reply.slots == granted.slots
+
+
+@pytest.mark.parametrize(
+    ("pool", "request_"),
+    [
+        (Slots(verbs=()), AHEAD),
+        (Slots(waiting=True), AHEAD),
+        (Slots(), ChatRequest(AHEAD.messages, model="another")),
+    ],
+)
+async def test_where_it_helps_nobody_or_holds_somebody_up_nothing_is_read_ahead(pool, request_):
+    await Relay(pool).ahead(request_)
+    assert pool.asked == []
+
+
+async def test_without_an_idle_slot_nothing_is_read_ahead():
+    lease = PlayedLease(slots=0)
+    pool = Slots(lease)
+    await Relay(pool).ahead(AHEAD)
+    assert lease.begun == []
+    assert pool.returned == 1
+
+
+async def test_whoever_comes_to_wait_ends_what_is_read_ahead():
+    class Endless(PlayedLease):
+        async def take(self):
+            await anyio.sleep_forever()
+
+    pool = Slots(Endless(slots=1), PlayedLease(places=[Moved("q_2", 1, 1.0, 1)]))
+    relay = Relay(pool)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(relay.ahead, AHEAD)
+        await anyio.wait_all_tasks_blocked()
+        assert pool.returned == 0
+        async with relay(REQUEST) as batches:
+            await anext(batches)
+            await anyio.wait_all_tasks_blocked()
+            assert pool.returned == 1

@@ -6,7 +6,7 @@ from tests.gateway.voices import CARD, WORD, Seats
 
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
-from duologue.gateway.speech import Speech, joined
+from duologue.gateway.speech import Speech
 from duologue.media import passages
 from duologue.media.encoder import whole
 from duologue.values.events import Failed
@@ -14,8 +14,6 @@ from duologue.values.speech import (
     SpeechCard,
     SpeechRequest,
     Station,
-    TimedWord,
-    Transcript,
     TranscriptionRequest,
     Voice,
 )
@@ -115,16 +113,19 @@ async def test_a_short_sound_is_written_down():
     assert (found.text, seats.requests[0].language) == ("hello", "en")
 
 
-def test_passages_are_joined_as_one_transcript():
-    parts = [
-        Transcript("a b", (TimedWord("a", 0, 1),), "en", 0.9),
-        Transcript("", understood=False),
-        Transcript("c", (TimedWord("c", 2, 3),), "en", 0.5),
-    ]
-    found = joined(parts)
-    assert (found.text, len(found.words), found.language, found.understood) == ("a b c", 2, "en", True)
-    assert found.confidence == pytest.approx((0.9 * 3 + 0.5) / 4)
-    assert joined([]) == Transcript("")
+def test_the_voice_that_speaks_is_the_one_asked_for_or_one_of_the_language_or_the_default():
+    voices = (Voice("anna", "de"), Voice("brit", "en-GB"), Voice("plain", "en-US"))
+    speech = Speech(Seats(card=SpeechCard(speaker=CARD.speaker, voices=voices, default_voice="plain")))
+
+    def who(voice="", language=""):
+        return speech.speaks_with(SpeechRequest("hi", voice=voice, language=language))
+
+    assert who() == "plain"
+    assert who("anna") == "anna"
+    assert who(language="de-DE") == "anna"
+    assert (who(language="en-GB"), who(language="en")) == ("brit", "plain")
+    assert who(language="sw") == "plain"
+    assert Speech(None).speaks_with(SpeechRequest("hi")) == ""
 
 
 async def test_without_a_voice_the_sentence_says_how_to_get_one():

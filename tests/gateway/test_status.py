@@ -168,6 +168,19 @@ def test_the_voice_lends_seats_and_no_slots(pool, clock):
     assert set(row) == set(worker_row(pool, pool.workers["w0"]))
 
 
+def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    view = seats.workers["voice"]
+    view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
+    seats.queue.worker_up("voice", "voice", 32, 0.0)
+    seats.queue.ask("a", "voice", 0.0, kind="call")
+    assert overview(pool, seats)["duplex_workers"] == 0
+    seats.queue.ask("b", "voice", 0.0, kind="audio_duplex")
+    seats.queue.ask("c", "voice", 0.0, kind="omni_duplex")
+    assert overview(pool, seats)["duplex_workers"] == 1
+    assert voice_row(seats, view)["status"] == "duplex_active"
+
+
 def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
     seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
     seats.queue.worker_up("voice", "voice", 1, 0.0)
@@ -175,7 +188,7 @@ def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
         seats.queue.ask(ticket, "voice", 0.0, kind="speech")
     body = waiting(pool, seats)
     assert [(item["ticket_id"], item["request_type"]) for item in body["items"]] == [("b", "speech")]
-    assert body["queue_length"] == 1
+    assert body["queue_length"] == overview(pool, seats)["queue_length"] == 1
 
 
 @pytest.mark.anyio

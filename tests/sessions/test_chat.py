@@ -8,7 +8,8 @@ import pytest
 
 from duologue.engines.scripted import ScriptedChatEngine, ScriptedEngine
 from duologue.errors import BadRequest
-from duologue.sessions.chat import MEDIA_TOKENS, MOST_CLOSINGS, THOUGHT_TOKENS, count, reply
+from duologue.sessions.chat import MEDIA_TOKENS, count, reply
+from duologue.sessions.thought import MOST_CLOSINGS, THOUGHT_TOKENS
 from duologue.text.templates import ChatTemplate
 from duologue.values.events import (
     Done,
@@ -238,6 +239,41 @@ async def test_a_chat_engine_is_relayed_with_what_it_ignores():
     heard = await ask(user("/say hi"), engine=ScriptedChatEngine("m"), sampling=Sampling(top_k=3))
     assert Prefilled(None, 0, ("top_k",)) in heard
     assert text(heard) == "hi"
+
+
+LONG = "Once upon a time there was a server. " * 20
+
+
+async def test_what_was_read_ahead_is_not_read_again_and_nothing_was_written():
+    engine = ScriptedEngine("m")
+    ahead = await ask(system(LONG), user("tell me"), engine=engine, spoken=True, ahead=True)
+    assert isinstance(ahead[-1], Done)
+    assert text(ahead) == ""
+    heard = await ask(system(LONG), user("tell me a story"), engine=engine, spoken=True)
+    [read] = [event for event in heard if isinstance(event, Prefilled)]
+    assert read.input is not None
+    assert read.cached > 0.9 * read.input
+    # What is written is the same as without.
+    cold = await ask(system(LONG), user("tell me a story"), spoken=True)
+    assert (text(heard), heard[-1].usage.input) == (text(cold), cold[-1].usage.input)
+    assert cold[-1].usage.cached == 0
+
+
+async def test_what_would_be_read_in_no_time_is_not_read_ahead():
+    engine = ScriptedEngine("m")
+    await ask(system("s"), user("tell me"), engine=engine)
+    again = await ask(system("s"), user("tell me"), engine=engine, ahead=True)
+    assert [type(event) for event in again] == [Done]
+
+
+async def test_a_prompt_that_does_not_fit_is_refused_when_its_reply_is_asked_for():
+    engine = ScriptedEngine("m", context=100)
+    ahead = await ask(system(LONG), user("tell me"), engine=engine, ahead=True)
+    assert [type(event) for event in ahead] == [Done]
+
+
+async def test_a_chat_engine_reads_nothing_ahead():
+    assert await ask(user("/say hi"), engine=ScriptedChatEngine("m"), ahead=True) == [Done("stop")]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.call_parts import Inline, LoudnessDetector, silence, speech
 
-from duologue.sessions.hearing import CONTEXT, FRAME_BYTES, HANG, WAITING, Gate, Hearing, Mark, level
+from duologue.sessions.hearing import CONTEXT, FRAME_BYTES, HANG, WAITING, Gate, Hearing, Mark
 from duologue.sessions.judge import Judge
 
 pytestmark = pytest.mark.anyio
@@ -40,12 +40,6 @@ async def heard(hearing, pcm):
         if len(pcm) - at >= FRAME_BYTES:
             found += await hearing.heard()
     return found
-
-
-def test_the_level_of_silence_a_tone_and_a_whisper():
-    assert level(bytes(1024)) == -100.0
-    assert level(speech(0.032, 32767)) == pytest.approx(-3.0, abs=0.1)
-    assert -62 < level(speech(0.032, 40)) < -60
 
 
 async def test_sound_of_any_length_becomes_frames():

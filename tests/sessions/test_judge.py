@@ -137,7 +137,6 @@ async def test_an_engine_that_keeps_its_detectors_has_them_back():
     detector = await judge.open(engine)
     judge.close(engine, detector)
     assert engine.back is detector
-    judge.close(Loudness(), detector)
 
 
 async def test_a_detector_may_begin_anew():

@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint
 from tests.call_parts import Saying, speech
 
 from duologue.errors import EngineFailed
-from duologue.sessions.listening import HEARD_AGAIN, TURNS, Listening
+from duologue.sessions.listening import BEGINNING, HEARD_AGAIN, TURNS, Listening
 from duologue.turns.exchange import Final, Partial
 from duologue.values.audio import HEARD_RATE
 
@@ -63,6 +63,18 @@ async def test_words_come_while_they_are_spoken_and_stand_at_the_end():
     assert partials[-1] == "what time is it"
     assert ear.facts[-1] == Final(1, "what time is it", True, ear.listening.heard)
     assert ear.recogniser.listening == 0
+
+
+async def test_the_first_words_are_told_again_as_long_as_they_stay_the_same():
+    async with listening(["what"]) as ear:
+        await ear.listen(1)
+        await ear.hear(3.2)
+        partials = [fact for fact in ear.facts if isinstance(fact, Partial)]
+    assert {fact.text for fact in partials} == {"what"}
+    heard = [fact.until for fact in partials]
+    assert heard == sorted(set(heard))
+    assert len(heard) > 10
+    assert heard[-1] <= BEGINNING // 2 + 1024, "what comes later ends no reply"
 
 
 async def test_a_turn_begins_with_the_sound_before_it_was_noticed():

@@ -203,3 +203,20 @@ async def test_text_for_a_reply_that_is_gone_is_stale():
         assert mouth.write(7, "Hello.") is None
         await ear.wait(0.5)
     assert ear.events == []
+
+
+async def test_how_loud_the_loudspeaker_may_be_is_known_while_it_plays_and_not_while_it_is_held():
+    async with speaking() as (mouth, ear):
+        mouth.begin(1)
+        mouth.write(1, LONG, last=True)
+        assert mouth.loudness() == -100.0
+        mouth.release(1)
+        await ear.wait(0.2)
+        assert mouth.loudness() > -40.0
+        mouth.hold(1)
+        assert mouth.loudness() == -100.0
+        mouth.resume(1)
+        await ear.wait(0.1)
+        assert mouth.loudness() > -40.0
+        mouth.cut(1)
+        assert mouth.loudness() == -100.0

@@ -59,3 +59,21 @@ async def test_a_reader_who_is_gone_is_noticed():
     with pytest.raises(Busy) as refused:
         await outbox.run(lambda event: anyio.sleep_forever())
     assert refused.value.code == "too_slow"
+
+
+async def test_a_reader_who_takes_nothing_at_all_is_noticed():
+    outbox, refused = Outbox(), []
+
+    async def read():
+        try:
+            await outbox.run(lambda event: anyio.sleep_forever())
+        except Busy as problem:
+            refused.append(problem.code)
+
+    async with anyio.create_task_group() as tasks:
+        outbox.post(State(0, "listening"))
+        tasks.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(WAITING + 1):
+            outbox.post(State(0, "listening"))
+    assert refused == ["too_slow"]

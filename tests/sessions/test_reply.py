@@ -7,7 +7,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from duologue.engines.scripted_speech import ScriptedSpeaker
-from duologue.sessions.reply import AHEAD, LONGEST, Reply, Voicing, voicing_of
+from duologue.errors import EngineFailed
+from duologue.sessions.reply import AHEAD, GIVES_UP, LONGEST, Reply, Voicing, voicing_of
 from duologue.values.speech import Voice
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +114,25 @@ async def test_a_clause_that_cannot_be_spoken_is_left_out_and_said():
     assert [problem.code for problem in made.problems] == ["scripted_failure"]
     assert made.reply.complete
     assert "Bye" in [word.text for word in taken.words]
+
+
+async def test_a_voice_that_is_down_is_told_once_and_the_rest_is_only_written():
+    asked = []
+
+    class Down(ScriptedSpeaker):
+        @asynccontextmanager
+        async def speak(self, clause, **how):
+            asked.append(clause)
+            raise EngineFailed("No voice answers.")
+            yield
+
+    async with making(Down()) as made:
+        await made.write("One is here. Two is here. Three is here. Four is here. Five is here.", last=True)
+        taken = made.reply.take(10**9)
+    assert [problem.message for problem in made.problems] == ["No voice answers."]
+    assert len(asked) == GIVES_UP
+    assert made.reply.complete
+    assert taken.text + made.reply.rest() == made.reply.written
 
 
 async def test_a_library_that_breaks_is_a_sentence():

@@ -1,12 +1,10 @@
-from itertools import pairwise
-
 import pytest
 from tests.call_parts import Inline, engines, silence, speech
 
 from duologue.errors import BadRequest, Unavailable
 from duologue.sessions.judge import Judge
 from duologue.sessions.speech_engines import SpeechEngines
-from duologue.sessions.transcribing import LONGEST, pieces, transcribe
+from duologue.sessions.transcribing import transcribe
 from duologue.values.calls import Written
 from duologue.values.speech import TimedWord, TranscriptionRequest
 
@@ -51,13 +49,3 @@ async def test_no_sound_is_refused_and_no_recogniser_is_a_sentence():
         await told(engines(), TranscriptionRequest(b""))
     with pytest.raises(Unavailable):
         await told(SpeechEngines(Judge(Inline())), TranscriptionRequest(speech(1)))
-
-
-def test_pieces_are_whole_and_cut_where_it_is_quiet():
-    pcm = speech(22) + silence(0.4) + speech(50)
-    found = list(pieces(pcm))
-    assert found[0][0] == 0
-    assert found[-1][1] == len(pcm) // 2
-    assert all(end == start for (_, end), (start, _) in pairwise(found))
-    assert all(end - start <= LONGEST for start, end in found)
-    assert 22 <= found[0][1] / 16_000 <= 22.4

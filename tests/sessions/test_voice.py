@@ -1,6 +1,7 @@
 """A whole call, on a clock that is moved by hand: what is heard, said, held, cut, kept."""
 
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import anyio
 import pytest
@@ -78,6 +79,8 @@ async def test_a_turn_is_heard_answered_and_kept():
     assert talk.of(UserSaid) == [UserSaid(0, wanted.turn, "what time is it")]
     assert talk.of(AssistantSaid) == [AssistantSaid(0, wanted.reply, "It is noon.")]
     assert Transcribed(0, wanted.turn, "what time is it", final=True) in talk.events
+    shown = [heard.text for heard in talk.of(Transcribed) if not heard.final]
+    assert all(one != other for one, other in pairwise(shown)), "the same words are told once"
     assert talk.of(SoundEnds) == [SoundEnds(0, wanted.reply, 3 * WORD)]
     assert talk.sent(wanted.reply) == 3 * WORD
     assert text_of(talk, wanted.reply) == "It is noon."
@@ -96,7 +99,7 @@ async def test_the_order_of_a_reply_is_begin_text_sound_end_and_then_what_is_kep
         for event in talk.events
         if getattr(event, "reply", None) == wanted.reply and not isinstance(event, TurnFigures)
     ]
-    assert names[:3] == ["Wanted", "SoundBegins", "ReplyText"]
+    assert names[:4] == ["Wanted", "Released", "SoundBegins", "ReplyText"]
     assert names[-3:] == ["ReplyText", "SoundEnds", "AssistantSaid"]
 
 

@@ -353,10 +353,50 @@ def test_an_echo_as_long_as_the_reply_does_not_end_it_at_a_client_that_plays_on(
     assert call.all(KeepReply)[0].ending == "spoken"
 
 
+def test_a_hum_of_which_words_are_made_resumes() -> None:
+    call = speaking()
+    for _ in range(14):
+        call.step(Frame(0.9, -24.0, -18.0))
+        if listened := call.all(Listen)[1:]:
+            call.tell(Partial(listened[-1].turn, "can you"))
+    assert call.all(HoldSound)
+    call.quiet(2)
+    assert not call.all(CutSound)
+    assert call.all(Discard)
+    assert call.all(ResumeSound)
+
+
+def test_a_quiet_copy_of_what_is_played_does_not_even_hold_it() -> None:
+    call = speaking(answer=" ".join([LONG] * 2))
+    for _ in range(120):
+        call.step(Frame(0.9, -34.0, -6.0, sounding=-13.0))
+    assert not call.all(HoldSound)
+    for _ in range(12):
+        call.step(Frame(0.9, -20.0, -6.0, sounding=-13.0))
+    assert call.all(HoldSound)
+
+
+def test_an_echo_that_ends_with_what_was_played_is_soon_known() -> None:
+    call = speaking(answer=" ".join([LONG] * 6))
+    for _ in range(400):
+        playing = call.states[-1] == "speaking"
+        call.step(Frame(0.9, -36.0, -6.0, sounding=-25.0) if playing else Frame(0.02, -62.0))
+    assert 1 <= len(call.all(HoldSound)) <= 4
+    assert not call.all(CutSound)
+
+
+def test_a_word_that_was_cut_in_two_by_a_stop_is_waited_for() -> None:
+    call = speaking(partials=False)
+    call.frames(0.25, 0.95, -24.0).quiet(0.21)
+    call.tell(Final(call.all(Listen)[-1].turn, "", understood=False))
+    call.frames(1.2, 0.95, -24.0)
+    assert call.all(CutSound)
+
+
 def test_repeated_false_alarms_make_the_ear_harder_to_convince_but_not_deaf() -> None:
     call = speaking(answer=" ".join([LONG] * 4))
     for _ in range(4):
-        call.cough(0.2).quiet(1.5)
+        call.cough(0.16).quiet(1.5)
     held = len(call.all(HoldSound))
     assert held < 4
     call.say("please stop that and listen")
@@ -750,6 +790,36 @@ def test_a_question_is_asked_aloud_while_the_reply_waits_for_a_person() -> None:
     call.tell(Worked(1, True))
     call.tell(Announce("May I look into your calendar?"))
     assert [say.kind for say in call.all(Say)] == ["announcement"]
+
+
+def test_a_word_that_only_acknowledges_is_the_answer_to_a_question() -> None:
+    call = asked(makes=False)
+    call.until(Release)
+    call.tell(Worked(1, True, asks=True))
+    call.tell(Announce("May I look into your calendar?"))
+    call.quiet(4).say("yes").quiet(2)
+    assert call.all(Ask)[-1].text == "yes"
+
+
+def test_a_question_that_was_answered_is_not_asked_to_its_end() -> None:
+    call = asked(makes=False)
+    call.until(Release)
+    call.tell(Worked(1, True, asks=True))
+    call.tell(Announce("May I look into your calendar?"))
+    question = call.all(Say)[-1].reply
+    call.tell(Worked(1, True))
+    assert [cut.reply for cut in call.all(CutSound)] == [question]
+
+
+def test_nobody_is_told_to_wait_while_they_are_asked_something() -> None:
+    call = asked(makes=False)
+    call.until(Release)
+    call.tell(Worked(1, True, asks=True))
+    call.quiet(10)
+    assert not call.all(Say)
+    call.tell(Worked(1, True))
+    call.quiet(3)
+    assert [say.kind for say in call.all(Say)] == ["filler"]
 
 
 def test_a_filler_can_be_talked_over_and_the_turn_is_the_callers() -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.turns.endpoint import LONGEST, SHORTEST, Endpoint, completeness
+from duologue.turns.completeness import completeness
+from duologue.turns.endpoint import LONGEST, SHORTEST, Endpoint
 from duologue.turns.settings import seconds
 
 OPEN = [
@@ -40,7 +41,7 @@ BETWEEN = [
     ("my number is 5 5 5", "en"),
     ("", "en"),
     ("mitä kuuluu sinulle tänään", "fi"),
-    ("wie spät ist es", "de"),
+    ("wie ändere ich die stimme", "de"),
 ]
 
 

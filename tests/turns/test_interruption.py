@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from duologue.turns.interruption import Evidence, Verdict, goes_on, judge
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.turns.turn import Turn
 
 PAUSING = TurnSettings(pauses=True, marks=True)
+OLD = seconds(0.2)
 OWN = ("the", "weather", "in", "berlin", "is", "sunny")
 
 
@@ -21,12 +23,22 @@ def sound(spoken: float, silence: float = 0.0, text: str = "", **more: object) -
         (sound(0.2, 0.1), None),
         (sound(0.2, 0.2), "noise"),
         (sound(0.5, 0.2), None),
-        (sound(0.75), "confirm"),
-        (sound(0.2, text="stop"), "confirm"),
-        (sound(0.3, text="hamburg"), None),
-        (sound(0.45, text="hamburg"), "confirm"),
-        (sound(0.3, text="tell me"), "confirm"),
-        (sound(0.2, text="tell me"), None),
+        (sound(0.75), None),
+        (sound(0.9), "confirm"),
+        (sound(0.3, text="stop"), "confirm"),
+        (sound(0.2, text="stop"), None),
+        (sound(0.3, text="hold on"), "confirm"),
+        (sound(0.3, text="hold", steady=OLD), None),
+        (sound(0.3, text="no"), None),
+        (sound(0.3, text="no", steady=OLD), "confirm"),
+        (sound(0.3, text="tell me", steady=OLD), "confirm"),
+        (sound(0.3, text="tell me"), None),
+        (sound(0.2, text="tell me", steady=OLD), None),
+        (sound(0.7, text="hamburg", steady=OLD), None),
+        (sound(0.7, text="of cow", steady=OLD), None),
+        (sound(0.7, text="hamburg has a harbour", steady=OLD), None),
+        (sound(0.8, text="hamburg has a harbour"), "confirm"),
+        (sound(0.9, text="hamburg"), "confirm"),
         (sound(0.9, text="uh-huh right"), None),
         (sound(1.3, text="uh-huh right"), "confirm"),
         (sound(1.5, text="weather in berlin"), None),
@@ -34,6 +46,32 @@ def sound(spoken: float, silence: float = 0.0, text: str = "", **more: object) -
 )
 def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
     assert judge(evidence, PAUSING) == verdict
+
+
+@pytest.mark.parametrize("text", ["", "can you", "stop", "mama moves on"])
+def test_whatever_words_are_made_of_a_hum_they_are_not_believed(text: str) -> None:
+    assert judge(sound(1.0, text=text, steady=OLD, murmur=True), PAUSING) is None
+    assert judge(sound(0.5, 0.3, "mama moves on", final=True, murmur=True), PAUSING) == "noise"
+
+
+def test_a_deep_voice_that_says_no_is_no_hum() -> None:
+    assert judge(sound(0.5, 0.3, "no", final=True, murmur=True), PAUSING) == "confirm"
+
+
+@pytest.mark.parametrize("text", ["", "can you", "stop", "hamburg has a harbour"])
+def test_what_may_be_our_own_sound_waits_until_it_has_outlasted_it(text: str) -> None:
+    assert judge(sound(1.2, text=text, steady=OLD, faint=True), PAUSING) is None
+
+
+def test_what_ended_with_our_own_sound_is_its_echo_unless_it_stops_us() -> None:
+    assert judge(sound(0.4, 0.3, "a harbour", final=True, faint=True), PAUSING) == "echo"
+    assert judge(sound(0.4, 0.3, "stop it", final=True, faint=True), PAUSING) == "confirm"
+
+
+def test_a_word_that_stops_us_is_an_echo_only_where_it_is_our_very_word() -> None:
+    heard = sound(0.4, 0.3, "wait", final=True)
+    assert judge(structs.replace(heard, own=("it", "waited")), PAUSING) == "confirm"
+    assert judge(structs.replace(heard, own=("please", "wait")), PAUSING) == "echo"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +83,9 @@ def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
         (sound(1.4, 0.3, "okay yeah sure", final=True), "confirm"),
         (sound(0.4, 0.3, "weather in berlin", final=True), "echo"),
         (sound(0.2, 0.3, "hamburg", final=True), "confirm"),
+        (sound(0.2, 0.3, "are", final=True), "noise"),
+        (sound(0.5, 0.3, "a", final=True), "noise"),
+        (sound(0.5, 0.3, "what", final=True), "confirm"),
     ],
 )
 def test_when_its_last_words_are_known(evidence: Evidence, verdict: Verdict) -> None:
@@ -54,6 +95,11 @@ def test_when_its_last_words_are_known(evidence: Evidence, verdict: Verdict) -> 
 def test_a_client_that_plays_on_may_hear_itself_and_needs_more_sound() -> None:
     assert judge(sound(0.8), TurnSettings()) is None
     assert judge(sound(1.1), TurnSettings()) == "confirm"
+
+
+def test_a_yes_to_a_question_is_no_acknowledgement() -> None:
+    assert judge(sound(0.3, 0.3, "yes", final=True), TurnSettings()) == "backchannel"
+    assert judge(sound(0.3, 0.3, "yes", final=True, asked=True), TurnSettings()) == "confirm"
 
 
 def turn(began: float, heard: float = 0.0, text: str = "or in hamburg") -> Turn:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from duologue.turns.exchange import FRAME, Frame
 from duologue.turns.settings import seconds
 from duologue.turns.speech import Change, Speech, SpeechRules
 
+HUM = Frame(0.9, -24.0, -18.0)
 LOUD, SILENT = Frame(0.95, -22.0), Frame(0.01, -65.0)
 
 
@@ -168,3 +170,84 @@ def test_no_onset_without_its_frames(voiced: list[bool]) -> None:
     for number, one in enumerate(voiced):
         if speech.take(LOUD if one else SILENT) == "onset":
             assert sum(voiced[max(0, number - rules.onset) : number + 1]) >= rules.onset
+
+
+def playing(frame: Frame, loudness: float = -14.0) -> Frame:
+    """The same while a reply sounds."""
+    return structs.replace(frame, sounding=loudness)
+
+
+def test_a_hum_is_a_murmur_and_a_hum_that_opens_into_a_vowel_is_none() -> None:
+    speech = Speech()
+    heard(speech, (SILENT, 10), (HUM, 12))
+    assert speech.murmur
+    heard(speech, (Frame(0.95, -20.0, -7.0), 3))
+    assert not speech.murmur
+
+
+def test_the_quiet_ends_of_a_hum_do_not_make_speech_of_it() -> None:
+    speech = Speech()
+    heard(speech, (SILENT, 10), (HUM, 6), (Frame(0.6, -44.0, -4.0), 2), (HUM, 6))
+    assert speech.murmur
+
+
+def test_each_stretch_of_speech_is_a_murmur_of_its_own() -> None:
+    speech = Speech()
+    heard(speech, (SILENT, 10), (Frame(0.9, -20.0, -6.0), 12), (SILENT, 10), (HUM, 12))
+    assert speech.murmur
+
+
+def test_what_is_much_quieter_than_what_is_played_is_no_onset() -> None:
+    speech = Speech()
+    assert heard(speech, (playing(Frame(0.9, -33.0)), 20)) == []
+    assert heard(speech, (playing(Frame(0.9, -22.0)), 10)) == ["onset", "confirmed"]
+
+
+def test_an_echo_is_expected_for_a_moment_after_what_was_played() -> None:
+    speech = Speech()
+    echo = Frame(0.9, -33.0)
+    assert heard(speech, (playing(echo), 10), (echo, 8)) == []
+    assert heard(speech, (echo, 20)) == ["onset", "confirmed"]
+
+
+def test_a_caller_who_is_known_is_heard_over_any_echo_unless_much_quieter_than_usual() -> None:
+    speech = Speech()
+    heard(speech, (Frame(0.95, -34.0), 60), (SILENT, 20))
+    assert heard(speech, (playing(Frame(0.9, -45.0)), 10)) == []
+    assert heard(speech, (playing(Frame(0.9, -36.0)), 10)) == ["onset", "confirmed"]
+
+
+def test_a_caller_nobody_knows_yet_who_talks_on_is_heard_in_the_end() -> None:
+    speech = Speech()
+    assert heard(speech, (playing(Frame(0.9, -33.0)), 60)) == ["onset", "confirmed"]
+    assert speech.faint
+
+
+def test_nothing_is_tried_where_what_is_played_cannot_be_held() -> None:
+    speech = Speech()
+    speech.tries = False
+    assert heard(speech, (playing(Frame(0.9, -33.0)), 200)) == []
+
+
+def test_what_was_tried_and_ended_with_what_was_played_is_not_tried_again() -> None:
+    speech = Speech()
+    heard(speech, (playing(Frame(0.9, -33.0)), 60), (SILENT, 30))
+    speech.levels.hear_echo(-19.0, tried=True)
+    assert heard(speech, (playing(Frame(0.9, -33.0)), 200)) == []
+
+
+def test_a_louder_echo_is_known_after_two_that_are_alike() -> None:
+    speech = Speech()
+    loud = playing(Frame(0.9, -26.0))
+    speech.levels.hear_echo(-12.0, tried=False)
+    speech.levels.hear_echo(-25.0, tried=False)
+    speech.levels.hear_echo(-13.0, tried=False)
+    assert heard(speech, (loud, 6), (SILENT, 30)) == ["onset", "confirmed", "lull"]
+    speech.levels.hear_echo(-12.0, tried=False)
+    assert heard(speech, (loud, 6)) == []
+
+
+def test_the_callers_level_is_not_learnt_from_an_echo() -> None:
+    speech = Speech()
+    heard(speech, (playing(Frame(0.95, -20.0)), 100))
+    assert speech.levels.own is None

@@ -22,3 +22,14 @@ def test_a_reopened_turn_is_listened_to_again() -> None:
     turn.reopen()
     assert (turn.final, turn.understood, turn.concluded, turn.unwanted) == (False, True, None, False)
     assert turn.said == "so"
+
+
+def test_a_first_word_stands_the_surer_the_more_was_listened_to_since() -> None:
+    turn = Turn(1, 1)
+    turn.hear("star", 100)
+    turn.hear("star", 300)
+    assert turn.steady == 200
+    turn.hear("stop", 400)
+    assert turn.steady == 0
+    turn.hear("stop that", 700)
+    assert (turn.text, turn.steady) == ("stop that", 300)

@@ -74,7 +74,7 @@ def test_a_wrong_field_is_named(given, param):
             CARD,
             "does not tell speakers apart.*gpt-4o-transcribe-diarize",
         ),
-        ({"language": "de"}, CARD, "understands en-US"),
+        ({"language": "de"}, CARD, "hears only en-US.*docs/models.md"),
         ({"timestamp_granularities": ["word"]}, CARD, "needs response_format to be verbose_json"),
         (
             {"timestamp_granularities": ["word"], "response_format": "verbose_json"},

@@ -5,10 +5,12 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, Problem
 from duologue.values import calls
+from duologue.values.conversations import CLIENT, Approval, CallRecord, StoredMessage, TextContent
 from duologue.values.events import Queued, Word
 from duologue.values.messages import ToolCall
 from duologue.wire import voice
@@ -73,6 +75,11 @@ def test_fields_nobody_knows_are_told_and_harm_nothing():
         ({"type": "interrupt", "last_chunk_id": 7}, voice.Interrupted(7)),
         ({"type": "interrupt"}, voice.Interrupted()),
         ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ToolResult("a", "4")),
+        ({"type": "approval", "id": "q", "decision": "tool"}, voice.Approved("q", "tool")),
+        (
+            {"type": "approval", "id": "q", "action": "accept", "values": {"colour": "red"}},
+            voice.Approved("q", "accept", {"colour": "red"}),
+        ),
         ({"type": "stop"}, voice.Stop()),
     ],
 )
@@ -100,6 +107,9 @@ def test_an_unknown_message_is_answered_with_those_there_are():
         ({"type": "played", "reply_id": -1, "samples": 1}, "reply_id"),
         ({"type": "text", "text": ""}, "text"),
         ({"type": "start", "speed": 9}, "speed"),
+        ({"type": "approval", "id": "q"}, "decision"),
+        ({"type": "approval", "id": "q", "decision": "once", "action": "accept"}, "decision"),
+        ({"type": "approval", "id": "q", "decision": "maybe"}, "decision"),
     ],
 )
 def test_a_wrong_field_is_named(message: dict[str, Any], param: str):
@@ -225,6 +235,42 @@ def test_a_clients_own_tool_is_asked_by_name():
     message = json.loads(voice.tool_call_message(2, 5, ToolCall("c1", "lamp", '{"on":true}')))
     assert message == {
         "type": "tool_call", "epoch": 2, "reply_id": 5, "call_id": "c1", "name": "lamp", "arguments": '{"on":true}',
+    }  # fmt: skip
+
+
+def test_a_call_of_the_servers_own_tool_is_shown_as_it_stands():
+    record = CallRecord("add", "{}", "sums", "add", "done")
+    row = StoredMessage("m", "c", "p", "tool", (TextContent("4" * 5000),), tool_call_id="c1", call=record)
+    [message] = voice.VoiceEncoder().tool(3, row)
+    said = json.loads(message)
+    assert said.pop("text") == "4" * voice.MAX_TOOL_TEXT
+    assert said == {
+        "type": "tool", "epoch": 0, "reply_id": 3, "call_id": "c1", "name": "add", "server": "sums", "tool": "add",
+        "arguments": "{}", "state": "done",
+    }  # fmt: skip
+    own = replace(row, call=CallRecord("lamp", server=CLIENT))
+    assert voice.VoiceEncoder().tool(3, own) == []
+
+
+def test_a_question_and_its_end_are_told():
+    encoder = voice.VoiceEncoder()
+    approval = Approval("q", "", "c", server="sums", tool="add", arguments="{}", expires=9)
+    asked = json.loads(encoder.asked(3, approval, "May I?")[0])
+    assert (asked["type"], asked["question"], asked["approval"]["tool"]) == (
+        "approval_asked",
+        "May I?",
+        "add",
+    )
+    answered = json.loads(encoder.answered(3, "q", None)[0])
+    assert (answered["type"], answered["id"], answered["decision"]) == ("approval_answered", "q", None)
+
+
+def test_a_conversation_that_was_changed_elsewhere_is_told_as_it_is_now():
+    path = [StoredMessage("m1", "c", None, "user", (TextContent("Hi."),))]
+    [message] = voice.VoiceEncoder().rewritten("c", "m1", path)
+    assert json.loads(message) == {
+        "type": "history", "epoch": 0, "conversation_id": "c", "leaf": "m1",
+        "messages": [{"id": "m1", "role": "user", "text": "Hi."}],
     }  # fmt: skip
 
 

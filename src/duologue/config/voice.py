@@ -49,7 +49,8 @@ class Speaker(Section):
 
 class VoiceSettings(Section):
     enabled: bool | None = Field(
-        default=None, description="Whether there is a voice; empty: where its libraries are installed."
+        default=None,
+        description="Whether there is a voice; empty: where its libraries are installed, or other engines are set.",
     )
     voice: str = Field(
         default="", description="The voice of whoever asks for none; empty: the speaker's first."

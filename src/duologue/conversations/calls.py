@@ -15,11 +15,12 @@ import msgspec
 
 from duologue.config.settings import Runs as RunSettings
 from duologue.conversations.agent import Answered, Judged
-from duologue.conversations.provisions import Provisions
+from duologue.conversations.provisions import Means, Provisions
 from duologue.conversations.questions import Questions, Reply
 from duologue.errors import Problem
 from duologue.tools.offers import Answer, OfferedTool, ToolOutcome, failure
 from duologue.values.conversations import (
+    CLIENT,
     Approval,
     CallRecord,
     CallState,
@@ -33,6 +34,7 @@ from duologue.values.runs import RunEvent, ToolOutput, ToolResult, ToolStarted
 
 log = logging.getLogger(__name__)
 
+Client = Callable[[StoredCall], Awaitable[ToolOutcome]]
 QUIET = 0.1
 """Seconds between two reports of a running tool that are passed on; a tool may report thousands of times."""
 
@@ -57,7 +59,8 @@ class Call:
 
 
 class Calls:
-    """`say` tells the viewers, `put` has a row saved. Made anew for each turn with calls."""
+    """`say` tells the viewers, `put` has a row saved, `client` makes the calls of tools that a client answers itself. Made
+    anew for each turn with calls."""
 
     def __init__(
         self,
@@ -65,12 +68,13 @@ class Calls:
         *,
         user: str,
         run: str,
-        provisions: Provisions,
+        provisions: Provisions | Means,
         settings: RunSettings,
         questions: Questions,
         say: Callable[[RunEvent], None],
         put: Callable[[StoredMessage], None],
         keep: Callable[[bytes, str, str], Awaitable[Content]],
+        client: Client | None = None,
     ) -> None:
         self._calls = calls
         self._user = user
@@ -81,6 +85,7 @@ class Calls:
         self._say = say
         self._put = put
         self._keep = keep
+        self._client = client
         self.tools_ms = 0
 
     def __len__(self) -> int:
@@ -149,8 +154,17 @@ class Calls:
             await self._questions.withdraw(question)
         self._close(call, state, (TextContent(text),))
 
+    def cut(self, number: int, state: CallState, text: str) -> None:
+        """End a call whose task ends too, as `end` does."""
+        call = self._calls[number]
+        call.scope.cancel()
+        self._close(call, state, (TextContent(text),))
+
     async def _outcome(self, call: Call) -> ToolOutcome:
         assert call.tool is not None
+        record = call.row.call
+        if call.tool.server == CLIENT and self._client is not None and record is not None:
+            return await self._client(StoredCall(call.row.tool_call_id, record.name, record.arguments))
         assert self._provisions.toolbox is not None
         limit = anyio.CancelScope(deadline=anyio.current_time() + self._settings.tool_s)
         outcome: ToolOutcome | None = None

@@ -73,6 +73,16 @@ class Toolbox(Protocol):
     ) -> ToolOutcome: ...
 
 
+class Means(Struct, frozen=True):
+    """What tool calls are made with. Without a toolbox only tools are called that a client answers itself."""
+
+    now: Callable[[], int]
+    clock: Callable[[], float]
+    """Seconds, for durations."""
+    new_id: Callable[[], str]
+    toolbox: Toolbox | None = None
+
+
 MakeRoom = Callable[[str, str, str, ModelCard], Awaitable[str | None]]
 """(user, conversation, leaf, card) -> the leaf to go on from when room was made in the context, None when it could not
 be."""

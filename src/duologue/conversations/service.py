@@ -65,8 +65,11 @@ class Service:
         from duologue.conversations.runs import Runs
 
         self.limits = settings.limits
+        self.run_settings = settings.runs
         self.resolve = resolve
+        self.count = count
         self.now = now
+        self.clock = clock
         self.stores = stores
         self.blobs = blobs
         self.toolbox = toolbox

@@ -13,6 +13,8 @@ slash is a step; a message without steps is answered with "You said: ...":
     /length          end as if the token limit was reached
     /fail TEXT       fail with TEXT as the sentence
     /crash           end the worker process at once, as a fault in a library would
+    /then            what follows is said in the next turn of the same reply, behind the results of tools that were
+                     called in this one; without it the last turn is said again
 
 A reply that is continued goes on behind what it has said: text that is there already, and the step that ended it, are
 not played again.
@@ -75,6 +77,7 @@ class Step(Struct, frozen=True):
     text: str = ""
 
 
+_THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
 _STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash)\b ?(.*)")
 _ENDING = {"hang", "length", "fail", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
@@ -93,6 +96,12 @@ def script(message: str) -> list[Step]:
             number = _number(verb, head)
         steps.append(Step(verb, number, rest.replace("\\n", "\n")))
     return steps or [Step("say", text=f"You said: {message}")]
+
+
+def turn_of(message: str, turns: int) -> str:
+    """The part of a user's message that is played once `turns` turns have answered it."""
+    parts = _THEN.split(message)
+    return parts[min(turns, len(parts) - 1)]
 
 
 def remaining(steps: list[Step], said: str) -> list[Step]:
@@ -266,8 +275,12 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def _last_user(prompt: str) -> str:
-    found = _USER.findall(prompt)
-    return found[-1] if found else ""
+    """What the last user wants to be played now."""
+    found = list(_USER.finditer(prompt))
+    if not found:
+        return ""
+    answers = prompt.count("<|im_start|>assistant\n", found[-1].end())
+    return turn_of(found[-1][1], max(0, answers - 1))  # the last of them is the one to be written
 
 
 @asynccontextmanager

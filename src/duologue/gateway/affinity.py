@@ -14,6 +14,11 @@ from duologue.values.requests import ChatRequest
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
+def opening(request: ChatRequest) -> bytes:
+    """A digest of what stands before every message: the model and the tools."""
+    return blake2b(_encoder.encode((request.model, request.tools)), digest_size=16).digest()
+
+
 def chain(request: ChatRequest) -> tuple[bytes, ...]:
     """Item i is a digest (16 bytes) of the model, the tools and the first i + 1 messages."""
     state = blake2b(_encoder.encode((request.model, request.tools)), digest_size=16)

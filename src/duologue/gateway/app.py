@@ -11,21 +11,18 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
+from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from duologue import __version__, telemetry
 from duologue.config import Settings
-from duologue.errors import BadRequest, NotFound, Problem, StartFailed, Unavailable
+from duologue.errors import StartFailed, Unavailable
 from duologue.gateway import (
     admin_routes,
     audio,
@@ -45,18 +42,19 @@ from duologue.gateway.ears import Ears
 from duologue.gateway.eta import BASES, Estimator
 from duologue.gateway.figures import STEP, Figures
 from duologue.gateway.forwarded import Proxies
+from duologue.gateway.herald import Herald, address
 from duologue.gateway.keys import Keys, read_key, wall_clock
 from duologue.gateway.loader import Look
 from duologue.gateway.loadouts import loadouts, voice_loadout
+from duologue.gateway.measures import measure_reply, measure_turn, rendered
 from duologue.gateway.models import Models
 from duologue.gateway.pages import FOLDER, Pages
 from duologue.gateway.pool import Pool
-from duologue.gateway.problems import problem_body, problem_headers, problem_status, request_id_of
+from duologue.gateway.problems import exception_handlers
 from duologue.gateway.queue import Queue
 from duologue.gateway.relay import Relay
 from duologue.gateway.speech import Speech
 from duologue.gateway.stock import Stock
-from duologue.values.calls import TurnFigures
 from duologue.values.events import Done, Failed
 from duologue.wire.internal import Loadout
 
@@ -65,7 +63,7 @@ if TYPE_CHECKING:
 
     from duologue.conversations.service import Service
     from duologue.conversations.spoken import SpokenTurns
-    from duologue.values.requests import ChatRequest
+    from duologue.values.messages import Tool
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +94,7 @@ class Gateway:
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=reachable)
         self.pages = Pages(FOLDER if settings.ui.enabled else None)
         self.herald = Herald(settings, announce)
+        self.voice: Pool | None = None
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
         self.pool = Pool(
             worker_loadouts,
@@ -116,7 +115,8 @@ class Gateway:
             settings=settings.voice,
             limits=settings.limits,
             conversing=self._conversing,
-            observe=_measure_turn,
+            read_ahead=self.generate.ahead,
+            observe=measure_turn,
         )
         self.duplex = duplex.Sessions(self.board, most=settings.limits.sockets_per_user)
         self.stock = Stock(settings, worker_loadouts, self.pool, self.models, look)
@@ -128,13 +128,15 @@ class Gateway:
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
 
-    async def _conversing(self, user: str, conversation: str, model: str) -> tuple[SpokenTurns, ChatRequest]:
+    async def _conversing(
+        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
+    ) -> SpokenTurns:
         """A conversation that goes on as a call. Raises Problem."""
         from duologue.conversations.spoken import spoken_turns
 
         if self.service is None:
             raise Unavailable("The server is starting. Call again in a moment.")
-        return await spoken_turns(self.service, user, conversation, model=model)
+        return await spoken_turns(self.service, user, conversation, model=model, tools=tools)
 
     def _voice(self) -> Pool | None:
         """The seats for calls, speeches and transcriptions: slots of a worker of their own."""
@@ -147,10 +149,11 @@ class Gateway:
             port=self.settings.worker_port_base + VOICE_PORT,
             log=(self.settings.log.level, self.settings.log.format),
             tickets="q_v",
+            on_change=self._look,
         )
 
     def _look(self) -> None:
-        self.herald.look(self.pool)
+        self.herald.look(self.pool, self.voice)
         self.stock.look()
         if self.pool.ready:
             self._settled.set()
@@ -162,7 +165,7 @@ class Gateway:
             self.figures.ended()
         else:
             self.figures.ended(first=event.timings.first, waited=event.timings.queue)
-            _measure(event)
+            measure_reply(event)
 
     async def _sample(self) -> None:
         """End a sample of the figures every few seconds."""
@@ -210,7 +213,7 @@ class Gateway:
                     doors.BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)
                 ),
             ],
-            exception_handlers=_exception_handlers(),
+            exception_handlers=exception_handlers(),
         )
         app.include_router(logins.router(keys, sessions, cookie=cookie, now=wall_clock))
         app.include_router(key_routes.router(keys))
@@ -220,7 +223,7 @@ class Gateway:
                 self.pool,
                 build=pages.build,
                 auth_required=lambda: keys.required,
-                metrics=lambda: _metrics(self.pool),
+                metrics=lambda: rendered(self.pool),
                 limits={
                     "text_bytes": settings.limits.text_mb * MEGABYTE,
                     "blob_bytes": settings.limits.blob_mb * MEGABYTE,
@@ -276,7 +279,7 @@ class Gateway:
             self.app.include_router(router(self.service))
             if self.tls is not None:
                 tasks.start_soon(certificate.keep_fresh, self.settings, self.tls)
-            self.herald.begin(self.pool)
+            self.herald.begin(self.pool, self.voice)
             yield
             await self.keys.note_used()
 
@@ -299,7 +302,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | N
         log.warning("There is no key: whoever comes through the proxy is an admin. `duologue key add NAME`")
     worker_loadouts = loadouts(settings)
     listener = claims.port(settings.host, settings.port)
-    with listener, claims.data_folder(settings.data, _url(settings, listener.getsockname()[1])):
+    with listener, claims.data_folder(settings.data, address(settings, listener.getsockname()[1])):
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         # Told to end and having ended, uvicorn raises the signal once more; a clean end is no failure of the command.
         for told in (signal.SIGINT, signal.SIGTERM):
@@ -380,112 +383,3 @@ def _first(group: BaseExceptionGroup[StartFailed]) -> StartFailed:
 
 def _key(settings: Settings) -> str | None:
     return settings.key.get_secret_value() if settings.key else None
-
-
-def _url(settings: Settings, port: int) -> str:
-    scheme = "https" if certificate.is_on(settings.tls) else "http"
-    host = settings.host
-    shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    name = f"[{shown}]" if ":" in shown else shown
-    return f"{scheme}://{name}:{port}" + (f"{settings.base_path}/" if settings.base_path else "")
-
-
-class Herald:
-    """Tells the terminal, once, that the server can be talked to, and each reason why its model cannot be used."""
-
-    def __init__(self, settings: Settings, announce: Callable[[str], None]) -> None:
-        self._settings = settings
-        self._announce = announce
-        self._told: set[str] = set()
-        self._begun = False
-
-    def begin(self, pool: Pool) -> None:
-        """From now on requests are answered."""
-        self._begun = True
-        self.look(pool)
-
-    def look(self, pool: Pool) -> None:
-        if not self._begun:
-            return
-        state, detail = status.standing(pool)
-        if state == "failed":
-            self._tell(detail, f"The model cannot be used: {detail}")
-        elif state == "ready":
-            card = pool.cards()[0]
-            room = f", {card.context:,} tokens of context" if card.context else ""
-            url = _url(self._settings, self._settings.port)
-            self._tell(state, f"Duologue is ready at {url} ({card.name}{room}). Ctrl-C ends it.")
-
-    def _tell(self, what: str, line: str) -> None:
-        if what in self._told:
-            return
-        self._told.add(what)
-        # A terminal that has gone (or `serve | head -1`) is no reason to stop serving.
-        with suppress(OSError):
-            self._announce(line)
-
-
-def _measure(event: Done) -> None:
-    figures = telemetry.metrics()
-    figures.first_token(event.timings.first / 1000)
-    figures.queue_waited(event.timings.queue / 1000)
-    figures.stage_took("prefill", event.timings.prefill / 1000)
-    figures.stage_took("generate", event.timings.generate / 1000)
-    figures.tokens_counted(input=event.usage.input, cached=event.usage.cached, output=event.usage.output)
-
-
-def _measure_turn(turn: TurnFigures) -> None:
-    """One line and one sample for each turn of a call. Milliseconds from the end of the caller's speech."""
-    stages = {
-        name: getattr(turn, name)
-        for name in TurnFigures.__struct_fields__
-        if name not in ("epoch", "turn", "reply") and getattr(turn, name) is not None
-    }
-    said = ", ".join(f"{name} {value:.0f} ms" for name, value in stages.items())
-    log.info("turn %d, reply %d: %s", turn.turn, turn.reply, said or "nothing came of it")
-    for name, value in stages.items():
-        telemetry.metrics().stage_took(f"voice_{name}", value / 1000)
-
-
-def _metrics(pool: Pool) -> str:
-    figures = telemetry.metrics()
-    figures.leases_active(sum(pool.queue.busy(worker) for worker in pool.workers))
-    figures.queue_length(len(pool.queue.entries()))
-    return figures.render()[0].decode()
-
-
-def _exception_handlers() -> dict[Any, Any]:
-    """Every exception leaves as a sentence in its dialect's shape."""
-
-    def answer(request: Request, problem: Exception) -> JSONResponse:
-        body = problem_body(problem, request.url.path, request_id_of(request.scope))
-        return JSONResponse(body, problem_status(problem), headers=problem_headers(problem))
-
-    async def known(request: Request, problem: Exception) -> JSONResponse:
-        return answer(request, problem)
-
-    async def invalid(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in first["loc"] if step != "body")
-        return answer(request, BadRequest(f"{where or 'The body'}: {first['msg']}.", param=where or None))
-
-    async def http(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        if error.status_code == 404:
-            return answer(request, NotFound(f"There is nothing at {request.url.path}."))
-        if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
-            sentence = (
-                f"{request.url.path} does not answer {request.method}; it takes {allowed or 'other methods'}."
-            )
-            refusal = answer(request, Problem(sentence, code="method_not_allowed", status=405))
-            refusal.headers["Allow"] = allowed
-            return refusal
-        return answer(request, Problem(f"{error.detail}.", code="http_error", status=error.status_code))
-
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return answer(request, error)
-
-    return {Problem: known, RequestValidationError: invalid, HTTPException: http, Exception: unexpected}

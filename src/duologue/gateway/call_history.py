@@ -1,20 +1,27 @@
 """What a call remembers: what was said before it, and what was said and heard since.
 
 Owns the messages its prompts are made of. A call of a conversation hands what it remembers on to be kept there, in order and
-behind the talking. Knows no socket, no worker and no store.
+behind the talking, and goes on from what others make of the conversation meanwhile. Knows no socket, no worker and no store.
 """
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import Literal, Protocol
 
 import anyio
+from msgspec import Struct
 from msgspec.structs import replace
 
-from duologue.errors import Problem
+from duologue.conversations.errand import Surroundings, client_tools, told
+from duologue.conversations.provisions import Means
+from duologue.errors import NotFound, Problem
 from duologue.values.calls import Ending
+from duologue.values.conversations import StoredMessage
 from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool, assistant, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
@@ -27,25 +34,44 @@ CLOSING = 5.0
 FULL = "What is said in this call cannot be kept: the database does not answer. The call itself goes on."
 
 
+class News(Protocol):
+    """Whoever is told what others did to the conversation of a call."""
+
+    async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
+        """This is its branch now; the next reply goes on from it."""
+        ...
+
+    async def deleted(self) -> None:
+        """There is nothing to go on with."""
+        ...
+
+
 class CallHistory(Protocol):
     """What a call asks, and tells, about the conversation it belongs to."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What its replies may do besides talking."""
+        ...
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         """The prompt of a reply to `text`, said after everything before it."""
         ...
 
+    def again(self) -> ChatRequest:
+        """The prompt of a reply to what is remembered already."""
+        ...
+
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None: ...
 
-    def called(self, messages: Sequence[Message]) -> None:
-        """A reply called tools, and this is what came of it. It belongs before what the reply then says."""
+    def assistant_said(
+        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None:
+        """A reply is over, and `heard` is what was heard of it behind its calls, which `rows` are."""
         ...
 
-    def assistant_said(self, heard: str, unheard: str, ending: Ending) -> None:
-        """A reply is over, and `heard` is what was heard of it."""
-        ...
-
-    async def keeping(self) -> None:
-        """Keep what is remembered as it comes, until cancelled."""
+    async def keeping(self, news: News) -> None:
+        """Keep what is remembered as it comes, and tell what others do meanwhile, until cancelled."""
         ...
 
     async def close(self) -> None:
@@ -54,28 +80,37 @@ class CallHistory(Protocol):
 
 
 class LooseHistory:
-    """A call's own, in memory, gone with it."""
+    """A call's own, in memory, gone with it. Its replies may do what its client offers."""
 
     def __init__(self, instructions: str, model: str, tools: Sequence[Tool]) -> None:
         first = (system(instructions),) if instructions else ()
         self._request = ChatRequest(first, model=model, tools=tuple(tools), thinking=False, spoken=True)
         self._messages = list(first)
+        means = Means(lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex)
+        self._surroundings = Surroundings(means=means, tools=client_tools(tools))
+
+    @property
+    def surroundings(self) -> Surroundings:
+        return self._surroundings
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         return replace(self._request, messages=(*self._messages, _user(text, images)))
 
+    def again(self) -> ChatRequest:
+        return replace(self._request, messages=tuple(self._messages))
+
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
         self._messages.append(_user(text, images))
 
-    def called(self, messages: Sequence[Message]) -> None:
-        self._messages.extend(messages)
-
-    def assistant_said(self, heard: str, unheard: str, ending: Ending) -> None:
+    def assistant_said(
+        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None:
+        self._messages.extend(told(rows))
         if heard:
             self._messages.append(assistant(said(heard, ending)))
 
-    async def keeping(self) -> None:
-        """There is nowhere to keep it."""
+    async def keeping(self, news: News) -> None:
+        """There is nowhere to keep it, and nobody else."""
 
     async def close(self) -> None:
         """Nothing is left to keep."""
@@ -92,63 +127,130 @@ class LooseHistory:
 
 
 class Turns(Protocol):
-    """Where the turns of a conversation are kept. Raises Problem."""
+    """Where the turns of a conversation are kept: `conversations.spoken.SpokenTurns`. Raises Problem."""
+
+    @property
+    def request(self) -> ChatRequest: ...
+    @property
+    def leaf(self) -> str | None: ...
+    @property
+    def path(self) -> tuple[StoredMessage, ...]: ...
+    @property
+    def surroundings(self) -> Surroundings: ...
+
+    async def read(self) -> bool: ...
+
+    def changes(self) -> AsyncIterator[Literal["changed", "deleted"]]: ...
 
     async def user_said(self, text: str) -> None: ...
 
-    async def assistant_said(self, heard: str, ending: Ending) -> None: ...
+    async def assistant_said(
+        self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None: ...
+
+
+class _Turn(Struct):
+    """What was said by the caller, or (with an ending) by a reply, and is not kept yet."""
+
+    text: str
+    messages: tuple[Message, ...]
+    ending: Ending | None = None
+    rows: tuple[StoredMessage, ...] = ()
 
 
 class KeptHistory(LooseHistory):
-    """That of a call that goes on with a conversation. `begun` is the request of everything said before; `broken` is told, once,
-    why something could not be kept."""
+    """That of a call that goes on with a conversation. `broken` is told, once, why something could not be kept."""
 
-    def __init__(
-        self, turns: Turns, begun: ChatRequest, tools: Sequence[Tool], broken: Callable[[Problem], None]
-    ) -> None:
-        super().__init__("", begun.model, ())
-        self._request = replace(begun, tools=tuple(tools), thinking=False, spoken=True)
-        self._messages = list(begun.messages)
+    def __init__(self, turns: Turns, broken: Callable[[Problem], None]) -> None:
+        super().__init__("", turns.request.model, ())
         self._turns, self._broken = turns, broken
-        self._left: deque[tuple[str, Ending | None]] = deque()
+        self._left: deque[_Turn] = deque()
         self._came = anyio.Event()
         self._told = False
+        self._changed = False
+        self._deleted = False
+        self._begin()
+
+    @property
+    def surroundings(self) -> Surroundings:
+        return self._turns.surroundings
 
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
         super().user_said(text, images, typed=typed)
-        self._keep(text, None)
+        self._keep(_Turn(text, (_user(text, images),)))
 
-    def assistant_said(self, heard: str, unheard: str, ending: Ending) -> None:
-        super().assistant_said(heard, unheard, ending)
-        self._keep(heard, ending)
+    def assistant_said(
+        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None:
+        before = len(self._messages)
+        super().assistant_said(heard, unheard, ending, rows)
+        self._keep(_Turn(heard, tuple(self._messages[before:]), ending, tuple(rows)))
 
-    def _keep(self, text: str, ending: Ending | None) -> None:
+    def _begin(self) -> None:
+        """The prompt is the conversation as it was read, and what is not kept there yet."""
+        self._request = replace(self._turns.request, thinking=False, spoken=True)
+        self._messages = [
+            *self._turns.request.messages,
+            *(message for turn in self._left for message in turn.messages),
+        ]
+
+    def _keep(self, turn: _Turn) -> None:
         if len(self._left) < MOST_LEFT:
-            self._left.append((text, ending))
+            self._left.append(turn)
             self._came.set()
         else:
             self._tell(Problem(FULL, code="storage_unavailable", status=503))
 
-    async def keeping(self) -> None:
-        while True:
-            await self._came.wait()
-            self._came = anyio.Event()
-            await self._flush()
+    async def keeping(self, news: News) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch)
+            while not self._deleted:
+                await self._came.wait()
+                self._came = anyio.Event()
+                # What others made of it comes first: what is said next goes on from there.
+                if not self._deleted and (self._changed or any(turn.ending is None for turn in self._left)):
+                    await self._read(news)
+                await self._flush()
+            tasks.cancel_scope.cancel()
+        await news.deleted()
 
     async def close(self) -> None:
+        if self._deleted:
+            return
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING):
             await self._flush()
 
+    async def _watch(self) -> None:
+        async with aclosing(self._turns.changes()) as changes:  # type: ignore[type-var] # generators all
+            async for change in changes:
+                self._changed = True
+                self._deleted = self._deleted or change == "deleted"
+                self._came.set()
+
+    async def _read(self, news: News) -> None:
+        self._changed = False
+        try:
+            if not await self._turns.read():
+                return
+        except NotFound:
+            self._deleted = True
+            return
+        except Problem as problem:
+            self._tell(problem)
+            return
+        self._begin()
+        await news.rewritten(self._turns.leaf, self._turns.path)
+
     async def _flush(self) -> None:
         """Keep what is left, in order. What cannot be kept now is tried again with the next: only what was kept is let go."""
-        while self._left:
-            text, ending = self._left[0]
+        while self._left and not self._deleted:
+            turn = self._left[0]
             try:
                 with anyio.CancelScope(shield=True):  # half of it would be kept twice
-                    if ending is None:
-                        await self._turns.user_said(text)
+                    if turn.ending is None:
+                        await self._turns.user_said(turn.text)
                     else:
-                        await self._turns.assistant_said(text, ending)
+                        await self._turns.assistant_said(turn.text, turn.ending, turn.rows)
             except Problem as problem:
                 self._tell(problem)
                 return

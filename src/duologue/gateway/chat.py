@@ -2,7 +2,7 @@
 
 Owns one socket's life: requests that follow each other, one at a time; the cancel in between; the time it may be
 silent; its close. Two kinds of clients come to this address: by its first message a socket turns out to be a call, and is
-handed over to `voice`. What the messages look like is in `wire.chat`.
+handed over to `voice`. What the messages look like is in `wire.chat` and `wire.chat_reply`.
 
 One task reads for as long as the socket lives, so that a disconnect and a cancel are noticed while a request waits or
 runs; the running request is its child. The generation is awaited only as fast as its client takes the messages.
@@ -34,7 +34,7 @@ from duologue.gateway.voice import NO_VOICE, Switchboard, VoiceSocket
 from duologue.gateway.voiced import Voiced, voiced
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
-from duologue.wire import chat
+from duologue.wire import chat, chat_reply
 from duologue.wire.body import MEGABYTE
 from duologue.wire.voice import state_message, video_mode_message
 
@@ -192,13 +192,13 @@ class ChatSocket:
     async def _take(self, frame: str | bytes, group: TaskGroup) -> None:
         if len(frame) > self._limits.body_mb * MEGABYTE:
             sentence = f"A message may have {self._limits.body_mb} MB (setting limits.body_mb)."
-            await self._say(chat.error_message(Problem(sentence, code="too_large")))
+            await self._say(chat_reply.error_message(Problem(sentence, code="too_large")))
             raise _Left(TOO_LARGE, "message too large")
         if isinstance(frame, bytes):
             # Sound comes 50 frames a second: it is told once that nobody listens.
             if not self._deaf:
                 self._deaf = True
-                await self._say(chat.error_message(self._no_call()))
+                await self._say(chat_reply.error_message(self._no_call()))
             return
         envelope = None
         try:
@@ -210,7 +210,7 @@ class ChatSocket:
             else:
                 self._begin(envelope, group)
         except Problem as problem:
-            await self._say(chat.error_message(problem, envelope.id if envelope else None))
+            await self._say(chat_reply.error_message(problem, envelope.id if envelope else None))
         if self._running is None:
             self._wait_for_the_next()
 
@@ -231,7 +231,9 @@ class ChatSocket:
         hears = self._desk.ears.needed(card, frame.request)
         admit(card, without_sound(frame.request) if hears else frame.request)
         request = msgspec.structs.replace(frame.request, model=card.name)
-        encoder = chat.ChatEncoder(frame, card.name, envelope.id)
+        encoder = chat_reply.ChatEncoder(frame, card.name, envelope.id)
+        if asked is not None:
+            encoder.speaks(self._desk.speech.speaks_with(asked))
         self._running = _Running(envelope.id, anyio.CancelScope())
         self._deadline = math.inf
         group.start_soon(
@@ -241,7 +243,7 @@ class ChatSocket:
     async def _answer(
         self,
         asked: _Asked,
-        encoder: chat.ChatEncoder,
+        encoder: chat_reply.ChatEncoder,
         scope: anyio.CancelScope,
         socket_scope: anyio.CancelScope,
     ) -> None:
@@ -281,7 +283,7 @@ class ChatSocket:
 
     @asynccontextmanager
     async def _batches(
-        self, asked: _Asked, encoder: chat.ChatEncoder
+        self, asked: _Asked, encoder: chat_reply.ChatEncoder
     ) -> AsyncIterator[AsyncIterator[Batch] | Voiced]:
         """What the model says to the request, and the voice with it where that was asked for."""
         request = asked.request

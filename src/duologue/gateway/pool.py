@@ -98,6 +98,7 @@ class Pool:
         *,
         kind: str = "chat",
         chain: Chain = (),
+        opening: bytes = b"",
         need: int = 1,
         ahead: bool = False,
         user: str = "",
@@ -117,7 +118,14 @@ class Pool:
             else:
                 key = self._key(model)
                 asked = self._queue.ask(
-                    lease.ticket, key, self._clock(), need=need, kind=kind, chain=chain, ahead=ahead
+                    lease.ticket,
+                    key,
+                    self._clock(),
+                    need=need,
+                    kind=kind,
+                    chain=chain,
+                    opening=opening,
+                    ahead=ahead,
                 )
                 self._apply(asked)
             yield lease

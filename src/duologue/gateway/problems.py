@@ -1,17 +1,24 @@
 """Problems on the wire: the body each dialect expects, and the refusal of a request or socket before any endpoint.
 
-Owns the shapes of errors over HTTP. Knows no endpoint: the path alone tells the dialect.
+Owns the shapes of errors over HTTP, and the sentences of those that a framework raises. Knows no endpoint: the path alone tells the dialect.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from duologue.errors import Problem
+from duologue.errors import BadRequest, NotFound, Problem
+
+log = logging.getLogger(__name__)
 
 OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
@@ -71,6 +78,43 @@ async def refuse(
         kind = "websocket.http"
     await send({"type": f"{kind}.response.start", "status": problem_status(problem), "headers": raw})
     await send({"type": f"{kind}.response.body", "body": b"" if scope.get("method") == "HEAD" else body})
+
+
+def exception_handlers() -> dict[Any, Any]:
+    """Every exception leaves as a sentence in its dialect's shape."""
+
+    def answer(request: Request, problem: Exception) -> JSONResponse:
+        body = problem_body(problem, request.url.path, request_id_of(request.scope))
+        return JSONResponse(body, problem_status(problem), headers=problem_headers(problem))
+
+    async def known(request: Request, problem: Exception) -> JSONResponse:
+        return answer(request, problem)
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"] if step != "body")
+        return answer(request, BadRequest(f"{where or 'The body'}: {first['msg']}.", param=where or None))
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 404:
+            return answer(request, NotFound(f"There is nothing at {request.url.path}."))
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            sentence = (
+                f"{request.url.path} does not answer {request.method}; it takes {allowed or 'other methods'}."
+            )
+            refusal = answer(request, Problem(sentence, code="method_not_allowed", status=405))
+            refusal.headers["Allow"] = allowed
+            return refusal
+        return answer(request, Problem(f"{error.detail}.", code="http_error", status=error.status_code))
+
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return answer(request, error)
+
+    return {Problem: known, RequestValidationError: invalid, HTTPException: http, Exception: unexpected}
 
 
 def _bug(request_id: str) -> Problem:

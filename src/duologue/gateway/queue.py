@@ -50,13 +50,15 @@ Command = Granted | Moved | Refused
 
 
 class Slot(Struct):
-    """One running generation's place. `chain` is what its cache held last, `used` when."""
+    """One running generation's place. `chain` is what its cache held last, `used` when; `opening` what stands before all
+    messages there."""
 
     ticket: str | None = None
     kind: str = ""
     since: float = 0.0
     ahead: bool = False
     chain: Chain = ()
+    opening: bytes = b""
     used: float = float("-inf")
 
 
@@ -79,6 +81,7 @@ class Entry(Struct):
     chain: Chain
     since: float
     ahead: bool = False
+    opening: bytes = b""
     told: int = 0
 
 
@@ -103,6 +106,13 @@ def kept(cached: Chain, asked: Chain) -> int:
             break
         count += 1
     return count if 2 * count > len(cached) else 0
+
+
+def serves(slot: Slot, entry: Entry) -> float:
+    """How much of a slot's cache serves the request: messages, or at least what stands before them, where nobody's
+    messages are behind that."""
+    opened = not slot.chain and bool(entry.opening) and slot.opening == entry.opening
+    return kept(slot.chain, entry.chain) or (0.5 if opened else 0)
 
 
 NO_MODEL = (
@@ -174,6 +184,7 @@ class Queue:
         need: int = 1,
         kind: str = "chat",
         chain: Chain = (),
+        opening: bytes = b"",
         ahead: bool = False,
     ) -> list[Command]:
         """Ask for `need` slots at once (capped at what the model's largest worker has). `ahead`: before those who are not,
@@ -189,7 +200,7 @@ class Queue:
                     "or raise queue.limit.",
                 )
             ]
-        self._waiting[ticket] = Entry(ticket, model, max(1, need), kind, chain, at, ahead)
+        self._waiting[ticket] = Entry(ticket, model, max(1, need), kind, chain, at, ahead, opening)
         return self._dispatch(at)
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
@@ -288,17 +299,17 @@ class Queue:
         for number in numbers:
             slot = self._workers[name].slots[number]
             slot.ticket, slot.kind, slot.since, slot.chain = entry.ticket, entry.kind, at, entry.chain
-            slot.ahead = entry.ahead
+            slot.ahead, slot.opening = entry.ahead, entry.opening
         return Granted(entry.ticket, name, numbers)
 
     def _choose(self, entry: Entry) -> tuple[str, tuple[int, ...]] | None:
         """The worker and slots whose caches serve the request best; then the longest unused."""
         up = [(name, worker) for name, worker in self._workers.items() if self._serves(worker, entry.model)]
         need = min(entry.need, max((len(worker.slots) for _, worker in up), default=1))
-        best: tuple[tuple[int, int, float], str, tuple[int, ...]] | None = None
+        best: tuple[tuple[float, int, float], str, tuple[int, ...]] | None = None
         for name, worker in up:
             free = sorted(
-                (-kept(slot.chain, entry.chain), slot.used, number)
+                (-serves(slot, entry), slot.used, number)
                 for number, slot in enumerate(worker.slots)
                 if slot.ticket is None
             )

@@ -12,10 +12,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Protocol, cast
 
+import anyio
 import msgspec
 
 from duologue.errors import Problem
-from duologue.gateway.affinity import chain
+from duologue.gateway.affinity import chain, opening
 from duologue.gateway.lease import Lease
 from duologue.gateway.pool import Pool
 from duologue.values.events import Done, Event, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 CALL = "voice"
 """The kind of a call's replies: they go ahead of the line."""
+AHEAD = "ahead"
+"""The kind of a prompt that is read before anybody asks for its reply."""
 Batch = list[tuple[int, Event]]
 
 
@@ -64,6 +67,7 @@ class Relay:
         self._clock = clock
         self._observe = observe
         self._wrote = wrote
+        self._reading: set[anyio.CancelScope] = set()
 
     @asynccontextmanager
     async def __call__(
@@ -76,7 +80,13 @@ class Relay:
         user: str = "local",
     ) -> AsyncIterator[AsyncIterator[Batch]]:
         with self._pool.lease(
-            request.model, kind=kind, chain=chain(request), need=count, ahead=kind == CALL, user=user
+            request.model,
+            kind=kind,
+            chain=chain(request),
+            opening=opening(request),
+            need=count,
+            ahead=kind == CALL,
+            user=user,
         ) as lease:
             async with aclosing(self._batches(lease, request, kind, count, request_id)) as batches:
                 yield batches
@@ -88,6 +98,7 @@ class Relay:
         try:
             async with aclosing(lease.places()) as places:
                 async for place in places:
+                    self._give_way()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
             failed = Failed(problem.code, problem.message, problem.status, problem.param)
@@ -121,6 +132,32 @@ class Relay:
         finally:
             for _ in running:
                 self._observe(kind, Done("cancelled"))
+
+    async def ahead(self, request: ChatRequest) -> None:
+        """Read the prompt of `request`, whose last message may still change, into the slot its reply will prefer. Only where
+        the engine can, a slot is idle and nobody waits for one; whoever comes to wait meanwhile ends it."""
+        cards = self._pool.cards()
+        card = next((card for card in cards if not request.model or card.name == request.model), None)
+        # Without the last message: its words will be others, and the slot is found by what they have in common.
+        common = chain(request)[:-1]
+        if card is None or "prefill" not in card.verbs or self._pool.queue.entries():
+            return
+        with self._pool.lease(request.model, kind=AHEAD, chain=common, opening=opening(request)) as lease:
+            if not lease.idle:
+                return
+            with anyio.CancelScope() as scope:
+                self._reading.add(scope)
+                try:
+                    lease.begin(0, msgspec.structs.replace(request, ahead=True), "")
+                    while not any(isinstance(event, Done | Failed) for _, event in await lease.take()):
+                        pass
+                finally:
+                    self._reading.discard(scope)
+
+    def _give_way(self) -> None:
+        """Somebody waits for a slot: nothing is read ahead for now."""
+        for scope in self._reading:
+            scope.cancel()
 
     def _ended(self, kind: str, event: Done | Failed, told: int) -> None:
         """A choice of which `told` tokens were told ended."""

@@ -27,10 +27,10 @@ from duologue.values.speech import (
     SpeechCard,
     SpeechRequest,
     Station,
-    TimedWord,
     Transcript,
     TranscriptionRequest,
 )
+from duologue.values.transcripts import following, joined, later
 from duologue.wire import speech
 from duologue.wire.reply import problem
 
@@ -94,6 +94,20 @@ class Speech:
     def voice(self, name: str) -> str:
         """The loaded voice a name stands for. Raises NotFound."""
         return speech.voice_named(name, self.card, self.settings.voice)
+
+    def speaks_with(self, request: SpeechRequest) -> str:
+        """The name of the voice that speaks a request: its own, else one of its language, else the default one. "" while that
+        is not known."""
+        card = self.card
+        if request.voice or card is None:
+            return request.voice
+        known = sorted(card.voices, key=lambda voice: voice.name != card.default_voice)
+        wanted = request.language.lower().replace("_", "-").split("-")
+        for length in (None, 1):
+            for voice in known:
+                if voice.language.lower().split("-")[:length] == wanted[:length]:
+                    return voice.name
+        return card.default_voice
 
     def _in_its_language(self, request: SpeechRequest) -> SpeechRequest:
         """The request, in the language of its voice where it names none: numbers are read in it."""
@@ -203,43 +217,19 @@ async def _written(
 ) -> AsyncGenerator[str | Transcript]:
     """One passage after the other, in the same seat."""
     parts: list[Transcript] = []
-    start = 0.0
+    told, start = "", 0.0
     while pcm := await lane.run(passages.next):
         while not lease.idle and parts:
             await lease.take()
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
-        told = any(part.text for part in parts)
         async with aclosing(_events(lease)) as events:
             async for event in events:
                 if not isinstance(event, calls.Written):
                     continue
                 if event.transcript is not None:
-                    parts.append(_later(event.transcript, start))
+                    parts.append(later(event.transcript, start))
                 elif event.text:
-                    yield f" {event.text}" if told and not event.text[0].isspace() else event.text
-                    told = True
+                    yield following(told, event.text)
+                    told = event.text
         start = passages.seconds
     yield joined(parts)
-
-
-def joined(parts: list[Transcript]) -> Transcript:
-    """The transcript of a recording whose passages have these."""
-    if len(parts) == 1:
-        return parts[0]
-    said = [part for part in parts if part.text]
-    sure = [(part.confidence, len(part.text)) for part in said if part.confidence is not None]
-    weight = sum(length for _, length in sure)
-    return Transcript(
-        " ".join(part.text for part in said),
-        tuple(word for part in parts for word in part.words),
-        next((part.language for part in parts if part.language), ""),
-        sum(one * length for one, length in sure) / weight if weight else None,
-        not parts or any(part.understood for part in parts),
-    )
-
-
-def _later(part: Transcript, seconds: float) -> Transcript:
-    if not seconds:
-        return part
-    words = tuple(TimedWord(word.text, word.start + seconds, word.end + seconds) for word in part.words)
-    return msgspec.structs.replace(part, words=words)

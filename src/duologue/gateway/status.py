@@ -25,6 +25,8 @@ from duologue.values.requests import ModelCard
 
 STATES = ("ready", "loading", "offline", "stopping", "failed")
 """A worker's states, the best first."""
+DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
+"""What the seats of duplex sessions are counted as."""
 BUILD_HEADER = "Duologue-Build"
 """By which a page says of which build it is."""
 
@@ -171,7 +173,8 @@ def model_standing(pool: Pool, card: ModelCard) -> dict[str, Any]:
 
 
 def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
-    """The body of `/status`. Workers and slots are those of models; the voice's are its seats."""
+    """The body of `/status`. Workers and slots are those of models; the voice's are its seats, and its workers are counted while
+    they serve duplex sessions, paused ones too."""
     queue, views = pool.queue, list(pool.workers.values())
     busy = [queue.busy(view.worker) for view in views]
     ready = [view.state == "ready" for view in views]
@@ -180,7 +183,7 @@ def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
         "total_workers": len(views),
         "idle_workers": sum(is_ready and not lent for is_ready, lent in zip(ready, busy, strict=True)),
         "busy_workers": sum(lent > 0 for lent in busy),
-        "duplex_workers": 0,
+        "duplex_workers": 0 if seats is None else len(_serving_duplex(seats)),
         "loading_workers": sum(view.state == "loading" for view in views),
         "error_workers": sum(view.state == "failed" for view in views),
         "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
@@ -188,11 +191,15 @@ def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
         "slots_busy": sum(busy),
         "seats_total": 0 if seats is None else sum(seats.queue.slots(name) for name in seats.workers),
         "seats_busy": 0 if seats is None else sum(seats.queue.busy(name) for name in seats.workers),
-        "queue_length": len(queue.entries()),
+        "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.queue.entries())),
         "max_queue_size": queue.limit,
         "restarts": sum(view.restarts for view in views),
         "running_tasks": [*running(pool), *(running(seats) if seats is not None else ())],
     }
+
+
+def _serving_duplex(seats: Pool) -> set[str]:
+    return {task.worker for task in seats.queue.tasks(seats.now()) if task.kind in DUPLEX}
 
 
 def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
@@ -277,7 +284,9 @@ def voice_row(seats: Pool, view: WorkerView) -> dict[str, Any]:
     """The voice worker among the others: it lends seats and no slots."""
     row = worker_row(seats, view)
     total, busy = row["slots_total"], row["slots_busy"]
-    status = "busy_voice" if row["status"] == "busy_chat" else row["status"]
+    status = row["status"]
+    if status == "busy_chat":
+        status = "duplex_active" if view.worker in _serving_duplex(seats) else "busy_voice"
     return row | {
         "status": status,
         "slots_total": 0,

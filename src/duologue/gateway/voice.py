@@ -25,9 +25,10 @@ from duologue.gateway.calls import Call, CallEnded
 from duologue.gateway.models import Models, admit
 from duologue.gateway.pool import Pool
 from duologue.gateway.problems import problem_body, request_id_of
+from duologue.gateway.reading_ahead import ReadAhead
 from duologue.gateway.relay import Generate
 from duologue.values import calls
-from duologue.values.requests import ChatRequest
+from duologue.values.messages import Tool
 from duologue.wire import voice
 from duologue.wire.body import MEGABYTE
 
@@ -45,10 +46,9 @@ NO_VOICE = (
 
 
 class Conversing(Protocol):
-    """Finds the conversation a call goes on with: where its turns are kept, and the request of everything said before. Raises
-    Problem where there is none."""
+    """Finds the conversation a call goes on with; `tools` are the client's own. Raises Problem where there is none."""
 
-    async def __call__(self, user: str, conversation: str, model: str) -> tuple[Turns, ChatRequest]: ...
+    async def __call__(self, user: str, conversation: str, model: str, tools: Sequence[Tool]) -> Turns: ...
 
 
 class Switchboard:
@@ -64,8 +64,10 @@ class Switchboard:
         limits: Limits | None = None,
         conversing: Conversing | None = None,
         observe: Callable[[calls.TurnFigures], None] = lambda figures: None,
+        read_ahead: ReadAhead | None = None,
     ) -> None:
         self.seats, self.generate, self.models = seats, generate, models
+        self.read_ahead = read_ahead
         self.settings, self.limits = settings or VoiceSettings(), limits or Limits()
         self.conversing, self.observe = conversing, observe
 
@@ -75,8 +77,8 @@ class Switchboard:
         if start.conversation_id:
             if self.conversing is None:
                 raise Unsupported("Calls cannot belong to a conversation here.", param="conversation_id")
-            turns, begun = await self.conversing(user, start.conversation_id, start.model)
-            return KeptHistory(turns, begun, start.tools, broken)
+            turns = await self.conversing(user, start.conversation_id, start.model, start.tools)
+            return KeptHistory(turns, broken)
         card = self.models.resolve(start.model)
         history = LooseHistory(start.instructions, card.name, start.tools)
         admit(card, history.request("?"))
@@ -172,6 +174,7 @@ class VoiceSocket:
             user=self._user,
             request_id=self._request_id,
             observe=self._board.observe,
+            read_ahead=self._board.read_ahead,
         )
         tasks.start_soon(self._run, self._call, self._with_defaults(start.setup), tasks.cancel_scope)
         tasks.start_soon(self._watch, self._call, tasks.cancel_scope)
@@ -189,12 +192,12 @@ class VoiceSocket:
             if frame is None:
                 return
             try:
-                if not self._take(frame):
+                if not await self._take(frame):
                     return
             except Problem as problem:
                 await self._write([voice.error_message(problem, self._encoder.epoch)])
 
-    def _take(self, frame: str | bytes) -> bool:
+    async def _take(self, frame: str | bytes) -> bool:
         """One frame of the client. False: it was the last. Raises Problem."""
         assert self._call is not None
         if isinstance(frame, bytes):
@@ -216,6 +219,11 @@ class VoiceSocket:
                 if not self._call.tool_result(said):
                     raise Problem(
                         f"No call {said.call_id[:64]!r} waits for a result.", code="call_unknown", status=409
+                    )
+            case voice.Approved():
+                if not await self._call.approve(said.id, said.decided, said.values):
+                    raise Problem(
+                        "This question is not open any more.", code="approval_closed", status=409, param="id"
                     )
             case _:
                 if (control := voice.control(said, self._encoder)) is not None:

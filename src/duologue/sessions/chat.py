@@ -16,7 +16,9 @@ from msgspec import Struct
 
 from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.sessions.alignment import Alignment
 from duologue.sessions.spoken import for_the_ear
+from duologue.sessions.thought import BEHIND_THOUGHT, THOUGHT_TOKENS, ThoughtLimit
 from duologue.text.channels import ChannelMachine
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
@@ -32,22 +34,17 @@ from duologue.values.events import (
     Started,
     TextDelta,
     Timings,
-    TokenLogprob,
     ToolCallDelta,
     Usage,
 )
 from duologue.values.messages import AudioPart, ImagePart, TextPart, Tool, VideoPart
-from duologue.values.requests import ChatRequest, Effort, ModelCard, unmet
+from duologue.values.requests import ChatRequest, ModelCard, unmet
 
 TOGETHER = 256
 """New tokens up to which a prompt is read together with the generation prompt, in one batch: reading it apart would
 tell nobody anything and costs the first token a millisecond or more."""
-THOUGHT_TOKENS: dict[Effort, int] = {"low": 512, "medium": 2048, "high": 8192}
-"""How long a model may think, by the effort asked for."""
-BEHIND_THOUGHT = "\n\n"
-"""What models are used to between a thought and the answer; the answer is said without it."""
-MOST_CLOSINGS = 8
-"""Thoughts of one reply that are closed for being too long."""
+LITTLE = 16
+"""New tokens up to which nothing is read ahead: the reply's own request reads them as soon."""
 BYTES_A_TOKEN = 3.6
 """Bytes of UTF-8; English has a little more, code and most other languages less."""
 TOKENS_A_MESSAGE = 4
@@ -158,7 +155,10 @@ def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
 
 
 async def _relay(engine: ChatEngine, slot: int, request: ChatRequest, emit: Emit) -> None:
-    """A chat engine makes the events itself; what it ignores is added here."""
+    """A chat engine makes the events itself; what it ignores is added here. It reads nothing ahead."""
+    if request.ahead:
+        await emit(Done("stop"))
+        return
     left_out = ignored(engine.card, request)
     async with engine.chat(slot, request) as events:
         async for event in events:
@@ -186,6 +186,9 @@ class _PromptTurn:
         self.reasoning = 0
 
     async def run(self, now: datetime) -> None:
+        if self.request.ahead:
+            await self._read_ahead(now)
+            return
         head, prompt = self._render(now)
         tokens = await self.engine.tokenize(prompt)
         card = self.engine.card
@@ -214,6 +217,16 @@ class _PromptTurn:
                 stop,
             )
         )
+
+    async def _read_ahead(self, now: datetime) -> None:
+        """Read the prompt into the slot, and that is all: whoever asks for the reply finds it there. What is too long is
+        refused then."""
+        head = _rendered(self.engine.template, self.request, now, generation_prompt=False)
+        tokens = await self.engine.tokenize(head)
+        new = len(tokens) - self.engine.held(self.slot, tokens)
+        if new > LITTLE and len(tokens) < self.engine.card.context:
+            await self._prefill(tokens, tokens)
+        await self.emit(Done("stop", Usage(len(tokens), 0, self.cached)))
 
     def _render(self, now: datetime) -> tuple[str, str]:
         """The prompt without and with the generation prompt; the same text twice when a reply is continued."""
@@ -283,7 +296,7 @@ class _PromptTurn:
         """Generate until the engine or a stop string ends it. A thought that is longer than it may be is closed, and
         the reply goes on behind it in the same slot, whose cache has all of it."""
         stops = StopMachine(self.request.stop) if self.request.stop else None
-        aligned = _Alignment() if self.request.sampling.logprobs is not None else None
+        aligned = Alignment() if self.request.sampling.logprobs is not None else None
         limit = self._thought_limit()
         # Done here and not by llama.cpp's own limit, which does not see a thought that the prompt leaves open.
         written: Sequence[int] = tokens
@@ -299,19 +312,19 @@ class _PromptTurn:
                 return Ended("length", self.generated), await self._last(machine, stops, aligned)
         return ended
 
-    def _thought_limit(self) -> _ThoughtLimit:
+    def _thought_limit(self) -> ThoughtLimit:
         request, tags = self.request, self.engine.template.reasoning
         if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
-            return _ThoughtLimit(None, "")
-        return _ThoughtLimit(THOUGHT_TOKENS[request.effort], tags.end)
+            return ThoughtLimit(None, "")
+        return ThoughtLimit(THOUGHT_TOKENS[request.effort], tags.end)
 
     async def _write(
         self,
         tokens: Sequence[int],
         machine: ChannelMachine,
         stops: StopMachine | None,
-        aligned: _Alignment | None,
-        limit: _ThoughtLimit,
+        aligned: Alignment | None,
+        limit: ThoughtLimit,
     ) -> tuple[Ended, str | None] | None:
         """Write on behind `tokens`; None when a thought has become too long."""
         before, sampling = self.generated, self.request.sampling
@@ -346,7 +359,7 @@ class _PromptTurn:
         raise AssertionError("a generation must end with Ended")
 
     async def _last(
-        self, machine: ChannelMachine, stops: StopMachine | None, aligned: _Alignment | None
+        self, machine: ChannelMachine, stops: StopMachine | None, aligned: Alignment | None
     ) -> str | None:
         """Say what was held back, now that nothing follows; the stop string that it completed."""
         stop = await self._say(machine.finish(), machine, stops, aligned)
@@ -363,7 +376,7 @@ class _PromptTurn:
         deltas: list[Delta],
         machine: ChannelMachine,
         stops: StopMachine | None,
-        aligned: _Alignment | None,
+        aligned: Alignment | None,
     ) -> str | None:
         """Emit deltas; the stop string that one of them completed, after which nothing is said."""
         if self.first is None and deltas:
@@ -382,51 +395,6 @@ class _PromptTurn:
             if stop is not None:
                 return stop
         return None
-
-
-class _ThoughtLimit:
-    """How many tokens a reply may think (None: as many as it likes), and what it has written so far."""
-
-    def __init__(self, tokens: int | None, end: str) -> None:
-        self.end = end
-        self._tokens = tokens
-        self._closings = 0
-        self._written: list[str] = []
-
-    @property
-    def text(self) -> str:
-        return "".join(self._written)
-
-    def reached(self, text: str, thought: int) -> bool:
-        """Take what was written; whether the tokens thought are as many as there may be."""
-        if self._tokens is None:
-            return False
-        self._written.append(text)
-        return thought >= self._tokens
-
-    def closed(self, closing: str) -> None:
-        """The thought was closed with these words. A model that begins another one every time is let go in the end."""
-        self._written.append(closing)
-        self._closings += 1
-        if self._closings >= MOST_CLOSINGS:
-            self._tokens = None
-
-
-class _Alignment:
-    """Which tokens' logprobs belong to a content delta: those whose text begins inside its raw characters."""
-
-    def __init__(self) -> None:
-        self._position = 0
-        self._waiting: list[tuple[int, TokenLogprob]] = []
-
-    def add(self, piece: Piece) -> None:
-        self._waiting.extend((self._position, entry) for entry in piece.logprobs)
-        self._position += len(piece.text)
-
-    def take(self, start: int, length: int) -> tuple[TokenLogprob, ...]:
-        taken = tuple(entry for at, entry in self._waiting if start <= at < start + length)
-        self._waiting = [(at, entry) for at, entry in self._waiting if at >= start + length]
-        return taken
 
 
 def _finish(ended: Ended, stop: str | None, machine: ChannelMachine) -> Finish:

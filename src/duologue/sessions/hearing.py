@@ -1,21 +1,19 @@
 """One caller's sound: cut into frames, measured, and judged where it is loud enough to be anything.
 
-Owns the cutting, the level of a frame and the energy gate before the detector. Knows no turn.
+Owns the cutting and the energy gate before the detector. Knows no turn.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-from array import array
 from collections import deque
-from operator import mul
 
 import anyio
 from msgspec import Struct
 
 from duologue.engines import FRAME, Detector
 from duologue.sessions.judge import Judge
+from duologue.sessions.loudness import measured
 from duologue.values.audio import SAMPLE_BYTES
 
 log = logging.getLogger(__name__)
@@ -45,24 +43,18 @@ SPEECH = 0.3
 
 
 class HeardFrame(Struct, frozen=True):
-    """FRAME samples, how likely they are speech, and how loud they are (dBFS)."""
+    """FRAME samples, how likely they are speech, how loud they are (dBFS) and how bright (dB)."""
 
     pcm: bytes
     probability: float
     level: float
+    brightness: float
 
 
 class Mark(Struct, frozen=True):
     """Something that happened between two frames."""
 
     happened: object
-
-
-def level(pcm: bytes) -> float:
-    """How loud 16-bit samples are, in dBFS; -100 for silence."""
-    values = array("h", pcm)
-    energy = sum(map(mul, values, values)) / max(1, len(values))
-    return -100.0 if energy < 0.11 else 10.0 * math.log10(energy / (32768.0 * 32768.0))
 
 
 class Gate:
@@ -135,12 +127,15 @@ class Hearing:
         while self._waiting and len(taken) < AT_A_TIME and isinstance(pcm := self._waiting[0], bytes):
             taken.append(pcm)
             self._waiting.popleft()
-        levels = [level(pcm) for pcm in taken]
-        loud = [self._gate.passes(loudness) for loudness in levels]
+        found = [measured(pcm) for pcm in taken]
+        loud = [self._gate.passes(loudness) for loudness, _ in found]
         judged = await self._judged(taken, loud)
-        for loudness, probability in zip(levels, judged, strict=True):
+        for (loudness, _), probability in zip(found, judged, strict=True):
             self._gate.learn(loudness, probability)
-        return [HeardFrame(*one) for one in zip(taken, judged, levels, strict=True)]
+        return [
+            HeardFrame(pcm, probability, *sound)
+            for pcm, probability, sound in zip(taken, judged, found, strict=True)
+        ]
 
     def _forget(self) -> None:
         """Drop the oldest sound, over the bound. Marks stay."""

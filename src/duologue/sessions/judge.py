@@ -62,9 +62,8 @@ class Judge:
 
     @staticmethod
     def close(engine: DetectorEngine, detector: Detector) -> None:
-        """The caller is gone: an engine that keeps its detectors for later callers has this one back."""
-        if callable(give_back := getattr(engine, "give_back", None)):
-            give_back(detector)
+        """The caller is gone: the engine has the detector back."""
+        engine.give_back(detector)
 
     async def probabilities(
         self, detector: Detector, frames: Sequence[bytes], *, anew: bool = False

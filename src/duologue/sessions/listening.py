@@ -14,7 +14,7 @@ from typing import Literal
 import anyio
 import anyio.abc
 
-from duologue.engines import RecogniserEngine
+from duologue.engines import FRAME, RecogniserEngine
 from duologue.errors import EngineFailed, Problem
 from duologue.turns.exchange import Final, Partial
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
@@ -23,6 +23,10 @@ log = logging.getLogger(__name__)
 
 PIECE = HEARD_RATE // 10 * SAMPLE_BYTES
 """Bytes a recogniser is fed at a time: a tenth of a second, so that it never keeps others waiting."""
+EARLY = FRAME * SAMPLE_BYTES
+"""Bytes fed at a time of a turn's first sound, whose words may end a reply: they are wanted as soon as they are there."""
+BEGINNING = 3 * HEARD_RATE // 2 * SAMPLE_BYTES
+"""Bytes of a turn that are its first sound: half a second of them is from before its onset was told."""
 RECENT = 2 * HEARD_RATE * SAMPLE_BYTES
 """Bytes kept of what was just heard: a turn begins a little before it is noticed."""
 TURNS = 3
@@ -151,14 +155,16 @@ class Listening:
         async with self._recogniser.listen(language=self._language, hint=self._hint) as listener:
             while True:
                 waiting = len(turn.sound) - turn.fed
-                if waiting >= PIECE or (waiting and turn.until is not None):
+                least = EARLY if turn.fed < BEGINNING else PIECE
+                if waiting >= least or (waiting and turn.until is not None):
                     piece = bytes(turn.sound[turn.fed : turn.fed + PIECE])
                     turn.fed += len(piece)
+                    until = turn.end - (len(turn.sound) - turn.fed) // SAMPLE_BYTES
                     text = turn.joined(await listener.feed(piece))
-                    if text != turn.text:
-                        turn.text = text
-                        if self._recogniser.partials and text:
-                            self._said(Partial(turn.number, text))
+                    # The first words are told again while they stay the same: how long they do says how sure they are.
+                    if self._recogniser.partials and text and (text != turn.text or turn.fed <= BEGINNING):
+                        self._said(Partial(turn.number, text, until))
+                    turn.text = text
                 elif turn.until is not None:
                     break
                 else:

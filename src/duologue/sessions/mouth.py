@@ -15,6 +15,7 @@ from duologue.engines import SpeakerEngine
 from duologue.errors import Problem
 from duologue.sessions.clips import Clips
 from duologue.sessions.clock import Clock
+from duologue.sessions.loudness import SILENT, Envelope
 from duologue.sessions.outbox import Outbox
 from duologue.sessions.reply import Reply, Voicing
 from duologue.sessions.turn_times import Moment
@@ -30,6 +31,8 @@ PIECE = SPOKEN_RATE // 10
 """Samples of one `Sound` to a client that tells what it has played,"""
 PIECE_UNMARKED = SPOKEN_RATE // 25
 """and to one that does not: it is sent little ahead, in small pieces."""
+AROUND = (SPOKEN_RATE // 10, SPOKEN_RATE * 2 // 5)
+"""Samples behind and ahead of where the caller is known to be, among which they are: marks come late."""
 FIRST = SPOKEN_RATE // 25
 """Samples of a reply's first `Sound`."""
 
@@ -50,6 +53,7 @@ class Speaking:
         """Cut or dropped: nothing more of it is sent."""
         self.played = 0
         self.scope = anyio.CancelScope()
+        self.envelope = Envelope()
 
     @property
     def unplayed(self) -> bool:
@@ -179,6 +183,16 @@ class Mouth:
             self._tell_played(speaking)
             self.look()
 
+    def loudness(self) -> float:
+        """How loud what the caller's loudspeaker plays about now is at the most, in dBFS; -100 for silence."""
+        behind, ahead = AROUND
+        loudest = SILENT
+        for speaking in self.replies.values():
+            if speaking.unplayed and not speaking.playout.held:
+                at = speaking.playout.position(self._at())
+                loudest = max(loudest, speaking.envelope.loudest(at - behind, at + ahead))
+        return loudest
+
     # ---- on the way
 
     async def run(self) -> None:
@@ -250,6 +264,7 @@ class Mouth:
                 self._outbox.post(SoundBegins(self._epoch(), reply.number))
             taken = reply.take(due)
             playout.send(samples(taken.pcm), self._at())
+            speaking.envelope.add(taken.pcm)
             if taken.text:
                 self._outbox.post(ReplyText(self._epoch(), reply.number, taken.text))
             self._outbox.post(Sound(self._epoch(), reply.number, taken.pcm, taken.words))

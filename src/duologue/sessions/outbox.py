@@ -29,6 +29,7 @@ class Outbox:
         self._waiting: deque[CallEvent] = deque()
         self._sounds = 0
         self._posted = anyio.Event()
+        self._telling = anyio.CancelScope()
 
     @property
     def takes_sound(self) -> bool:
@@ -40,6 +41,9 @@ class Outbox:
         self._waiting.append(event)
         self._sounds += isinstance(event, Sound)
         self._posted.set()
+        if len(self._waiting) > WAITING:
+            # Whoever takes nothing at all would never come to be asked for the next.
+            self._telling.cancel()
 
     def drop(self, reply: int) -> None:
         """Nothing more of this reply is to be heard or read."""
@@ -58,4 +62,5 @@ class Outbox:
                     raise Busy("Nobody takes what this call says.", code="too_slow")
                 event = self._waiting.popleft()
                 self._sounds -= isinstance(event, Sound)
-                await tell(event)
+                with anyio.CancelScope() as self._telling:
+                    await tell(event)

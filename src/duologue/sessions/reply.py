@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 AHEAD = 2 * SPOKEN_RATE
 """Samples of sound not taken yet with which the next clause waits to be spoken: two seconds."""
+GIVES_UP = 3
+"""Clauses in a row that could not be spoken, after which the rest of a reply is only written: the voice is down."""
 LONGEST = 256 * 1024
 """Characters of one reply that are spoken; nobody listens to more."""
 
@@ -65,7 +67,7 @@ class _Mark(Struct, frozen=True):
 
 class Reply:
     """A reply's text and sound. `changed` is called when there is more sound or all of it; `failed` when a clause could not
-    be spoken, which is left out then."""
+    be spoken, which is left out then: once, for a voice that is down fails at every one."""
 
     def __init__(
         self,
@@ -132,18 +134,29 @@ class Reply:
 
     async def make(self) -> None:
         """Speak the clauses as they come, a little ahead of what is taken, until all are."""
+        told, silent = False, 0
         while (clause := await self._next()) is not None:
-            try:
-                await self._speak(clause)
-            except Problem as problem:
-                self._failed(self, problem)
-            except Exception:
-                log.exception("the speaker failed")
-                self._failed(self, EngineFailed("The voice failed. The server's log has the reason."))
+            if silent < GIVES_UP:
+                problem = await self._tried(clause)
+                silent = 0 if problem is None else silent + 1
+                if problem is not None and not told:
+                    told = True
+                    self._failed(self, problem)
             self._marks.append(_Mark(self.made, clause.to))
             self._changed(self, ())
         self.complete = True
         self._changed(self, ())
+
+    async def _tried(self, clause: Clause) -> Problem | None:
+        """Speak a clause: why that could not be done."""
+        try:
+            await self._speak(clause)
+        except Problem as problem:
+            return problem
+        except Exception:
+            log.exception("the speaker failed")
+            return EngineFailed("The voice failed. The server's log has the reason.")
+        return None
 
     @property
     def waiting(self) -> int:

@@ -107,6 +107,7 @@ class Call:
         self._sound_at = clock.now()
         self._spoken_until = 0
         self._shown: set[int] = set()
+        self._transcribed = (0, "")
         self._problem: Problem | None = None
         self._tasks: anyio.abc.TaskGroup
         self._listening: Listening
@@ -177,7 +178,8 @@ class Call:
                 self._listening.add(heard.pcm)
                 if heard.probability >= SPEECH:
                     self._spoken_until = self._listening.heard
-                self._decide(Frame(heard.probability, heard.level))
+                sounding = self._mouth.loudness()
+                self._decide(Frame(heard.probability, heard.level, heard.brightness, sounding))
 
     async def _fill(self) -> None:
         """Silence where nothing comes from the caller, at the pace of time."""
@@ -209,7 +211,7 @@ class Call:
             case calls.Working(reply, busy, question):
                 if (speaking := self._mouth.replies.get(reply)) is not None and busy:
                     speaking.reply.pause()
-                self._decide(exchange.Worked(reply, busy))
+                self._decide(exchange.Worked(reply, busy, asks=bool(question)))
                 if question:
                     self._decide(exchange.Announce(question))
             case calls.Broken(reply, apology):
@@ -238,7 +240,9 @@ class Call:
         """Words of a turn."""
         if isinstance(fact, exchange.Partial):
             self._shown.add(fact.turn)
-            self._outbox.post(calls.Transcribed(self._epoch(), fact.turn, fact.text))
+            if (fact.turn, fact.text) != self._transcribed:
+                self._transcribed = (fact.turn, fact.text)
+                self._outbox.post(calls.Transcribed(self._epoch(), fact.turn, fact.text))
         self._decide(fact)
 
     def _decide(self, fact: Fact) -> None:
@@ -274,6 +278,7 @@ class Call:
                 post(calls.Wanted(self._epoch(), reply, turn, revision, text))
             case exchange.Release(reply):
                 self._note(reply, "endpoint")
+                post(calls.Released(self._epoch(), reply))
                 mouth.release(reply)
             case exchange.Say(reply, text, kind):
                 mouth.begin(reply, own=True, kind=kind)

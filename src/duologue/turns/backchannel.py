@@ -22,5 +22,16 @@ def is_backchannel(text: str, language: str) -> bool:
 
 def takes_the_turn(text: str, language: str) -> bool:
     """Whether these words begin as somebody does who wants the other to stop."""
+    words, little = words_of(text), little_words(language)
+    return bool(words) and (words[0] in little.stop or " ".join(words[:2]) in little.stop_phrases)
+
+
+def says_nothing(text: str, language: str) -> bool:
+    """Whether this is a single word that nobody says alone, such as an article: what a recogniser makes of an "uh"."""
     words = words_of(text)
-    return bool(words) and words[0] in little_words(language).stop
+    return len(words) == 1 and words[0] in little_words(language).dangling
+
+
+def begins_a_question(text: str, language: str) -> bool:
+    """Whether these words begin as a question or a wish does, and as nothing else."""
+    return " ".join(words_of(text)[:2]) in little_words(language).openings

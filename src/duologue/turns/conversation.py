@@ -34,8 +34,10 @@ from duologue.values.calls import CallState
 
 WAITING = 8
 """Typed turns that may wait; more are not taken."""
-WARIEST = 4
+WARIEST = 2
 """False alarms make the ear harder to convince, from the second on, up to so many times the usual onset."""
+DIES = seconds(0.5)
+"""Within so long of a reply's hold its echo dies."""
 LOOK_BACK = seconds(1.5)
 """Nobody has to remember more of what was heard."""
 FALSE_ALARMS = ("noise", "echo", "not_understood", "undecided")
@@ -47,6 +49,7 @@ class Conversation:
     def __init__(self, settings: TurnSettings | None = None, *, rules: SpeechRules | None = None) -> None:
         self.settings = settings or TurnSettings()
         self.speech = Speech(rules)
+        self.speech.tries = self.settings.pauses
         self.endpoint = Endpoint(self.settings.language)
         self._mouth = Mouth(self.settings, self._tell)
         self._asides = Asides(self.settings, self._mouth)
@@ -153,7 +156,7 @@ class Conversation:
                 self._begin(began)
         elif spoken >= self.speech.rules.onset * max(1, self._wary) * FRAME:
             turn = self._begin(began)
-            turn.doubtful = True
+            turn.doubtful, turn.noticed = True, self._now
             self._mouth.hold(self._now)
 
     def _begin(self, began: int, *, since: int | None = None) -> Turn:
@@ -178,7 +181,7 @@ class Conversation:
         turn = self._turn
         if turn is None or turn.ear != partial.turn or turn.final:
             return
-        turn.text = partial.text
+        turn.hear(partial.text, self._now if partial.until is None else partial.until)
         if turn.doubtful or turn.over or turn.concluded is not None or turn.said == turn.foreseen:
             return
         if words_of(turn.said) and self._now - turn.foreseen_at >= self.settings.foresee_every:
@@ -259,7 +262,7 @@ class Conversation:
         verdict = judge(self._evidence(turn), self.settings)
         if verdict == "confirm":
             self._take_over(turn)
-        elif verdict is not None:
+        elif verdict is not None and self.speech.phase == "quiet":
             self._refuse(turn, verdict)
         elif self._now - turn.began >= self.settings.hold_limit:
             # No more is known in time: what there is decides.
@@ -279,7 +282,11 @@ class Conversation:
             text=turn.text,
             final=turn.final,
             understood=turn.understood,
+            steady=turn.steady,
+            murmur=self.speech.murmur,
+            faint=self.speech.faint and (not self.settings.pauses or turn.ended - turn.noticed <= DIES),
             own=self._mouth.own_words(turn.during, turn.during_at),
+            asked=self._mouth.asks,
         )
 
     def _silent_for(self) -> int:
@@ -309,10 +316,16 @@ class Conversation:
         """It was nobody's turn."""
         if turn.doubtful and reason in FALSE_ALARMS:
             self._wary = min(WARIEST, self._wary + 1)
+            self._learn_echo(turn)
         self._tell(Discard(turn.ear, reason))
         self._mouth.resume(self._now)
         self._turn = None
         self._deaf_until = self._now
+
+    def _learn_echo(self, turn: Turn) -> None:
+        speech = self.speech
+        if speech.gain is not None and speech.faint and turn.ended - turn.noticed <= DIES:
+            speech.levels.hear_echo(speech.gain, tried=speech.tried)
 
     # ---- the end of a turn
 

@@ -20,17 +20,23 @@ FRAME = 512
 
 
 class Frame(Struct, frozen=True):
-    """The next FRAME samples: how likely they are speech (0 to 1), and how loud they are (dBFS)."""
+    """The next FRAME samples: how likely they are speech (0 to 1), how loud they are (dBFS), and how bright (dB): the power of
+    the differences between samples against their own, about -20 in a hum and -12 to 0 in speech. `sounding`: how loud what
+    the caller's loudspeaker plays about then is at the most (dBFS of the sound as it was made)."""
 
     probability: float
     level: float = -100.0
+    brightness: float = 0.0
+    sounding: float = -100.0
 
 
 class Partial(Struct, frozen=True):
-    """The words of `turn` so far, all of them, which may still change."""
+    """The words of `turn` so far, all of them, which may still change. `until`: up to which sample it was listened to, where
+    that is known; the same words told again with more of it stand the surer."""
 
     turn: int
     text: str
+    until: int | None = None
 
 
 class Final(Struct, frozen=True):
@@ -92,10 +98,12 @@ class Button(Struct, frozen=True):
 
 
 class Worked(Struct, frozen=True):
-    """The reply begins (`busy`) or ends to wait for a tool or a person."""
+    """The reply begins (`busy`) or ends to wait for a tool or a person. `asks`: the caller is asked something, and whatever
+    they say may be the answer."""
 
     reply: int
     busy: bool
+    asks: bool = False
 
 
 class Broke(Struct, frozen=True):

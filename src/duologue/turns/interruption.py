@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.turns.backchannel import is_backchannel, takes_the_turn
+from duologue.turns.backchannel import begins_a_question, is_backchannel, says_nothing, takes_the_turn
 from duologue.turns.echo import is_echo
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.turns.turn import Turn
@@ -19,10 +19,17 @@ from duologue.turns.words import words_of
 Verdict = Literal["confirm", "noise", "echo", "backchannel", "not_understood"] | None
 """`confirm`, or why it is no interruption; None while that is open."""
 
-TWO_WORDS = seconds(0.25)
-"""Speech from which two words of somebody else's are believed,"""
-ONE_WORD = seconds(0.4)
-"""and from which a single one is: a recogniser makes a word of many a cough."""
+OPENS = seconds(0.25)
+"""Speech from which words are believed that stop somebody or begin a question. Whatever else a recogniser makes of the first
+half second may as well be an "uh-huh"."""
+STEADY = seconds(0.12)
+"""So much more must have been listened to since a short word was the first one: "no" may be half of "now", or an "oh";"""
+SETTLED = seconds(0.09)
+"""and since the first word of a question was."""
+SHORT = 3
+"""Letters of a short word."""
+THREE_WORDS = seconds(0.75)
+"""Speech from which any three words are a turn: an acknowledgement as long has fewer."""
 BURST = seconds(0.25)
 """Sound of no more than this, without a word, is a cough or a click."""
 ACKNOWLEDGING = seconds(1.2)
@@ -40,8 +47,16 @@ class Evidence(Struct, frozen=True):
     final: bool = False
     """The text is all there will be."""
     understood: bool = True
+    steady: int = 0
+    """How much was listened to since its first word was the same."""
+    murmur: bool = False
+    """It is a hum, whatever words were made of it."""
+    faint: bool = False
+    """It is so quiet, and nothing of it outlasted our own sound, that it may be the echo of it."""
     own: tuple[str, ...] = ()
     """What the reply said around then."""
+    asked: bool = False
+    """The caller was asked something: a word that only acknowledges is an answer then."""
 
 
 def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
@@ -51,19 +66,38 @@ def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
     words = words_of(evidence.text)
     if not words:
         return _judge_sound(evidence, settings)
-    if is_echo(evidence.text, evidence.own):
+    if evidence.murmur or evidence.faint or _is_ours(evidence, settings.language):
         return None
-    if is_backchannel(evidence.text, settings.language):
+    if is_backchannel(evidence.text, settings.language) and not evidence.asked:
         return "confirm" if evidence.spoken >= ACKNOWLEDGING else None
-    if takes_the_turn(evidence.text, settings.language):
+    if evidence.spoken >= OPENS and _speaks_up(evidence, settings.language):
         return "confirm"
-    least = TWO_WORDS if len(words) > 1 else ONE_WORD
+    least = THREE_WORDS if len(words) > 2 else settings.overlap
     return "confirm" if evidence.spoken >= least else None
+
+
+def _is_ours(evidence: Evidence, language: str) -> bool:
+    """Whether these are our own words. One that stops us must be the very same: "wait" is none of "waited"."""
+    if takes_the_turn(evidence.text, language):
+        first = words_of(evidence.text)[0]
+        if first not in words_of(" ".join(evidence.own)):
+            return False
+    return is_echo(evidence.text, evidence.own)
+
+
+def _speaks_up(evidence: Evidence, language: str) -> bool:
+    """Whether its first words are such as nobody says to let the other go on."""
+    stops = takes_the_turn(evidence.text, language)
+    if stops:
+        return len(words_of(evidence.text)[0]) > SHORT or evidence.steady >= STEADY
+    return begins_a_question(evidence.text, language) and evidence.steady >= SETTLED
 
 
 def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
     if evidence.silence >= settings.lull and evidence.spoken <= BURST:
         return "noise"
+    if evidence.murmur or evidence.faint:
+        return None
     # A client that plays on may hear itself: its echo is as long as the reply.
     long = settings.overlap if settings.pauses else settings.overlap_unpaused
     return "confirm" if evidence.spoken >= long else None
@@ -72,11 +106,17 @@ def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
 def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     if not evidence.understood:
         return "not_understood"
-    if not words_of(evidence.text):
+    if not words_of(evidence.text) or (
+        evidence.murmur and not takes_the_turn(evidence.text, settings.language)
+    ):
         return "noise"
-    if is_echo(evidence.text, evidence.own):
+    quietly = evidence.faint and not takes_the_turn(evidence.text, settings.language)
+    if quietly or _is_ours(evidence, settings.language):
         return "echo"
-    if is_backchannel(evidence.text, settings.language) and evidence.spoken < ACKNOWLEDGING:
+    if evidence.spoken < ACKNOWLEDGING and says_nothing(evidence.text, settings.language):
+        return "noise"
+    acknowledges = is_backchannel(evidence.text, settings.language) and not evidence.asked
+    if acknowledges and evidence.spoken < ACKNOWLEDGING:
         return "backchannel"
     return "confirm"
 

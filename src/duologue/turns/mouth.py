@@ -68,6 +68,8 @@ class Saying(Struct):
     """Since when it is held."""
     waiting: int | None = None
     """Since when it waits for a tool or a person."""
+    asks: bool = False
+    """The caller was asked something meanwhile."""
     filled: bool = False
     """The wait was filled."""
     slow: bool = False
@@ -118,6 +120,11 @@ class Mouth:
         return self.main if self.main is not None and self.main.released else None
 
     @property
+    def asks(self) -> bool:
+        """Whether the caller is asked something."""
+        return self.main is not None and self.main.asks
+
+    @property
     def settled(self) -> bool:
         """Whether it is known of all that was cut how much was heard."""
         return not self._leaving
@@ -137,7 +144,7 @@ class Mouth:
     def may_be_interrupted(self, saying: Saying) -> bool:
         """Whether the caller's voice ends it. Before it sounds nobody is interrupted by going on."""
         if saying.kind == "reply":
-            return self._settings.interruptible or not saying.made
+            return self._settings.interruptible or not saying.made or saying.asks
         return self._settings.interruptible and saying.interruptible
 
     def may_be_stopped(self, saying: Saying) -> bool:
@@ -180,9 +187,15 @@ class Mouth:
             case Broke():
                 saying.broken, saying.waiting = True, None
                 saying.apology = fact.apology
-            case Worked() if fact.busy != (saying.waiting is not None):
-                saying.waiting = now if fact.busy else None
-                saying.filled = False
+            case Worked():
+                asks = fact.busy and fact.asks
+                if saying.asks and not asks and self.aside is not None and self.aside.kind == "announcement":
+                    # It was answered before it was asked to its end.
+                    self.cut(self.aside, now)
+                saying.asks = asks
+                if fact.busy != (saying.waiting is not None):
+                    saying.waiting = now if fact.busy else None
+                    saying.filled = False
             case _:
                 pass
         saying.progress = now

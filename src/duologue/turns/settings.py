@@ -53,7 +53,7 @@ class TurnSettings(Struct, frozen=True):
 
     lull: int = seconds(0.192)
     """Silence after which the sound that may be an interruption is over, and judged by its words."""
-    overlap: int = seconds(0.75)
+    overlap: int = seconds(0.85)
     """Speech over a reply that is no backchannel any more."""
     overlap_unpaused: int = seconds(1.0)
     """The same without a word, while the reply sounds on: it may be its echo."""

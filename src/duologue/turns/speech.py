@@ -40,12 +40,16 @@ class SpeechRules(Struct, frozen=True):
     """Silent frames that end speech: shorter ones are inside words."""
     over_noise: float = 6.0
     """Speech is so much louder than what is heard between speech."""
+    under_own_over: float = 8.0
+    """The same while something is played: who interrupts does not whisper."""
     under_own: float = 18.0
     """A frame so much quieter than this caller usually is, is somebody else, in the next room or on a screen."""
     within: float = 12.0
     """Within speech frames may be so much quieter still: consonants are."""
     quietest: float = -60.0
     """Nothing under this level (dBFS) is speech."""
+    dull: float = -13.0
+    """Speech no brighter than this, taken together, is a hum: closed lips let no high tones out."""
 
 
 NOISE = (-80.0, -35.0)
@@ -59,6 +63,23 @@ OWN_FADES = (0.004, 10.0)
 minute or so, and a television in the next room never is."""
 OWN_KNOWN = 30
 """Frames of speech that make a caller's level known: a second."""
+ECHO_LASTS = 12
+"""Frames for which what was played may be heard: the way there and back, and the room."""
+ECHO = -17.0
+"""dB: what is so much quieter than what is played, or quieter still, may be its echo in any call."""
+ECHO_LOUDEST = -8.0
+"""dB over which nothing is believed to be an echo,"""
+ECHO_OVER = 3.0
+"""how much louder than those that were heard the next one may be,"""
+ECHO_ALIKE = 6.0
+"""and how much two differ at most, so that both are echoes."""
+FAINT = 6.0
+"""dB by which a caller's speech is quieter than usual, so that it may not be theirs."""
+VEILED = 25
+"""Frames of speech that may be an echo and are none for sure, while nobody knows how loud this caller is: then it is tried out
+by falling silent."""
+ECHO_FADES = 0.02
+"""dB a frame of a reply."""
 
 
 class Levels:
@@ -70,6 +91,11 @@ class Levels:
         self._own = 0.0
         self._learnt = 0
         self._faded = 0.0
+        self.echo = ECHO
+        """How much quieter than what is played its echo is at the least, in dB."""
+        self._suspect: float | None = None
+        self.proved = False
+        """An echo was heard to end with what was played."""
 
     @property
     def own(self) -> float | None:
@@ -85,6 +111,29 @@ class Levels:
         if self.own is not None:
             least = max(least, self.own - self._rules.under_own)
         return level >= least - slack
+
+    def outdoes(self, level: float, sounding: float, *, within: bool) -> bool:
+        """Whether a frame so loud is no echo of what is played so loud meanwhile, or was a moment ago (dBFS). A caller whose
+        level is known is heard over any echo."""
+        if level <= UNMEASURED or sounding <= UNMEASURED:
+            return True
+        back = sounding + self.echo
+        if self.own is not None:
+            back = min(back, self.own - self._rules.under_own_over)
+        return level >= back - (self._rules.within if within else 0.0)
+
+    def hear_echo(self, gain: float, *, tried: bool) -> None:
+        """A sound that ended with ours was nothing, and so much (dB) louder than ours. Once it may be a cough, unless it was
+        there for long and was `tried`."""
+        suspect = gain if tried else self._suspect
+        if suspect is not None and abs(gain - suspect) <= ECHO_ALIKE:
+            self.echo = min(max(self.echo, max(gain, suspect) + ECHO_OVER), ECHO_LOUDEST)
+            self.proved = True
+        self._suspect = gain
+
+    def play(self) -> None:
+        """A frame of a reply passed."""
+        self.echo = max(ECHO, self.echo - ECHO_FADES)
 
     def hear_noise(self, level: float) -> None:
         """A frame between speech was so loud."""
@@ -127,7 +176,19 @@ class Speech:
         self._at = 0
         self._silent = 0
         self._frames = 0
+        self._power = 0.0
+        self._changes = 0.0
+        self._loudest = UNMEASURED
         self._recent: deque[bool] = deque(maxlen=self.rules.onset + 1)
+        self._sounding: deque[float] = deque([UNMEASURED], maxlen=ECHO_LASTS)
+        self.tries = True
+        """What is played can be held, to hear whether what may be its echo ends with it."""
+        self._veiled = 0
+        self._trying = False
+        self.tried = False
+        """The speech is heard although it may be an echo: it will end with what is played, or not."""
+        self.gain: float | None = None
+        """How much louder (dB) the speech was at its loudest than what was played, where something was."""
 
     @property
     def spoken(self) -> int:
@@ -140,6 +201,18 @@ class Speech:
         return max(0, self._at - self.ended)
 
     @property
+    def murmur(self) -> bool:
+        """Whether all of it so far is a hum, such as an "mhm": its loud frames are what counts."""
+        return self._power > 0 and self._changes <= self._power * 10 ** (self.rules.dull / 10)
+
+    @property
+    def faint(self) -> bool:
+        """Whether all of it is so much quieter than what was played, and than this caller usually is, that it may be its echo."""
+        if self.gain is None or self.gain > ECHO_LOUDEST:
+            return False
+        return self.levels.own is None or self._loudest < self.levels.own - FAINT
+
+    @property
     def stirs(self) -> bool:
         """Whether a frame just now was speech, before enough of them are an onset."""
         return self.phase == "quiet" and any(list(self._recent)[-2:])
@@ -149,17 +222,30 @@ class Speech:
         self._at += FRAME
         within = self.phase != "quiet"
         threshold = self.rules.off if within else self.rules.on
-        voiced = frame.probability >= threshold and self.levels.admit(frame.level, within=within)
+        self._sounding.append(frame.sounding)
+        if frame.sounding > UNMEASURED:
+            self.levels.play()
+        likely = frame.probability >= threshold and self.levels.admit(frame.level, within=within)
+        ours = not self.levels.outdoes(frame.level, max(self._sounding), within=within)
+        if not within:
+            self._try(veiled=likely and ours)
+        voiced = likely and (self._trying or not ours)
         self._learn(frame, voiced)
         match self.phase:
             case "quiet":
-                return self._quiet(voiced)
+                return self._quiet(voiced, frame)
             case "candidate":
-                return self._candidate(voiced)
+                return self._candidate(voiced, frame)
             case "speech":
-                return self._speech(voiced)
+                return self._speech(voiced, frame)
 
-    def _quiet(self, voiced: bool) -> Change | None:
+    def _try(self, *, veiled: bool) -> None:
+        """Count what may be an echo."""
+        self._veiled = max(0, self._veiled + (1 if veiled else -1))
+        unknown = self.tries and self.levels.own is None and not self.levels.proved
+        self._trying = unknown and self._veiled >= VEILED
+
+    def _quiet(self, voiced: bool, frame: Frame) -> Change | None:
         self._recent.append(voiced)
         if not voiced or sum(self._recent) < self.rules.onset:
             return None
@@ -169,13 +255,17 @@ class Speech:
         self.pause = max(0, self.began - self._spoke_until)
         self._frames = sum(self._recent)
         self._recent.clear()
-        self._voice()
+        self._power = self._changes = 0.0
+        self._loudest = UNMEASURED
+        self.tried = self._trying
+        self.gain = None
+        self._voice(frame)
         return "onset"
 
-    def _candidate(self, voiced: bool) -> Change | None:
+    def _candidate(self, voiced: bool, frame: Frame) -> Change | None:
         if voiced:
             self._frames += 1
-            self._voice()
+            self._voice(frame)
             if self._frames >= self.rules.confirm:
                 self.phase = "speech"
                 return "confirmed"
@@ -186,9 +276,9 @@ class Speech:
         self.phase = "quiet"
         return "faded"
 
-    def _speech(self, voiced: bool) -> Change | None:
+    def _speech(self, voiced: bool, frame: Frame) -> Change | None:
         if voiced:
-            self._voice()
+            self._voice(frame)
             return None
         self._silent += 1
         if self._silent < self.rules.lull:
@@ -198,13 +288,21 @@ class Speech:
         self._spoke_until = self.ended
         return "lull"
 
-    def _voice(self) -> None:
+    def _voice(self, frame: Frame) -> None:
         self.ended = self._at
         self._silent = 0
+        if (sounding := max(self._sounding)) > UNMEASURED:
+            self.gain = max(frame.level - sounding, UNMEASURED if self.gain is None else self.gain)
+        self._loudest = max(self._loudest, frame.level)
+        power = 10 ** (frame.level / 10)
+        self._power += power
+        self._changes += power * 10 ** (frame.brightness / 10)
 
     def _learn(self, frame: Frame, voiced: bool) -> None:
         if self.phase == "speech" and voiced:
-            self.levels.hear_own(frame.level)
+            # While something is played, nobody knows whose sound it is.
+            if max(self._sounding) <= UNMEASURED:
+                self.levels.hear_own(frame.level)
             return
         self.levels.fade()
         if self.phase == "quiet" and frame.probability < self.rules.off:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from duologue.turns.words import words_of
+
 
 class Turn(Struct):
     """A turn. Times are samples heard."""
@@ -21,6 +23,9 @@ class Turn(Struct):
     before: str = ""
     """The words of the turn it goes on with."""
     text: str = ""
+    steady: int = 0
+    """Samples listened to in which its first word stayed the one it is."""
+    first_at: int = 0
     revision: int = 0
     """How often a reply was asked for and taken back."""
     final: bool = False
@@ -30,6 +35,8 @@ class Turn(Struct):
     concluded_at: int = 0
     doubtful: bool = False
     """It began over a reply and may be nobody's turn."""
+    noticed: int = 0
+    """When it was, for doubt."""
     over: bool = False
     """It began over a reply, and nobody has judged since whether it is one."""
     heard_before: int = 0
@@ -53,6 +60,13 @@ class Turn(Struct):
     def said(self) -> str:
         """All its words."""
         return f"{self.before} {self.text}".strip() if self.before else self.text.strip()
+
+    def hear(self, text: str, until: int) -> None:
+        """These are its words as far as it was listened to, which is up to this sample."""
+        if words_of(text)[:1] != words_of(self.text)[:1]:
+            self.first_at = until
+        self.text = text
+        self.steady = until - self.first_at
 
     def reopen(self) -> None:
         """It goes on."""

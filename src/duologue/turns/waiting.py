@@ -20,7 +20,8 @@ def due(saying: Saying, now: int, settings: TurnSettings) -> Due:
         if now - saying.waiting >= settings.wait_limit:
             return "give_up"
         idle = now - max(saying.waiting, saying.progress)
-        return "filler" if not saying.filled and idle >= settings.filler else None
+        # Who was asked something is not told to wait.
+        return "filler" if not (saying.filled or saying.asks) and idle >= settings.filler else None
     idle = now - saying.progress
     if idle >= settings.give_up:
         return "give_up"

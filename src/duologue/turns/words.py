@@ -27,6 +27,10 @@ class LittleWords(Struct, frozen=True):
     """The same, of several words."""
     stop: frozenset[str] = frozenset()
     """First words of somebody who takes the turn."""
+    stop_phrases: frozenset[str] = frozenset()
+    """The same, of two words."""
+    openings: frozenset[str] = frozenset()
+    """First two words of somebody who asks or wants something."""
     fillers: frozenset[str] = frozenset()
     """Sounds of somebody who looks for the next word."""
     dangling: frozenset[str] = frozenset()
@@ -40,6 +44,29 @@ class LittleWords(Struct, frozen=True):
     asking: frozenset[str] = frozenset()
     """First words of a question."""
     numbers: frozenset[str] = frozenset()
+    """With the operators between them,"""
+    operators: frozenset[str] = frozenset()
+    """which are these."""
+    joining: frozenset[str] = frozenset()
+    """First words of a clause that leans on another."""
+    greetings: frozenset[str] = frozenset()
+    """What may stand before a whole turn."""
+    closing: frozenset[str] = frozenset()
+    """Last words, and pairs of them, that end a sentence."""
+    introductions: frozenset[str] = frozenset()
+    """Three words that a name follows."""
+    question_words: frozenset[str] = frozenset()
+    """First words of a question about you: a question word, a verb of `being` or an auxiliary, a person, a verb."""
+    being: frozenset[str] = frozenset()
+    auxiliaries: frozenset[str] = frozenset()
+    persons: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    """Verbs such a question ends in."""
+    tails: frozenset[str] = frozenset()
+    """What may follow there."""
+    owners: frozenset[str] = frozenset()
+    owned: frozenset[str] = frozenset()
+    """What is asked for of an owner: "your name"."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -53,13 +80,24 @@ def _phrases(phrases: str) -> frozenset[str]:
 ENGLISH = LittleWords(
     backchannel=_set(
         "mhm mm mmm mmhm mhmm mm-hm mm-hmm mm-mm hm hmm hmmm uh-huh uhuh huh aha ah oh uh um ok okay yeah yes yep yup "
-        "right sure wow cool nice great good true exactly really indeed alright interesting"
+        "right sure wow cool nice fine great good true exactly absolutely perfect really indeed alright interesting"
     ),
     backchannel_phrases=_phrases(
         "i see, uh huh, mm hm, mm hmm, got it, of course, all right, that's right, oh really, no way, go on, oh wow, "
         "makes sense, i know, very good, oh i see, that's true"
     ),
-    stop=_set("stop wait hold hang no nope but actually sorry excuse pause quiet enough cancel hey please"),
+    stop=_set("stop wait no nope but actually sorry excuse pause quiet enough cancel hey please"),
+    stop_phrases=_phrases(
+        "hold on, hold it, hang on, shut up, be quiet, that's enough, thank you, one moment"
+    ),
+    openings=_phrases(
+        "can you, could you, would you, will you, do you, did you, have you, are you, who are, who is, who was, who's the, "
+        "what is, what's the, what are, what do, what does, what did, what was, what time, what about, what can, what if, "
+        "where is, where are, where do, where can, when is, when do, when does, when did, when will, why do, "
+        "why does, why did, why not, how do, how does, how did, how many, how much, how can, how about, how long, how old, "
+        "how is, tell me, give me, show me, let me, let's talk, i have, i want, i need, i would, i'd like, i meant, i said, "
+        "is there, is it, is that, are there, does it, does this, can i, could i, may i, my name"
+    ),
     fillers=_set("uh um uhm erm er hm hmm mm mmm ah eh"),
     dangling=_set(
         "a an the my your his its our their every each and or but so because if when while although though unless until "
@@ -85,7 +123,13 @@ ENGLISH = LittleWords(
         "thank you, thanks a lot, thank you very much, of course, not yet, no thanks, no thank you, yes please, "
         "all right, good morning, good evening, good night, good bye, see you, that's all, that's it, never mind, i don't know, "
         "i don't think so, go ahead, not really, go on, stop it, of course not, i do, i don't, i am, it is, it does, yes it is, "
-        "how are you, who are you, what can you do, say that again, what was that"
+        "how are you, who are you, what can you do, say that again, what was that, what's that, what's your name, who's that, "
+        "how's it going, what's up, what's going on, can you help me, can you hear me, are you there, are you sure, are you ok, "
+        "are you okay, are you ready, do you understand, do you hear me, can you repeat that, could you repeat that, repeat that, "
+        "tell me a joke, tell me more, help me, hello there, hi there, hey there, i'm sorry, i am sorry, i see, i'm done, "
+        "i don't understand, i understand, i'm fine, i am fine, nice to meet you, that's right, that's wrong, that's great, "
+        "be quiet, shut up, try again, what do you know, what do you think, how does it work, how does that work, why not, "
+        "what else, what now, what then, so what, how come, and you, what about you, how about you"
     ),
     asking=_set(
         "what who whom whose where when why how which is are am was were do does did can could will would should shall "
@@ -96,6 +140,28 @@ ENGLISH = LittleWords(
         "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million "
         "double point plus minus times"
     ),
+    operators=_set("plus minus times"),
+    joining=_set(
+        "and or but so because if when while although though unless until since than which whose whom as with from about"
+    ),
+    greetings=_phrases(
+        "hello, hi, hey, okay, ok, well, so, thanks, yes, no, yeah, please, sorry, good morning, good evening, hello there, "
+        "hi there, hey there, excuse me, thank you, alright, and, but"
+    ),
+    closing=_phrases("please, again, instead, thanks, thank you, right now, more slowly, for me"),
+    introductions=_phrases("my name is, my name's, you are called, i am called"),
+    question_words=_set("what who where when why how which what's who's where's how's"),
+    being=_set("is are was were am"),
+    auxiliaries=_set("do does did can could would should will"),
+    persons=_set("you i it he she they we that this"),
+    verbs=_set(
+        "do know think mean say live work come go start sleep eat help learn cost happen begin see hear remember"
+    ),
+    tails=_set(
+        "from like for doing called feeling today now again made there here going yet still tomorrow then old"
+    ),
+    owners=_set("my your his her its our their"),
+    owned=_set("name job age birthday address opinion purpose problem plan colour color version favourite"),
 )
 
 GERMAN = LittleWords(
@@ -109,6 +175,15 @@ GERMAN = LittleWords(
     ),
     stop=_set(
         "stopp stop halt warte moment nein nee aber eigentlich entschuldigung ruhe genug abbrechen hey bitte doch"
+    ),
+    stop_phrases=_phrases("hör auf, sei still, das reicht, einen moment, vielen dank"),
+    openings=_phrases(
+        "kannst du, können sie, könntest du, könnten sie, würdest du, würden sie, hast du, haben sie, bist du, sind sie, "
+        "weißt du, wissen sie, was ist, was sind, was war, was kann, was kannst, was kostet, was bedeutet, was heißt, wer ist, "
+        "wer bist, wer war, wer hat, wo ist, wo sind, wo kann, wo finde, wann ist, wann kommt, wann war, warum ist, warum hast, "
+        "warum nicht, wie ist, wie kann, wie geht, wie viel, wie viele, wie lange, wie spät, wie heißt, wie macht, gibt es, "
+        "ich möchte, ich will, ich habe, ich brauche, ich hätte, ich meinte, erzähl mir, sag mir, zeig mir, gib mir, kann ich, "
+        "darf ich, mein name, und was, und wie, und wo"
     ),
     fillers=_set("äh ähm öh öhm hm hmm mh mm eh tja naja also"),
     dangling=_set(
@@ -134,7 +209,10 @@ GERMAN = LittleWords(
         "vielen dank, danke schön, danke sehr, nein danke, ja bitte, ja gerne, guten morgen, guten tag, guten abend, "
         "gute nacht, auf wiedersehen, bis bald, bis dann, das ist alles, das war's, noch nicht, weiß nicht, "
         "ich weiß nicht, keine ahnung, na klar, mach weiter, noch einmal, alles klar, schon gut, wie geht's, wer bist du, "
-        "was kannst du"
+        "was kannst du, wie geht es dir, wie geht es ihnen, wie heißt du, was ist los, kannst du mir helfen, hörst du mich, "
+        "bist du da, bist du sicher, sag das nochmal, wiederhole das, erzähl mir einen witz, hilf mir, hallo zusammen, "
+        "tut mir leid, ich verstehe nicht, ich verstehe, sei still, hör auf, mir geht es gut, und du, und dir, warum nicht, "
+        "was noch, was jetzt, na und, freut mich"
     ),
     asking=_set(
         "was wer wen wem wessen wo wohin woher wann warum wieso weshalb wie welche welcher welches wozu womit ist sind "
@@ -145,6 +223,27 @@ GERMAN = LittleWords(
         "siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend "
         "komma plus minus mal"
     ),
+    operators=_set("plus minus mal"),
+    joining=_set(
+        "und oder aber denn weil wenn als ob dass damit obwohl während bevor nachdem bis seit sondern sowie mit von über"
+    ),
+    greetings=_phrases(
+        "hallo, hi, hey, okay, ok, also, so, danke, ja, nein, bitte, guten morgen, guten tag, guten abend, entschuldigung, "
+        "gut, und, aber, servus, moin"
+    ),
+    closing=_phrases("bitte, nochmal, noch einmal, danke, stattdessen, für mich"),
+    introductions=_phrases("mein name ist"),
+    question_words=_set("was wer wo woher wohin wann warum wieso wie"),
+    being=_set("ist sind war waren bin bist"),
+    auxiliaries=_set("kann kannst können könntest soll sollte muss"),
+    persons=_set("du ich er es wir sie ihr das dir ihnen"),
+    verbs=_set(
+        "heißt heißen kommst kommen machst machen wohnst wohnen denkst denken meinst meinen weißt wissen arbeitest kannst tust "
+        "tun helfen geht funktioniert funktionierst bedeutet"
+    ),
+    tails=_set("heute denn da hier jetzt los dir ihnen so her genau gerade"),
+    owners=_set("mein meine dein deine sein seine ihr ihre unser unsere"),
+    owned=_set("name beruf alter geburtstag adresse meinung aufgabe plan version lieblingsfarbe"),
 )
 
 _LANGUAGES = {"en": ENGLISH, "de": GERMAN}

@@ -64,7 +64,8 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class Working(Struct, frozen=True, tag="working"):
-    """The reply waits for a tool or a person: `busy` begins and ends it. `question` is said aloud, when there is one."""
+    """The reply waits for a tool or a person: `busy` begins and ends it. `question` is said aloud, when there is one, and
+    what the caller says next may be its answer, however short."""
 
     reply: int
     busy: bool = True
@@ -148,6 +149,13 @@ class Foreseen(Struct, frozen=True, tag="foreseen"):
     epoch: int
     turn: int
     text: str
+
+
+class Released(Struct, frozen=True, tag="released"):
+    """The turn that `reply` answers is over for sure: what the reply does may have effects from now on."""
+
+    epoch: int
+    reply: int
 
 
 class Unwanted(Struct, frozen=True, tag="unwanted"):
@@ -273,6 +281,7 @@ CallEvent = (
     | Transcribed
     | Wanted
     | Foreseen
+    | Released
     | Unwanted
     | UserSaid
     | AssistantSaid

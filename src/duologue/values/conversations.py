@@ -84,6 +84,10 @@ something before it ran, or the reply was stopped."""
 Decision = Literal["once", "tool", "server", "deny"]
 
 
+CLIENT = "client"
+"""What stands in a record for the server of a tool that the client of a call answers itself."""
+
+
 class StoredCall(Struct, frozen=True):
     """One call as the model wrote it; `arguments` is its JSON text, never re-printed."""
 

@@ -89,6 +89,8 @@ class ChatRequest(Struct, frozen=True):
     format: OutputFormat | None = None
     spoken: bool = False
     """The reply will be read aloud: it is asked for in words that can be said, and kept free of symbols."""
+    ahead: bool = False
+    """Only read the prompt, as far as it may be known already: nothing is written, and the next request finds it read."""
     unknown: tuple[str, ...] = ()
     unapplied: tuple[str, ...] = ()
     """Known fields of the dialect that no part of this version can apply; reported as ignored."""

@@ -1,35 +1,22 @@
-"""The chat socket's dialect: requests as JSON frames in, `prefill_done`, `chunk`, `done` and `error` out.
+"""What comes in at the chat socket: requests as JSON frames.
 
-Owns the field names of `/ws/chat`, both directions. Fields that are known but cannot be applied, and fields nobody
+Owns their field names; what goes out is `chat_reply.py`. Fields that are known but cannot be applied, and fields nobody
 knows, are no error: they come back in `prefill_done.ignored` under the names the caller used. Knows no socket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag
 
-from duologue.errors import BadRequest, Problem
-from duologue.values.events import (
-    AudioDelta,
-    Done,
-    Event,
-    Failed,
-    Prefilled,
-    Progress,
-    Queued,
-    ReasoningDelta,
-    Started,
-    TextDelta,
-    ToolCallDelta,
-)
+from duologue.errors import BadRequest
 from duologue.values.messages import Part, TextPart
 from duologue.values.requests import ChatRequest
-from duologue.values.speech import HeardPart, SpeechRequest
+from duologue.values.speech import SpeechRequest
 from duologue.wire import parts
 from duologue.wire.body import (
     EFFORTS,
@@ -49,8 +36,7 @@ from duologue.wire.body import (
     validate,
 )
 from duologue.wire.refusals import spellings
-from duologue.wire.reply import Reply, broken_off, problem
-from duologue.wire.sound import SoundFormat, caption, sound_text, transcript
+from duologue.wire.sound import SoundFormat
 from duologue.wire.speech import VoiceName
 
 VOICE_MESSAGES = frozenset(
@@ -59,9 +45,6 @@ VOICE_MESSAGES = frozenset(
 FIRST_FRAME = 2 * 1024 * 1024
 """Characters of a first frame that may begin a call; what is longer brings pictures to a chat, and is read once."""
 Id = str | int | None
-
-
-# What comes in
 
 
 class TextContent(Body):
@@ -112,7 +95,8 @@ class Picture(Body):
 
 
 class Speech(Body):
-    """The voice response. A reference voice is taken and reported as ignored: no engine here imitates one."""
+    """The voice response. The recording of a voice is taken, and the answer says who speaks instead: no engine here imitates
+    one."""
 
     enabled: bool = False
     voice: VoiceName = ""
@@ -151,13 +135,15 @@ class Envelope(Struct, frozen=True):
 
 class ChatFrame(Struct, frozen=True):
     """A request. `names`: the name the caller used for each sampling parameter, dotted. `speech`: how the reply is to be
-    spoken, None where it is only written; `sound`: how its samples are sent."""
+    spoken, None where it is only written; `imitated`: in the voice of a recording, if that could be; `sound`: how its samples
+    are sent."""
 
     request: ChatRequest
     streaming: bool = True
     progress: bool = False
     names: Mapping[str, str] = {}
     speech: SpeechRequest | None = None
+    imitated: bool = False
     sound: SoundFormat = "f32"
 
 
@@ -227,6 +213,7 @@ def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
         asked.progress,
         names,
         _speech(asked.tts),
+        asked.tts.enabled and bool(asked.tts.ref_audio_data),
         asked.tts.audio_format or asked.audio_format or "f32",
     )
 
@@ -290,203 +277,3 @@ def _unapplied(asked: ChatBody) -> tuple[str, ...]:
         "omni_mode": asked.omni_mode,
     }
     return tuple(name for name, is_wanted in wanted.items() if is_wanted)
-
-
-# What goes out
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def error_message(problem: Problem, id: Id = None) -> str:
-    """An error as this dialect says it; the sentence stands under both keys clients look for."""
-    said = {
-        "type": "error",
-        "error": problem.message,
-        "message": problem.message,
-        "code": problem.code,
-        "param": problem.param,
-    }
-    return _json(said if id is None else said | {"id": id})
-
-
-class ChatEncoder:
-    """The messages of one running request. Pure: events in, JSON texts out.
-
-    `ended` is true once `done` or `error` was encoded; nothing may follow it.
-    """
-
-    def __init__(self, frame: ChatFrame, model: str, id: Id = None) -> None:
-        self._frame = frame
-        self._model = model
-        self._id: dict[str, Id] = {} if id is None else {"id": id}
-        self._reply = Reply()
-        self._queued = False
-        self._heard: tuple[HeardPart, ...] = ()
-        self._trouble: Problem | None = None
-        # A chunk is said once a token: its constant parts are printed once a request.
-        echo = "" if id is None else f',"id":{_json(id)}'
-        self._text_head, self._reasoning_head = ('{"type":"chunk"' + echo + f',"{key}":' for key in _DELTAS)
-        self.ended = False
-
-    def encode(self, events: Iterable[Event]) -> list[str]:
-        """The messages these events become; neighbouring pieces of text are joined to one chunk."""
-        said: list[str] = []
-        text: list[str] = []
-        reasoning: list[str] = []
-        for event in events:
-            if self.ended:
-                break
-            if reasoning and type(event) is not ReasoningDelta:
-                self._chunk(said, self._reasoning_head, reasoning)
-            if text and type(event) is not TextDelta:
-                self._chunk(said, self._text_head, text)
-            if isinstance(event, Failed):
-                said.append(self.error(problem(event)))
-                break
-            self._reply.add(event)
-            if isinstance(event, TextDelta):
-                text.append(event.text)
-            elif isinstance(event, ReasoningDelta):
-                reasoning.append(event.text)
-            else:
-                said.extend(self._one(event))
-        self._chunk(said, self._reasoning_head, reasoning)
-        self._chunk(said, self._text_head, text)
-        return said
-
-    def heard(self, parts: tuple[HeardPart, ...]) -> None:
-        """These sounds of the request were written down for the model."""
-        self._heard = parts
-
-    def silenced(self, problem: Problem) -> None:
-        """The reply is not spoken, or not any further; its text goes on, and its end says why."""
-        self._trouble = problem
-
-    def close(self) -> list[str]:
-        """What is left to say when no event will follow: an error, unless the reply has ended."""
-        return [] if self.ended else [self.error(broken_off())]
-
-    def cancelled(self) -> str:
-        """The end of a request that its caller cancelled: what was written so far."""
-        return self._done("cancelled", Done("cancelled", self._reply.usage))
-
-    def error(self, problem: Problem) -> str:
-        """The end, in error."""
-        self.ended = True
-        return error_message(problem, self._id.get("id"))
-
-    def _chunk(self, said: list[str], head: str, pieces: list[str]) -> None:
-        joined = "".join(pieces)
-        pieces.clear()
-        if joined and self._frame.streaming:
-            said.append(f"{head}{_json(joined)}}}")
-
-    def _one(self, event: Event) -> Iterable[str]:
-        match event:
-            case Queued():
-                kind, self._queued = ("queue_update" if self._queued else "queued"), True
-                yield self._message(kind, **_place(event))
-            case Started() if self._queued:
-                yield self._message("queue_done")
-            case Progress() if self._frame.progress:
-                yield self._message(
-                    "progress", processed=event.processed, total=event.total, cached=event.cached
-                )
-            case Prefilled():
-                ignored = [self._frame.names.get(name, name) for name in event.ignored]
-                yield self._message(
-                    "prefill_done",
-                    input_tokens=event.input,
-                    cached_tokens=event.cached,
-                    ignored=ignored,
-                    **self._transcripts(),
-                )
-            case ToolCallDelta() if self._frame.streaming:
-                yield self._message("chunk", tool_calls=[_call_delta(event)])
-            case AudioDelta() if self._frame.streaming and event.pcm:
-                words = {"words": [caption(word) for word in event.words]} if event.words else {}
-                yield self._message("chunk", audio_data=sound_text(event.pcm, self._frame.sound), **words)
-            case Done():
-                yield self._done(event.finish, event)
-
-    def _transcripts(self) -> dict[str, object]:
-        if not self._heard:
-            return {}
-        return {"transcripts": [transcript(part) for part in self._heard]}
-
-    def _done(self, finish: str, event: Done) -> str:
-        self.ended = True
-        usage, timings, reply = event.usage, event.timings, self._reply
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in reply.tool_calls
-        ]
-        spoken = self._transcripts() | self._spoken()
-        return self._message(
-            "done",
-            text=reply.text,
-            generated_tokens=usage.output,
-            input_tokens=usage.input,
-            finish_reason=finish,
-            reasoning=reply.reasoning or None,
-            tool_calls=calls,
-            model=self._model,
-            usage={
-                "input_tokens": usage.input,
-                "generated_tokens": usage.output,
-                "cached_tokens": usage.cached,
-                "reasoning_tokens": usage.reasoning,
-                "estimated": usage.estimated,
-            },
-            timings={
-                "queue_ms": timings.queue,
-                "prefill_ms": timings.prefill,
-                "generate_ms": timings.generate,
-                "first_ms": timings.first,
-            },
-            **spoken,
-        )
-
-    def _spoken(self) -> dict[str, object]:
-        """The sound of a reply that was not streamed, and why there is none where there should be."""
-        said: dict[str, object] = {}
-        if not self._frame.streaming:
-            sound = self._reply.sound
-            said["audio_data"] = sound_text(sound, self._frame.sound) if sound else None
-        if self._trouble is not None:
-            said["audio_error"] = {"code": self._trouble.code, "message": self._trouble.message}
-        return said
-
-    def _message(self, kind: str, **fields: object) -> str:
-        return _json({"type": kind} | self._id | fields)
-
-
-_DELTAS = ("text_delta", "reasoning_delta")
-
-
-def _place(event: Queued) -> dict[str, object]:
-    # Both spellings of the estimate are in use by clients of this dialect.
-    return {
-        "position": event.position,
-        "estimated_wait_s": event.wait,
-        "eta_seconds": event.wait,
-        "ticket_id": event.ticket,
-        "queue_length": event.length,
-    }
-
-
-def _call_delta(event: ToolCallDelta) -> dict[str, object]:
-    delta: dict[str, object] = {"index": event.index}
-    if event.id is not None or event.name is not None:
-        delta |= {"id": event.id, "type": "function"}
-    function = (
-        {"arguments": event.arguments}
-        if event.name is None
-        else {
-            "name": event.name,
-            "arguments": event.arguments,
-        }
-    )
-    return delta | {"function": function}

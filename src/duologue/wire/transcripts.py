@@ -85,8 +85,11 @@ class TranscriptionFields(Body):
         known = card.hears if card is not None else ()
         asked = self.language.lower().replace("_", "-").partition("-")[0]
         if asked and known and all(tag.lower().partition("-")[0] != asked for tag in known):
+            engine = card.recogniser.engine if card is not None else ""
             raise Unsupported(
-                f"language: the recogniser here understands {', '.join(known)}.", param="language"
+                f"language: {engine or 'the recogniser'} hears only {', '.join(known)} here. Other recognisers know more languages: "
+                "docs/models.md tells which, and how to set one up.",
+                param="language",
             )
 
     @property

@@ -18,6 +18,7 @@ from duologue.errors import BadRequest, Problem
 from duologue.values import calls
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.calls import CallControl, CallEvent, CallSetup
+from duologue.values.conversations import CLIENT, Approval, CallRecord, Decision, StoredMessage
 from duologue.values.events import Queued, Word
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import parts
@@ -27,6 +28,8 @@ FRAMES_KEPT = 4096
 """Frames whose numbers are still known when a client names one: more than a minute of sound."""
 MAX_TEXT = 100_000
 """Characters of a text typed into a call."""
+MAX_TOOL_TEXT = 2000
+"""Characters of what came of a tool that a client is shown; the conversation has all of it."""
 
 
 # What comes in
@@ -77,6 +80,13 @@ class ToolResultBody(Body):
     is_error: bool = False
 
 
+class ApprovalBody(Body):
+    id: str = Field(max_length=64)
+    decision: Literal["once", "tool", "server", "deny"] | None = None
+    action: Literal["accept", "decline", "cancel"] | None = None
+    values: dict[str, object] = Field(default_factory=dict)
+
+
 class Start(Struct, frozen=True):
     """The call as its client wants it. `instructions` is the system prompt of a call without a conversation; `unknown`
     names fields nobody knows."""
@@ -111,11 +121,19 @@ class ToolResult(Struct, frozen=True):
     is_error: bool = False
 
 
+class Approved(Struct, frozen=True):
+    """A question was answered: about a tool with a decision, a form or a link with what was done with it."""
+
+    id: str
+    decided: Literal["once", "tool", "server", "deny", "accept", "decline", "cancel"]
+    values: dict[str, object] = {}
+
+
 class Stop(Struct, frozen=True):
     """The call is over."""
 
 
-Said = Start | Interrupted | calls.Played | calls.Typed | calls.Pressed | Seen | ToolResult | Stop
+Said = Start | Interrupted | calls.Played | calls.Typed | calls.Pressed | Seen | ToolResult | Approved | Stop
 
 
 def decode(frame: str | bytes, limits: Limits) -> Said:
@@ -142,13 +160,25 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
         case "tool_result":
             result = validate(ToolResultBody, body)
             return ToolResult(result.call_id, result.content, result.is_error)
+        case "approval":
+            return _approved(validate(ApprovalBody, body))
         case "stop":
             return Stop()
     raise BadRequest(
         f"There is no message of type {str(kind)[:64]!r} on this socket. It knows start, interrupt, played, text, hold, "
-        "video_frame, tool_result and stop; sound comes as binary frames.",
+        "video_frame, tool_result, approval and stop; sound comes as binary frames.",
         param="type",
     )
+
+
+def _approved(body: ApprovalBody) -> Approved:
+    decided = body.decision or body.action
+    if decided is None or (body.decision and body.action):
+        raise BadRequest(
+            "Answer with a decision (once, tool, server, deny) or an action (accept, decline, cancel).",
+            param="decision",
+        )
+    return Approved(body.id, decided, body.values)
 
 
 def _start(body: StartBody, limits: Limits) -> Start:
@@ -217,6 +247,35 @@ def tool_call_message(epoch: int, reply: int, call: ToolCall) -> str:
     return _json(said | {"call_id": call.id, "name": call.name, "arguments": call.arguments})
 
 
+def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
+    """How a call of a tool of the server stands; `text` is what it has said so far, or what came of it."""
+    record = row.call or CallRecord("")
+    said: dict[str, object] = {"type": "tool", "epoch": epoch, "reply_id": reply}
+    said |= {"call_id": row.tool_call_id, "name": record.name, "server": record.server, "tool": record.tool}
+    return _json(
+        said | {"arguments": record.arguments, "state": record.state, "text": row.text[:MAX_TOOL_TEXT]}
+    )
+
+
+def asked_message(epoch: int, reply: int, approval: Approval, aloud: str) -> str:
+    """A question that only the caller can answer; `question` is how it is said."""
+    said: dict[str, object] = {"type": "approval_asked", "epoch": epoch, "reply_id": reply}
+    return _json(said | {"question": aloud, "approval": approval})
+
+
+def answered_message(epoch: int, reply: int, id: str, decision: Decision | None) -> str:
+    """The question is open no more; without a decision nobody has made one."""
+    said: dict[str, object] = {"type": "approval_answered", "epoch": epoch, "reply_id": reply}
+    return _json(said | {"id": id, "decision": decision})
+
+
+def history_message(epoch: int, conversation: str, leaf: str | None, path: Iterable[StoredMessage]) -> str:
+    """The conversation was changed elsewhere, and the call goes on from this."""
+    said: dict[str, object] = {"type": "history", "epoch": epoch, "conversation_id": conversation}
+    messages = [{"id": row.id, "role": row.role, "text": row.text} for row in path]
+    return _json(said | {"leaf": leaf, "messages": messages})
+
+
 def state_message(state: calls.CallState, epoch: int = 0) -> str:
     return _json({"type": "status", "epoch": epoch, "state": state})
 
@@ -274,6 +333,25 @@ class VoiceEncoder:
     def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> list[str | bytes]:
         """Tools of the client are called."""
         return [tool_call_message(self.epoch, reply, call) for call in asked]
+
+    def tool(self, reply: int, row: StoredMessage) -> list[str | bytes]:
+        """How a call of a tool of the server stands. A tool of the client needs not be told to it."""
+        mine = row.call is not None and row.call.server == CLIENT
+        return [] if mine else [tool_message(self.epoch, reply, row)]
+
+    def asked(self, reply: int, approval: Approval, aloud: str) -> list[str | bytes]:
+        """Only the caller can answer this."""
+        return [asked_message(self.epoch, reply, approval, aloud)]
+
+    def answered(self, reply: int, id: str, decision: Decision | None) -> list[str | bytes]:
+        """The question is open no more."""
+        return [answered_message(self.epoch, reply, id, decision)]
+
+    def rewritten(
+        self, conversation: str, leaf: str | None, path: Iterable[StoredMessage]
+    ) -> list[str | bytes]:
+        """The conversation was changed elsewhere."""
+        return [history_message(self.epoch, conversation, leaf, path)]
 
     def heard(self, chunk: int) -> tuple[int, int] | None:
         """The reply and the samples of it that were played when the frame numbered `chunk` was; None for a frame of long

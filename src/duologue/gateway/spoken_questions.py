@@ -1,0 +1,117 @@
+"""A question about a tool as it is said aloud, and what a caller's words answer to it; the sentences a call says by itself.
+
+Owns their wording, in English and German; English for all others. Pure; knows no call.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from duologue.values.conversations import Approval
+
+LOST = {
+    "en": "Sorry, I lost the thread for a moment. Please go on.",
+    "de": "Entschuldigung, ich war kurz weg. Bitte weiter.",
+}
+SORRY = {
+    "en": "Sorry, I cannot answer that right now.",
+    "de": "Entschuldigung, das kann ich gerade nicht beantworten.",
+}
+DELETED = {
+    "en": "This conversation was deleted, so I hang up now. Goodbye.",
+    "de": "Diese Unterhaltung wurde gelöscht, darum lege ich jetzt auf. Tschüss.",
+}
+
+_TOOL = {
+    "en": "May I use {tool}{server}{gist}?",
+    "de": "Darf ich {tool}{server}{gist} benutzen?",
+}
+_OF = {"en": " of {server}", "de": " von {server}"}
+_WITH = {"en": ", with {gist}", "de": ", mit {gist},"}
+_FORM = {
+    "en": "{server} needs to know something. Please look at the screen.",
+    "de": "{server} möchte etwas wissen. Bitte sieh auf den Bildschirm.",
+}
+_LINK = {
+    "en": "{server} asks you to open a page. Please look at the screen.",
+    "de": "{server} bittet dich, eine Seite zu öffnen. Bitte sieh auf den Bildschirm.",
+}
+_AND = {"en": " and ", "de": " und "}
+
+LONGEST = 60
+"""Characters of a value that is said."""
+MOST = 2
+"""Values of a call that are said; who wants to know them all looks at the screen."""
+
+
+def _phrases(phrases: str) -> frozenset[str]:
+    return frozenset(phrase.strip() for phrase in phrases.split(","))
+
+
+_YES = _phrases(
+    "yes, yeah, yep, yup, sure, ok, okay, yes please, yes do it, do it, go ahead, please do, of course, yes go ahead, "
+    "yes you may, you may, yes sure, yes of course, sure go ahead, alright, all right, yes yes, yes okay, okay yes, okay do it, "
+    "ja, jawohl, jep, klar, ja klar, ja bitte, gerne, gern, ja gerne, ja gern, mach das, ja mach das, mach es, ja mach es, "
+    "na klar, aber ja, ja okay, okay ja, in ordnung, ja in ordnung, einverstanden, darfst du, ja darfst du, das darfst du, "
+    "tu das, ja tu das, ja ja, ja sicher, sicher"
+)
+_NO = _phrases(
+    "no, nope, no thanks, no thank you, don't, do not, please don't, no don't, no please don't, don't do it, no don't do it, "
+    "no way, never, better not, rather not, not now, no not now, no no, no stop, cancel, "
+    "nein, nee, nö, nein danke, lieber nicht, nein lieber nicht, bitte nicht, nein bitte nicht, lass das, nein lass das, "
+    "lass es, auf keinen fall, niemals, jetzt nicht, nein jetzt nicht, noch nicht, nein nein, abbrechen"
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SEAM = re.compile(r"[_\-./]+|(?<=[a-z])(?=[A-Z])")
+
+
+def assent(text: str) -> bool | None:
+    """Whether these words, all of them, say yes or no; None where they say something else. In either language: callers
+    mix them, and no yes of one is a no of the other."""
+    words = " ".join(word.replace("’", "'") for word in _WORD.findall(text.lower()))
+    return True if words in _YES else False if words in _NO else None
+
+
+def question(approval: Approval, language: str) -> str:
+    """One short sentence: what is to be used, and what for."""
+    language = language if language in _TOOL else "en"
+    server = "" if approval.server == "builtin" else _spoken(approval.server)
+    if approval.kind != "tool":
+        about = {"form": _FORM, "link": _LINK}[approval.kind][language]
+        return about.format(server=server or _spoken(approval.tool) or "The tool")
+    gist = _gist(approval.arguments, language)
+    return _TOOL[language].format(
+        tool=_spoken(approval.tool),
+        server=_OF[language].format(server=server) if server else "",
+        gist=_WITH[language].format(gist=gist) if gist else "",
+    )
+
+
+def _spoken(name: str) -> str:
+    """A name of a program, as people would say it."""
+    return " ".join(_SEAM.sub(" ", name).split()).lower()
+
+
+def _gist(arguments: str, language: str) -> str:
+    """The first values of a call that can be said."""
+    try:
+        given = msgspec.json.decode(arguments or "{}")
+    except msgspec.DecodeError:
+        return ""
+    if not isinstance(given, dict):
+        return ""
+    said = [
+        f"{_spoken(name)} {_value(value)}"
+        for name, value in given.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip()
+    ]
+    return _AND[language].join(said[:MOST])
+
+
+def _value(value: str | float) -> str:
+    text = " ".join(str(value).split())
+    if len(text) <= LONGEST:
+        return text
+    return text[:LONGEST].rpartition(" ")[0] or text[:LONGEST]

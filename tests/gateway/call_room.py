@@ -1,0 +1,93 @@
+"""A call as a test has it: its seats, its model, its client and what it remembers, each looked at from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
+
+from duologue.gateway.call_history import LooseHistory
+from duologue.gateway.calls import Call, CallEnded
+from duologue.gateway.reading_ahead import ReadAhead
+from duologue.values import calls
+from duologue.values.calls import CallSetup
+from duologue.values.messages import Tool
+from duologue.wire import voice
+
+SETUP = CallSetup(pauses=True, marks=True)
+
+
+class Client:
+    """What the client of a call was sent."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self._came = anyio.Event()
+
+    async def write(self, messages: Sequence[str | bytes]) -> None:
+        self.messages += [
+            message if isinstance(message, bytes) else json.loads(message) for message in messages
+        ]
+        self._came.set()
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Every message of this type so far."""
+        return [
+            message for message in self.messages if not isinstance(message, bytes) and message["type"] == kind
+        ]
+
+    async def until(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """The first message of this type with these fields, once it came."""
+        with anyio.fail_after(5):
+            while True:
+                for message in self.of(kind):
+                    if message.items() >= fields.items():
+                        return message
+                self._came = anyio.Event()
+                await self._came.wait()
+
+
+class Room:
+    """A call, with its seats, its model and its client."""
+
+    def __init__(
+        self,
+        *leases: FakeLease,
+        generate: FakeGenerate | None = None,
+        tools: Sequence[Tool] = (),
+        history: LooseHistory | None = None,
+        read_ahead: ReadAhead | None = None,
+    ) -> None:
+        self.client = Client()
+        self.generate = generate or FakeGenerate()
+        self.history = history or LooseHistory("Be kind.", "m", tools)
+        self.figures: list[calls.TurnFigures] = []
+        self.ended: CallEnded | None = None
+        self.call = Call(
+            FakeSeats(*leases),  # type: ignore[arg-type]
+            self.generate,
+            self.history,
+            voice.VoiceEncoder(),
+            self.client.write,
+            observe=self.figures.append,
+            read_ahead=read_ahead,
+        )
+
+    @asynccontextmanager
+    async def running(self, setup: CallSetup = SETUP) -> AsyncIterator[None]:
+        async def run() -> None:
+            try:
+                await self.call.run(setup)
+            except CallEnded as ended:
+                self.ended = ended
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await anyio.wait_all_tasks_blocked()
+            yield
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
