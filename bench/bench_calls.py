@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import statistics
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +23,7 @@ import httpx
 
 from duologue.client import Client
 from duplex.crowd import Crowd, Member, clips, converse, probe, speak_all_the_time
-from duplex.server import Server, machine_load, memory, processor_seconds, serving
+from duplex.server import Server, family_seconds, machine_load, memory, serving
 from duplex.sounds import Clip, Voices
 from duplex.table import Row, milliseconds, printed
 
@@ -50,14 +52,14 @@ async def crowd(
 async def lag(
     server: Server, count: int, spoken: list[Clip], seconds: float, deeds: Any
 ) -> tuple[Crowd, float]:
-    """How late a probe is heard among so many callers, and the processor's share the voice worker took."""
+    """How late a probe is heard among so many callers, and the share of a core the voice worker took, its children too."""
     worker = server.voice_worker()
     probing = Crowd()
     async with crowd(server, count, spoken, seconds, deeds) as around:
         await anyio.sleep(2.0)
-        began, used = time.monotonic(), processor_seconds(worker)
+        began, used = time.monotonic(), family_seconds(worker)
         await Member(probing, 1000, spoken).be(server.url, seconds, probe)
-        share = (processor_seconds(worker) - used) / (time.monotonic() - began)
+        share = (family_seconds(worker) - used) / (time.monotonic() - began)
         probing.problems += around.problems
         probing.queued += around.queued
     return probing, share
@@ -71,7 +73,8 @@ async def listeners(server: Server, options: argparse.Namespace, spoken: list[Cl
             "onset to `hearing`, one caller alone",
             "",
             f"{milliseconds(alone.onsets)}; worker {share:.0%} of a core",
-        )
+        ),
+        Row("end of speech to its transcript, one caller alone", "", milliseconds(alone.transcripts)),
     ]
     for count, what, deeds in (
         (options.silent, "silent", None),
@@ -83,6 +86,14 @@ async def listeners(server: Server, options: argparse.Namespace, spoken: list[Cl
         reached = later <= LAG and not among.problems and not among.queued
         rows.append(
             Row(f"the same among {count} callers, {what}", f"{LAG * 1000:.0f} ms later", told, reached)
+        )
+        slower = statistics.median(among.transcripts or [math.inf]) - statistics.median(alone.transcripts)
+        rows.append(
+            Row(
+                f"its transcript among {count} callers, {what}",
+                "",
+                f"{milliseconds(among.transcripts)}; {slower * 1000:+.0f} ms",
+            )
         )
         rows += [Row("a call broke", "", problem, reached=False) for problem in among.problems[:3]]
     return rows

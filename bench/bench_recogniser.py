@@ -12,8 +12,10 @@ every fifth sentence. Voices marked with * were not among those that its acousti
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,6 +26,7 @@ import numpy
 from duologue.engines import load_recogniser, pocketsphinx
 from duologue.engines.pocketsphinx import PocketsphinxRecogniser
 from duologue.values.audio import HEARD_RATE
+from duplex.server import family, family_seconds, memory
 from duplex.sounds import Noise, Voices, cough, hum
 
 SENTENCES = Path(__file__).parent / "recogniser"
@@ -36,7 +39,7 @@ NOISES = 20
 @dataclass(frozen=True)
 class Heard:
     """What became of one sentence: its words, the words written down, whether it stood for them, and seconds of sound, of
-    work, and of waiting at the end."""
+    work here, and of waiting at the end."""
 
     said: list[str]
     wrote: list[str]
@@ -122,18 +125,20 @@ async def measured(engine: PocketsphinxRecogniser, arguments: argparse.Namespace
     print("|---|---|---|---|---|---|---|")
     for voice in arguments.voices:
         name = voice.rstrip("*")
+        decoded = decoding(engine)
         found = {
             kind: [each async for each in all_heard(engine, voices, kind, name, arguments)]
             for kind in ("in_domain", "out_of_domain", "answers", "prompts")
         }
         known = found["in_domain"]
+        everything = [each for results in found.values() for each in results]
         print(
             f"| {voice} | {word_error(known):.1%} | {stood_error(known):.1%} | {1 - share(known):.1%}"
             f" | {share(found['out_of_domain']):.0%} | {right(found['answers']):.0%} | {word_error(found['prompts']):.1%} |",
             flush=True,
         )
-        work += sum(each.work for each in known)
-        sound += sum(each.sound for each in known)
+        work += sum(each.work for each in everything) + decoding(engine) - decoded
+        sound += sum(each.sound for each in everything)
         waits += [each.wait for each in known]
         if arguments.show:
             for each in (*known, *found["out_of_domain"], *found["answers"]):
@@ -155,20 +160,34 @@ async def measured(engine: PocketsphinxRecogniser, arguments: argparse.Namespace
     )
 
 
-async def memory(engine: PocketsphinxRecogniser) -> None:
+def decoding(engine: PocketsphinxRecogniser) -> float:
+    """Processor seconds that its decoders took so far."""
+    assert engine.ears.process is not None
+    return family_seconds(engine.ears.process.pid)
+
+
+async def taken(engine: PocketsphinxRecogniser) -> None:
     """What a further decoder takes."""
-    before = resident()
+    assert engine.ears.process is not None
+    before = shared_out(engine.ears.process.pid)
     async with engine.listen() as first, engine.listen() as second, engine.listen() as third:
         for listener in (first, second, third):
             await listener.feed(bytes(HEARD_RATE))
-        taken = resident() - before
-    print(f"memory: {taken / 2:.0f} MB a further decoder, {resident():.0f} MB the process with three")
+        more = shared_out(engine.ears.process.pid) - before
+    print(
+        f"memory: {more / 3:.1f} MB a decoder at work, beside {before:.0f} MB of what they share"
+        f" and {memory(os.getpid()) / 1e6:.0f} MB of this process"
+    )
 
 
-def resident() -> float:
-    """MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
+def shared_out(process: int) -> float:
+    """MB that a process and its descendants hold; what several share is counted once."""
+    held = 0
+    for member in family(process):
+        with suppress(OSError):  # one that listened to the last utterance, and has ended
+            roll = Path(f"/proc/{member}/smaps_rollup").read_text()
+            held += int(roll.partition("\nPss:")[2].split()[0])
+    return held * 1024 / 1e6
 
 
 async def main() -> None:
@@ -187,7 +206,7 @@ async def main() -> None:
     assert isinstance(engine, PocketsphinxRecogniser)
     print(f"loaded in {time.perf_counter() - begun:.2f} s\n")
     await measured(engine, arguments)
-    await memory(engine)
+    await taken(engine)
     await engine.close()
 
 

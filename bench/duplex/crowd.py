@@ -24,6 +24,8 @@ LINES = (
     "tell me about the voice please",
     "can you hear me very well",
 )
+PATIENCE = 8.0
+"""Seconds a probe waits for its words to be written down."""
 STORY = (
     "Once there was a server in a small room, and everybody who came by had a question for it. It listened to every one of "
     "them, waited until they had finished, and answered as well as it could."
@@ -36,6 +38,8 @@ class Crowd:
 
     onsets: list[float] = field(default_factory=list)
     """How long after the beginning of speech the server said that it hears somebody."""
+    transcripts: list[float] = field(default_factory=list)
+    """How long after the end of what was said its transcript stood."""
     gaps: list[float] = field(default_factory=list)
     replies: int = 0
     interrupted: int = 0
@@ -63,6 +67,9 @@ class Member:
         self.microphone = Microphone(noise, None)
         self._clips = spoken
         self._onset: float | None = None
+        self._end: float | None = None
+        self.written = anyio.Event()
+        """Set when what was said last has its transcript."""
         self._marks: set[str] = set()
 
     @property
@@ -75,6 +82,10 @@ class Member:
                 if self.now >= self._onset:
                     self.crowd.onsets.append(self.now - self._onset)
                     self._onset = None
+            case "transcript" if message.get("final") and self._end is not None and self.now >= self._end:
+                self.crowd.transcripts.append(self.now - self._end)
+                self._end = None
+                self.written.set()
             case "reply_done":
                 self.crowd.replies += 1
                 self.crowd.interrupted += message.get("ending") == "interrupted"
@@ -98,7 +109,8 @@ class Member:
         """Begin to say something; for how many seconds."""
         clip = self.chance.choice(self._clips)
         start = self.microphone.play(clip.sound)
-        self._onset = (start + clip.onset) / HEARD_RATE
+        self.written = anyio.Event()
+        self._onset, self._end = (start + clip.onset) / HEARD_RATE, (start + clip.end) / HEARD_RATE
         return len(clip.sound) / HEARD_RATE
 
     def script(self) -> str:
@@ -121,10 +133,12 @@ class Member:
 
 
 async def probe(member: Member, call: Any) -> None:
-    """Say something every few seconds, and be silent in between; whatever is answered is interrupted."""
+    """Say something, wait for its transcript, and be silent for a while; whatever is answered is interrupted."""
     while True:
         await anyio.sleep(0.8 + member.chance.random())
-        await anyio.sleep(member.say() + 0.5)
+        await anyio.sleep(member.say())
+        with anyio.move_on_after(PATIENCE):
+            await member.written.wait()
         await call.interrupt()
 
 

@@ -44,16 +44,8 @@ class Server:
         raise SystemExit(f"the server has no figure {name}")
 
     def processes(self) -> list[int]:
-        """The gateway's process id, and those of its workers."""
-        found = [self.process.pid]
-        for status in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = status.read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == self.process.pid:
-                found.append(int(status.parent.name))
-        return found
+        """The gateway's process id, those of its workers, and of what they started."""
+        return family(self.process.pid)
 
     def voice_worker(self) -> int:
         """The process id of the voice worker: the child whose loadout says so."""
@@ -67,14 +59,35 @@ class Server:
         raise SystemExit("there is no voice worker")
 
 
+def family(process: int) -> list[int]:
+    """A process, its children, theirs, and so on."""
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(status.parent.name))
+    found = [process]
+    for member in found:
+        found += children.get(member, [])
+    return found
+
+
 def memory(process: int) -> int:
     """Resident bytes of a process."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def processor_seconds(process: int) -> float:
+    """What it took so far, with its children that have ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def family_seconds(process: int) -> float:
+    """What it and all its descendants took so far."""
+    return sum(map(processor_seconds, family(process)))
 
 
 def machine_load() -> str:

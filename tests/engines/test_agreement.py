@@ -66,3 +66,12 @@ def test_the_pieces_of_a_text_are_the_text():
     for text in ("Hello, there.", "“Quoted” words — and more!", "今天 is today", "x"):
         assert "".join(pieces_of(text)) == text
     assert pieces_of("  ... ") == []
+
+
+def test_words_of_any_letters_stay_apart_where_one_hearing_ended_and_the_next_goes_on():
+    for said in ("привет мир опять", "été à été", "안녕 하세요 여러분"):
+        agreement = Agreement()
+        words = said.split()
+        for count in range(1, len(words) + 1):
+            shown = agreement.hear(" ".join(words[:count]))
+        assert shown == said

@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from duologue.engines.growing import LONGEST, GrowingListener, joined, joined_text
+from duologue.engines.growing import LONGEST, GrowingListener, hear_whole
 from duologue.engines.lane import Lane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import TimedWord, Transcript
@@ -112,12 +112,14 @@ async def test_nothing_is_nothing_that_was_understood():
     assert ear.heard == []
 
 
-def test_parts_are_joined_with_the_weight_of_their_length():
-    whole = joined([Transcript("aa", confidence=1.0), Transcript("bb", language="de", confidence=0.5)])
-    assert whole == Transcript("aa bb", (), "de", 0.75)
-
-
-def test_texts_are_joined_as_their_script_is_written():
-    assert joined_text(["Hello ", "", " there"]) == "Hello there"
-    assert joined_text(["今天", "天气"]) == "今天天气"
-    assert joined_text([]) == ""
+async def test_a_recording_is_heard_in_pieces_cut_where_it_is_quiet():
+    _, ear = listening()
+    pcm = voice(25) + bytes(4 * TENTH * SAMPLE_BYTES) + voice(25)
+    found = await hear_whole(
+        lambda piece: ear(piece, ""), Lane(1), pcm, longest=4 * HEARD_RATE, searched=2 * HEARD_RATE
+    )
+    assert found.text == "word0 word1 word0 word1"
+    assert [round(word.start, 1) for word in found.words] == [0, 1, 2.6, 3.6]
+    assert (
+        await hear_whole(lambda piece: ear(piece, ""), Lane(1), b"", longest=99, searched=9)
+    ) == Transcript("", understood=False)

@@ -1,8 +1,11 @@
 """Silero, as it is: silence, noise, and a voice."""
 
+import os
 import random
+import sys
 from array import array
 
+import anyio
 import pytest
 
 from duologue.engines import FRAME, load_detector, load_speaker
@@ -47,7 +50,33 @@ async def test_the_next_caller_does_not_hear_the_last_one():
     assert [first.probability(SILENCE) for _ in range(3)] == pytest.approx(fresh)
 
 
+async def test_a_detector_it_has_back_serves_the_next_caller_as_new():
+    engine = await load_detector("silero", {})
+    first = engine.open()
+    fresh = first.probability(SILENCE)
+    first.probability(b"\xff\x3f" * FRAME)
+    engine.give_back(first)
+    again = engine.open()
+    assert again is first
+    assert again.probability(SILENCE) == pytest.approx(fresh)
+
+
 async def test_a_frame_of_another_length_is_none():
     detector = (await load_detector("silero", {})).open()
     with pytest.raises(ValueError, match="512 samples"):
         detector.probability(b"\0\0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted where Linux tells them")
+async def test_the_library_makes_no_threads_of_its_own():
+    """With them a frame takes ten times as long: they wait for each other spinning."""
+    script = (
+        "import anyio, os\n"
+        "from duologue.engines import load_detector\n"
+        "detector = anyio.run(load_detector, 'silero', {}).open()\n"
+        "[detector.probability(bytes(1024)) for _ in range(3)]\n"
+        "print(len(os.listdir('/proc/self/task')), 'OMP_THREAD_LIMIT' in os.environ)\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
+    told = await anyio.run_process([sys.executable, "-c", script], env=environment)
+    assert told.stdout.decode().split() == ["1", "False"]

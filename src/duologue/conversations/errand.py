@@ -7,6 +7,7 @@ What may have effects waits until the caller's turn is over for sure. Knows no s
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
@@ -107,7 +108,7 @@ class Errand:
         self._agent = Agent(max_turns=settings.max_turns, parallel=settings.parallel_calls)
         self._agent.begin()
         self._questions = Questions(_Unkept(), say=say, now=around.means.now)
-        self._asking = anyio.Lock()
+        self._unasked: deque[int] = deque()
         self._sure = anyio.Event()
         self._calls: Calls | None = None
         self._stored: tuple[StoredCall, ...] = ()
@@ -178,6 +179,7 @@ class Errand:
         self.rows[row.id] = row
         self._texts[row.id] = len(text)
         self._over = anyio.Event()
+        self._unasked.clear()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             await self._do(self._agent.turn_ended(self._judged))
@@ -227,7 +229,9 @@ class Errand:
                 case loop.AddCalls():
                     self._add()
                 case loop.AskApproval(number):
-                    self._tasks.start_soon(self._ask, number)
+                    self._unasked.append(number)
+                    if len(self._unasked) == 1:
+                        self._tasks.start_soon(self._ask_all)
                 case loop.RunCall(number):
                     self._tasks.start_soon(self._run, number)
                 case loop.EndCall(number, state, text):
@@ -264,21 +268,23 @@ class Errand:
         for row in rows:
             self._put(row)
 
-    async def _ask(self, number: int) -> None:
+    async def _ask_all(self) -> None:
         """One question at a time: they are said aloud."""
         await self._sure.wait()
+        while self._unasked:
+            number = self._unasked[0]
+            answer = await self._ask(number)
+            if answer is not None:
+                await self._do(self._agent.answered(number, answer))
+            self._unasked.popleft()
+
+    async def _ask(self, number: int) -> loop.Answered | None:
         calls = self._calls
         assert calls is not None
-        async with self._asking:
-            name = self._stored[number].name
-            tool = self._around.tools[name]
-            allowed = await self._allowed()
-            if {(tool.server, tool.tool), (tool.server, "*")} & allowed:
-                answer: loop.Answered | None = "allowed"  # by the answer to the question before
-            else:
-                answer = await calls.ask(number)
-        if answer is not None:
-            await self._do(self._agent.answered(number, answer))
+        tool = self._around.tools[self._stored[number].name]
+        if {(tool.server, tool.tool), (tool.server, "*")} & await self._allowed():
+            return "allowed"  # by the answer to the question before
+        return await calls.ask(number)
 
     async def _run(self, number: int) -> None:
         calls = self._calls

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -122,7 +123,7 @@ FRAME = 512
 
 
 class Detector(Protocol):
-    """Tells speech from everything else in one caller's sound. Blocks for about a millisecond a frame."""
+    """Tells speech from everything else in one caller's sound. Blocks for a fraction of a millisecond a frame."""
 
     def probability(self, frame: bytes) -> float:
         """How likely the next FRAME samples are speech, 0 to 1. It remembers the frames before."""
@@ -141,6 +142,10 @@ class DetectorEngine(Protocol):
     def name(self) -> str: ...
 
     def open(self) -> Detector: ...
+
+    def give_back(self, detector: Detector) -> None:
+        """Its caller is gone, and nobody uses it any more: it may serve the next one."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -252,6 +257,14 @@ SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
     "kokoro_onnx": ("duologue.engines.kokoro_onnx", "load"),
     "remote": ("duologue.engines.remote_speech", "load_speaker"),
 }
+
+
+def weights_of(engine: str, options: dict[str, Any]) -> Path | None:
+    """Where the weights of a recogniser or a speaker are, without loading anything; None: it needs none. Raises StartFailed
+    with the command that fetches them."""
+    module, _ = (RECOGNISER_ENGINES | SPEAKER_ENGINES)[engine]
+    look = getattr(import_module(module), "weights", None)
+    return None if look is None else Path(look(options))
 
 
 async def _load(table: dict[str, tuple[str, str]], name: str, options: dict[str, Any]) -> Any:

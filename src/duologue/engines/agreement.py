@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duologue.text.spoken_words import words_in
+from duologue.values.transcripts import following
 
 _NEAR = 4
 """Words by which a hearing may be longer or shorter than what was agreed on, and still go on with it."""
@@ -34,11 +35,11 @@ class Agreement:
         same = _common([_bare(piece) for piece in self._tail], words[place:])
         self._agree(tail[:same])
         self._tail = tail[same:]
-        return _joined(self.agreed, "".join(self._tail))
+        return self.agreed + following(self.agreed, "".join(self._tail))
 
     def _agree(self, pieces: Sequence[str]) -> None:
         if pieces:
-            self.agreed = _joined(self.agreed, "".join(pieces))
+            self.agreed += following(self.agreed, "".join(pieces))
             self._words += [_bare(piece) for piece in pieces]
 
 
@@ -81,11 +82,3 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
             break
         count += 1
     return count
-
-
-def _joined(before: str, after: str) -> str:
-    """Two parts of one text. A part that ended a hearing has no space behind its last word."""
-    if not before or not after or before[-1].isspace() or after[0].isspace():
-        return before + after
-    spaced = before[-1].isascii() or after[0].isascii()
-    return f"{before} {after}" if spaced else before + after

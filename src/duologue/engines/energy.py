@@ -7,11 +7,10 @@ Depends on nothing.
 from __future__ import annotations
 
 import math
-import sys
-from array import array
 from typing import Any
 
 from duologue.engines import FRAME, Detector
+from duologue.engines.quiet import loudness
 from duologue.values.audio import SAMPLE_BYTES
 
 QUIETEST = -65.0
@@ -27,7 +26,9 @@ class EnergyDetector:
         self._noise = QUIETEST
 
     def probability(self, frame: bytes) -> float:
-        level = _level(frame)
+        if len(frame) != FRAME * SAMPLE_BYTES:
+            raise ValueError(f"a frame has {FRAME} samples, not {len(frame) // SAMPLE_BYTES}")
+        level = loudness(frame)
         above = level - self._noise
         # Loud sound is taken for noise only slowly: it may be a long sentence.
         step = FALL if level < self._noise else RISE / (1.0 + max(0.0, above) / 10.0)
@@ -44,19 +45,11 @@ class Energy:
     def open(self) -> Detector:
         return EnergyDetector()
 
+    def give_back(self, detector: Detector) -> None:
+        """Nothing is kept."""
+
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _level(frame: bytes) -> float:
-    """dBFS of 16-bit samples."""
-    if len(frame) != FRAME * SAMPLE_BYTES:
-        raise ValueError(f"a frame has {FRAME} samples, not {len(frame) // SAMPLE_BYTES}")
-    values = array("h", frame)
-    if sys.byteorder == "big":
-        values.byteswap()
-    power = sum(value * value for value in values) / len(values)
-    return 10.0 * math.log10(power / 32768.0**2) if power else -100.0
 
 
 async def load(options: dict[str, Any]) -> Energy:

@@ -2,22 +2,21 @@
 
 Owns when it is heard again (never more than half the time, however slow the engine), what is shown meanwhile, the cutting
 of an utterance that grows too long, and the sparing of the last hearing where nothing but silence came since the one
-before. Knows no engine: hearing is a blocking function, called in a lane.
+before; and the hearing of a recording piece by piece. Knows no engine: hearing is a blocking function, called in a lane.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-
-import msgspec
+from collections.abc import Callable
+from functools import partial
 
 from duologue.engines.agreement import Agreement
 from duologue.engines.lane import Lane
-from duologue.engines.quiet import is_silence, peak, quietest
+from duologue.engines.quiet import is_silence, peak, pieces, quietest
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
-from duologue.values.speech import TimedWord, Transcript
+from duologue.values.speech import Transcript
+from duologue.values.transcripts import joined, joined_text, later
 
 Hear = Callable[[bytes, str], Transcript]
 """Writes down a sound, given what was said before it. Blocks, and is called in a lane."""
@@ -79,7 +78,7 @@ class GrowingListener:
         sound = bytes(self._sound)
         if samples(sound) >= SHORTEST and not self._stands(sound):
             self._last = await self._listen(sound)
-        parts = [*self._settled, moved(self._last, self._begin)] if self._last else self._settled
+        parts = [*self._settled, later(self._last, self._begin / HEARD_RATE)] if self._last else self._settled
         return joined(parts) if parts else Transcript("", understood=False)
 
     def _stands(self, sound: bytes) -> bool:
@@ -91,7 +90,7 @@ class GrowingListener:
         sound = bytes(self._sound)
         cut = quietest(sound, LONGEST - SEARCHED, LONGEST)
         transcript = await self._listen(sound[: cut * SAMPLE_BYTES])
-        self._settled.append(moved(transcript, self._begin))
+        self._settled.append(later(transcript, self._begin / HEARD_RATE))
         self._before = joined_text((self._before, transcript.text))
         del self._sound[: cut * SAMPLE_BYTES]
         self._begin += cut
@@ -105,32 +104,15 @@ class GrowingListener:
         return transcript
 
 
-def moved(transcript: Transcript, begin: int) -> Transcript:
-    """A part's transcript with its words where they are in the whole, which it is part of from sample `begin` on."""
-    seconds = begin / HEARD_RATE
-    words = tuple(TimedWord(word.text, word.start + seconds, word.end + seconds) for word in transcript.words)
-    return msgspec.structs.replace(transcript, words=words) if begin else transcript
-
-
-def joined(parts: Sequence[Transcript]) -> Transcript:
-    """The transcripts of one sound's parts as one."""
-    if len(parts) == 1:
-        return parts[0]
-    sure = [(part.confidence, len(part.text)) for part in parts if part.text and part.confidence is not None]
-    weight = sum(length for _, length in sure)
-    return Transcript(
-        joined_text([part.text for part in parts]),
-        tuple(word for part in parts for word in part.words),
-        next((part.language for part in parts if part.language), ""),
-        sum(confidence * length for confidence, length in sure) / weight if weight else None,
-        any(part.understood for part in parts),
-    )
-
-
-def joined_text(parts: Sequence[str]) -> str:
-    """Parts of a text as one; between two that both have no Latin letters at their border there is no space."""
-    said = [part.strip() for part in parts if part.strip()]
-    text = said[0] if said else ""
-    for before, after in pairwise(said):
-        text += after if ord(before[-1]) > 0x2E80 and ord(after[0]) > 0x2E80 else f" {after}"
-    return text
+async def hear_whole(
+    hear: Callable[[bytes], Transcript], lane: Lane, pcm: bytes, *, longest: int, searched: int
+) -> Transcript:
+    """Write down a recording, at most `longest` samples at a time, cut where their last `searched` are quietest; a caller who
+    leaves waits for one of those."""
+    parts = []
+    for start, end in pieces(pcm, longest, searched):
+        piece = pcm[start * SAMPLE_BYTES : end * SAMPLE_BYTES]
+        if samples(piece) >= SHORTEST:
+            part = await lane.run(partial(hear, piece))
+            parts.append(later(part, start / HEARD_RATE))
+    return joined(parts) if parts else Transcript("", understood=False)

@@ -198,6 +198,11 @@ def placed(device: Device, cards: bool) -> str:
     return f"cuda:{device.index}" if device.kind == "cuda" or (device.kind == "auto" and cards) else "cpu"
 
 
+def weights(options: dict[str, Any]) -> Path:
+    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
+    return found(read(KokoroOptions, options, "kokoro"))
+
+
 def found(options: KokoroOptions) -> Path:
     """The folder of the model. Raises StartFailed with the command that fetches it."""
     name = options.model.rpartition("/")[2]

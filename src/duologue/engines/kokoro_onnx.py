@@ -153,6 +153,11 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
     return await Lane(1).run(start)
 
 
+def weights(options: dict[str, Any]) -> Path:
+    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
+    return found(read(KokoroOnnxOptions, options, "kokoro_onnx"))[0]
+
+
 def found(options: KokoroOnnxOptions) -> tuple[Path, str]:
     """The folder of the model and its network. Raises StartFailed with the commands that fetch it."""
     folder = folder_of(options.model, options.models)

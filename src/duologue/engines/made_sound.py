@@ -1,6 +1,7 @@
-"""The sound a network made, as everybody else wants it: 16-bit samples, in pieces, with the words that begin in each.
+"""Sound between networks and everybody else: the numbers one hears, and what one made as 16-bit samples, in pieces, with the
+words that begin in each.
 
-Owns the way there. Knows no network. It needs numpy, which every such network brings along.
+Owns the way there and back. Knows no network. It needs numpy, which every such network brings along.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from duologue.engines import Spoken, SpokenWord
-from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
+from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
 
 PIECE = SPOKEN_RATE // 5
 """Samples told at a time."""
@@ -19,6 +20,13 @@ FAINT = 0.01
 """Of full volume, under which a beginning is taken for silence."""
 KEPT = SPOKEN_RATE // 50
 """Samples of such a beginning that stay."""
+
+
+def numbers(pcm: bytes) -> Any:
+    """16-bit samples as a network hears them: float32, -1 to 1. Half a sample at the end does not count."""
+    import numpy
+
+    return numpy.frombuffer(pcm[: samples(pcm) * SAMPLE_BYTES], "<i2").astype(numpy.float32) / 32768.0
 
 
 def whole_samples(sound: Any) -> bytes:

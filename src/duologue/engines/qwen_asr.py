@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from duologue.engines import Listener, RecogniserEngine
-from duologue.engines.growing import SHORTEST, GrowingListener, joined, moved
+from duologue.engines.growing import GrowingListener, hear_whole
 from duologue.engines.lane import Lane
+from duologue.engines.made_sound import numbers
 from duologue.engines.options import Device, device_of, read
-from duologue.engines.quiet import pieces
 from duologue.engines.qwen_languages import name_of, tag_of
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed
-from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
+from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import TimedWord, Transcript
 
 MODEL = "Qwen3-ASR-0.6B"
@@ -88,25 +87,20 @@ class QwenRecogniser:
         self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
     ) -> Transcript:
         """Write down a recording, a minute at a time; a caller who leaves waits for one of those."""
-        parts = []
-        for start, end in pieces(pcm, LONGEST, SEARCHED):
-            piece = pcm[start * SAMPLE_BYTES : end * SAMPLE_BYTES]
-            if samples(piece) >= SHORTEST:
-                part = await self._lane.run(partial(self._heard, piece, language, hint, words=words))
-                parts.append(moved(part, start))
-        return joined(parts) if parts else Transcript("", understood=False)
+
+        def hear(piece: bytes) -> Transcript:
+            return self._heard(piece, language, hint, words=words)
+
+        return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
     async def close(self) -> None:
         """Let go of the model; its memory is freed when nobody hears with it any more."""
         self._model = None
 
     def _heard(self, pcm: bytes, language: str, hint: str, *, words: bool) -> Transcript:
-        import numpy
-
-        sound = numpy.frombuffer(pcm[: samples(pcm) * SAMPLE_BYTES], "<i2").astype(numpy.float32) / 32768.0
         try:
             (told,) = self._model.transcribe(
-                audio=(sound, HEARD_RATE),
+                audio=(numbers(pcm), HEARD_RATE),
                 context=hint,
                 language=name_of(language or self._options.language) or None,
                 return_time_stamps=words and self.word_times,
@@ -164,6 +158,14 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
         return QwenRecogniser(model, folder.name, wanted)
 
     return await Lane(1).run(start)
+
+
+def weights(options: dict[str, Any]) -> Path:
+    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
+    wanted = read(QwenOptions, options, "qwen")
+    if wanted.aligner:
+        found(wanted.aligner, wanted.models)
+    return found(wanted.model, wanted.models)
 
 
 def found(model: str, models: str) -> Path:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from duologue.engines import Listener, RecogniserEngine
-from duologue.engines.growing import SHORTEST, GrowingListener, joined, moved
+from duologue.engines.growing import GrowingListener, hear_whole
 from duologue.engines.lane import Lane
 from duologue.engines.machine import this_machine
+from duologue.engines.made_sound import numbers
 from duologue.engines.onnx_metadata import onnx_metadata
 from duologue.engines.options import device_of, read
-from duologue.engines.quiet import pieces
 from duologue.engines.qwen_languages import name_of, tag_of
 from duologue.engines.sherpa_models import HINTED, KNOWN, SherpaModel, kind_of
 from duologue.engines.token_words import words_of
@@ -107,13 +106,11 @@ class SherpaRecogniser:
         self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
     ) -> Transcript:
         """Write down a recording, half a minute at a time; a caller who leaves waits for one of those."""
-        parts = []
-        for start, end in pieces(pcm, LONGEST, SEARCHED):
-            piece = pcm[start * SAMPLE_BYTES : end * SAMPLE_BYTES]
-            if samples(piece) >= SHORTEST:
-                part = await self._lane.run(partial(self._heard, piece, language, hint))
-                parts.append(moved(part, start))
-        return joined(parts) if parts else Transcript("", understood=False)
+
+        def hear(piece: bytes) -> Transcript:
+            return self._heard(piece, language, hint)
+
+        return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
     async def close(self) -> None:
         """Free the memory of the model."""
@@ -135,7 +132,7 @@ class SherpaRecogniser:
         stream = self._stream(language, hint)
         if self._model.online:
             return _hear_to_the_end(self._recogniser, stream, pcm)
-        stream.accept_waveform(HEARD_RATE, _floats(pcm))
+        stream.accept_waveform(HEARD_RATE, numbers(pcm))
         try:
             self._recogniser.decode_stream(stream)
         except RuntimeError as error:
@@ -162,7 +159,7 @@ class _StreamingListener:
         self._heard += samples(pcm)
 
         def step() -> str:
-            self._stream.accept_waveform(HEARD_RATE, _floats(pcm))
+            self._stream.accept_waveform(HEARD_RATE, numbers(pcm))
             _decode(self._recogniser, self._stream)
             return str(self._recogniser.get_result(self._stream)).strip()
 
@@ -173,7 +170,7 @@ class _StreamingListener:
 
 
 def _hear_to_the_end(recogniser: Any, stream: Any, pcm: bytes) -> Transcript:
-    stream.accept_waveform(HEARD_RATE, _floats(pcm))
+    stream.accept_waveform(HEARD_RATE, numbers(pcm))
     _decode(recogniser, stream)
     return _finished(recogniser, stream, samples(pcm))
 
@@ -187,18 +184,12 @@ def _decode(recogniser: Any, stream: Any) -> None:
 
 
 def _finished(recogniser: Any, stream: Any, heard: int) -> Transcript:
-    stream.accept_waveform(HEARD_RATE, _floats(bytes(TAIL * SAMPLE_BYTES)))
+    stream.accept_waveform(HEARD_RATE, numbers(bytes(TAIL * SAMPLE_BYTES)))
     stream.input_finished()
     _decode(recogniser, stream)
     text = str(recogniser.get_result(stream)).strip()
     words = words_of(recogniser.tokens(stream), recogniser.timestamps(stream), end=heard / HEARD_RATE)
     return Transcript(text, words, understood=bool(text))
-
-
-def _floats(pcm: bytes) -> Any:
-    import numpy
-
-    return numpy.frombuffer(pcm[: samples(pcm) * SAMPLE_BYTES], "<i2").astype(numpy.float32) / 32768.0
 
 
 async def load(options: dict[str, Any]) -> RecogniserEngine:
@@ -249,6 +240,12 @@ def told_language(model: SherpaModel, language: str) -> dict[str, str]:
     if model.maker == "nemo_canary":
         return {"src_lang": main, "tgt_lang": main}
     return {"language": main}
+
+
+def weights(options: dict[str, Any]) -> Path:
+    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
+    wanted = read(SherpaOptions, options, "sherpa")
+    return found(wanted, small=wanted.precision != "float")[0]
 
 
 def found(options: SherpaOptions, *, small: bool) -> tuple[Path, SherpaModel]:

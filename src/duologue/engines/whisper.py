@@ -18,6 +18,7 @@ from msgspec import Struct
 from duologue.engines import Listener, RecogniserEngine
 from duologue.engines.growing import SHORTEST, GrowingListener
 from duologue.engines.lane import Emit, Lane
+from duologue.engines.made_sound import numbers
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed, Unsupported
@@ -178,11 +179,8 @@ class WhisperRecogniser:
 
     def _each(self, pcm: bytes, take: Callable[[Segment, str], bool], **how: Any) -> None:
         """Call `take` with each segment as it is heard, until it answers False. Blocks."""
-        import numpy
-
-        sound = numpy.frombuffer(pcm[: samples(pcm) * 2], "<i2").astype(numpy.float32) / 32768.0
         try:
-            segments, about = self._model.transcribe(sound, **how)
+            segments, about = self._model.transcribe(numbers(pcm), **how)
             for segment in segments:
                 if not take(segment, about.language):
                     break
@@ -247,6 +245,12 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
         return WhisperRecogniser(model, folder.name, wanted)
 
     return await Lane(1).run(start)
+
+
+def weights(options: dict[str, Any]) -> Path:
+    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
+    wanted = read(WhisperOptions, options, "whisper")
+    return found(wanted.model, wanted.models)
 
 
 def repository_of(model: str) -> str:
