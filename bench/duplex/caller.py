@@ -139,7 +139,8 @@ class Performance:
             case "cough":
                 await self._sound(step, cough(float(step.value), seed=round(self.now * 100)))
             case "hum":
-                await self._sound(step, hum(float(step.value)))
+                how = step.value if isinstance(step.value, Mapping) else {"seconds": step.value}
+                await self._sound(step, hum(**{key: float(value) for key, value in how.items()}))
             case "mark":
                 self._note(step, self.now, self.now, str(step.value))
                 self._marked()

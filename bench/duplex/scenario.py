@@ -11,7 +11,7 @@
       - wait: spoken                        # until the reply to it is over
       - type: /say A long known text.
       - wait: {heard: 1.5}                  # until so many seconds of a reply were heard
-      - cough: 0.2                          # seconds of it; hum: 0.45 is an mhm
+      - cough: 0.2                          # seconds of it; hum: 0.45 is an mhm, or hum: {seconds: 0.6, pitch: 200}
       - press: button                       # or: chunk
       - mark: here                          # nothing is done; what is measured begins here
       - wait: 0.8                           # seconds
