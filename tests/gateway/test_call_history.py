@@ -10,6 +10,7 @@ import pytest
 from duologue.conversations.errand import Surroundings
 from duologue.conversations.provisions import Means
 from duologue.errors import NotFound, Problem, Unavailable
+from duologue.gateway import call_history
 from duologue.gateway.call_history import CUT, KeptHistory, LooseHistory, said
 from duologue.values.calls import Ending
 from duologue.values.conversations import CallRecord, StoredCall, StoredMessage
@@ -58,6 +59,46 @@ def test_a_picture_comes_before_the_words_about_it():
     assert [type(part).__name__ for part in history.messages[0].parts] == ["ImagePart", "TextPart"]
 
 
+def test_of_older_pictures_only_the_words_are_left():
+    history = LooseHistory("", "m", ())
+    for number in range(4):
+        history.user_said(f"look {number}", (ImagePart(bytes([number])),))
+        history.user_said(f"and {number}")
+    pictures = [message.text for message in history.messages if "image" in message.modalities]
+    assert pictures == ["look 2", "look 3"]
+    assert len(history.messages) == 8
+
+
+def long_talk(history: LooseHistory) -> LooseHistory:
+    for number in range(1, 5):
+        history.user_said(f"question {number}")
+        history.assistant_said(f"answer {number}.", "", "spoken")
+    return history
+
+
+def test_a_prompt_that_was_too_long_is_shortened_and_the_next_begins_there():
+    history = long_talk(LooseHistory("Be kind.", "m", ()))
+    shorter = history.shortened(history.request("well?"))
+    assert shorter is not None
+    left = ["Be kind.", "question 4", "answer 4.", "well?"]
+    assert [message.text for message in shorter.messages] == left
+    assert history.request("well?") == shorter
+
+
+def test_a_prompt_of_one_turn_cannot_be_shortened():
+    history = LooseHistory("Be kind.", "m", ())
+    assert history.shortened(history.request("well?")) is None
+
+
+def test_what_was_begun_anew_meanwhile_loses_nothing():
+    history = long_talk(LooseHistory("Be kind.", "m", ()))
+    request = history.request("well?")
+    history.restart("Be brief.", "m", Sampling())
+    history.user_said("hi")
+    assert history.shortened(request) is not None
+    assert [message.text for message in history.messages] == ["Be brief.", "hi"]
+
+
 class Turns:
     """Where turns are kept, unless it is broken. `told` is what others did, `reads` what is read then."""
 
@@ -66,7 +107,7 @@ class Turns:
         self.surroundings = Surroundings(means=Means(lambda: 0, lambda: 0.0, lambda: "id"))
         self.kept: list[tuple[str, Ending | None]] = []
         self.rows: list[StoredMessage] = []
-        self.broken = False
+        self.broken = self.hangs = False
         self.leaf: str | None = None
         self.path: tuple[StoredMessage, ...] = ()
         self.reads: list[ChatRequest | Problem | None] = []
@@ -84,6 +125,8 @@ class Turns:
             yield change
 
     async def user_said(self, text: str) -> None:
+        if self.hangs:
+            await anyio.sleep_forever()
         self._keep(text, None)
 
     async def assistant_said(self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
@@ -230,3 +273,43 @@ async def test_what_a_reply_did_is_remembered_before_what_it_said():
         "assistant",
     ]
     assert kept.turns.rows == list(rows)
+
+
+@pytest.mark.anyio
+async def test_a_database_that_hangs_holds_no_call(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(call_history, "KEEPING", 0.01)
+    kept = Kept()
+    kept.turns.hangs = True
+    with anyio.fail_after(5):
+        async with kept.running():
+            kept.history.user_said("bye")
+        await kept.history.close()
+    assert [problem.code for problem in kept.told] == ["storage_unavailable"]
+    kept.turns.hangs = False
+    await kept.history.close()
+    assert kept.turns.kept == [("bye", None)]
+
+
+@pytest.mark.anyio
+async def test_pictures_that_cannot_be_kept_do_not_pile_up():
+    kept = Kept()
+    async with kept.running():
+        kept.turns.broken = True
+        for number in range(4):
+            kept.history.user_said(f"look {number}", (ImagePart(bytes([number])),))
+        await anyio.wait_all_tasks_blocked()
+        kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
+        await kept.turns.told.send("changed")
+        await anyio.wait_all_tasks_blocked()
+    pictures = [message.text for message in kept.history.messages if "image" in message.modalities]
+    assert pictures == ["look 2", "look 3"]
+
+
+@pytest.mark.anyio
+async def test_what_a_call_leaves_out_of_its_prompts_stays_in_the_conversation():
+    kept = Kept()
+    async with kept.running():
+        long_talk(kept.history)
+        kept.history.shortened(kept.history.request("well?"))
+    assert len(kept.turns.kept) == 8
+    assert kept.history.messages[:2] == (system("Be kind."), user("question 3"))

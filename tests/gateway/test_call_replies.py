@@ -7,12 +7,13 @@ import anyio
 import pytest
 from tests.conversations.fakes.provisions import FunctionTools
 from tests.gateway.call_room import Room
-from tests.gateway.seats import FakeGenerate, FakeLease, words
+from tests.gateway.seats import FakeGenerate, FakeLease, failed, words
 
 from duologue.conversations.errand import Surroundings
 from duologue.conversations.provisions import Means
 from duologue.errors import BadRequest
 from duologue.gateway.call_history import LooseHistory
+from duologue.gateway.spoken_questions import SORRY
 from duologue.tools.offers import OfferedTool
 from duologue.values import calls
 from duologue.values.calls import CallSetup
@@ -200,6 +201,59 @@ async def test_hanging_up_keeps_what_was_done_and_heard():
         await talk.wants()
         await talk.say(calls.UserSaid(0, 1, "do it"))
     assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool"]
+
+
+# ---- a call that outgrows its model
+
+LONG = failed("context_length_exceeded", "Too long.")
+
+
+async def test_a_call_that_outgrows_its_model_goes_on_without_its_oldest_turns():
+    talk = Talk(LONG, words("Yes."), words("Again."))
+    for number in range(1, 5):
+        talk.desk.user_said(f"question {number}")
+        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+    async with talk():
+        await talk.wants(text="well?")
+        assert talk.seat.told == [calls.Text(1, "Yes."), calls.Text(1, "", last=True)]
+        await talk.is_spoken(1, "Yes.", text="well?")
+        await talk.wants(2, "sure?")
+    left = ["Be kind.", "question 4", "answer 4.", "well?"]
+    assert [message.text for message in talk.generate.requests[1].messages] == left
+    # The next prompt begins there at once, so it is read from the cache.
+    assert [message.text for message in talk.generate.requests[2].messages] == [*left, "Yes.", "sure?"]
+    assert talk.client.of("error") == []
+
+
+async def test_it_leaves_out_more_until_only_the_turn_itself_is_left():
+    talk = Talk(*[LONG] * 4)
+    for number in range(1, 4):
+        talk.desk.user_said(f"question {number}")
+        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+    async with talk():
+        await talk.wants(text="well?")
+        assert talk.seat.told == [calls.Broken(1, SORRY["en"])]
+        assert (await talk.client.until("error"))["code"] == "context_length_exceeded"
+    assert [message.text for message in talk.generate.requests[-1].messages] == ["Be kind.", "well?"]
+
+
+async def test_what_its_tools_did_stays_when_the_rest_is_left_out():
+    talk = Talk(calling("look"), LONG, words("It is milk."))
+    talk.desk.user_said("before")
+    talk.desk.assistant_said("Yes.", "", "spoken")
+    async with talk():
+        await talk.wants()
+    roles = [message.role for message in talk.generate.requests[-1].messages]
+    assert roles == ["system", "user", "assistant", "tool"]
+    assert talk.called == ["look"]
+
+
+async def test_nothing_is_asked_anew_once_something_was_said():
+    talk = Talk([TextDelta("Well, "), *LONG], words("Again."))
+    talk.desk.user_said("before")
+    async with talk():
+        await talk.wants()
+    assert talk.seat.told == [calls.Text(1, "Well, "), calls.Broken(1, SORRY["en"])]
 
 
 # ---- questions

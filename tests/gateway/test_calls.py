@@ -1,13 +1,17 @@
 """A call as the gateway has it: the session's wishes are answered, what it keeps is kept, and a lost session is followed by
 another one."""
 
+import math
+from collections.abc import AsyncGenerator
+
 import anyio
 import pytest
 from tests.gateway.call_room import Room
 from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats, failed, words
 
+from duologue.errors import Busy
 from duologue.gateway.call_history import LooseHistory, News
-from duologue.gateway.calls import Call
+from duologue.gateway.calls import EARLY, Call
 from duologue.gateway.link import WORKER_LOST
 from duologue.gateway.pool import RESTARTED
 from duologue.gateway.queue import Moved
@@ -20,6 +24,19 @@ from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCal
 from duologue.wire import voice
 
 pytestmark = pytest.mark.anyio
+
+
+class Held(FakeLease):
+    """A seat that is free when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = anyio.Event()
+
+    async def places(self) -> AsyncGenerator[Moved]:
+        await self.free.wait()
+        for place in ():
+            yield place
 
 
 async def test_a_reply_is_made_of_everything_said_before_and_told_as_it_comes():
@@ -205,6 +222,71 @@ async def test_waiting_for_a_seat_is_told():
     async with room.running():
         pass
     assert [message["type"] for message in room.client.messages] == ["status", "queued", "queue_done"]
+
+
+async def test_the_time_of_a_call_begins_with_its_seat():
+    seat = Held()
+    room = Room(seat)
+    async with room.running():
+        assert (room.call.active, room.call.seated_at) == (math.inf, math.inf)
+        seat.free.set()
+        await anyio.wait_all_tasks_blocked()
+        assert room.call.active == room.call.seated_at <= anyio.current_time()
+
+
+async def test_in_the_line_for_another_seat_nobody_is_idle_and_the_call_grows_no_younger():
+    first, second = FakeLease(), Held()
+    room = Room(first, second)
+    async with room.running():
+        began = room.call.seated_at
+        first.say(WORKER_LOST)
+        await anyio.wait_all_tasks_blocked()
+        assert room.call.active == math.inf
+        second.free.set()
+        await anyio.wait_all_tasks_blocked()
+        assert room.call.active < math.inf
+        assert room.call.seated_at == began
+
+
+async def test_what_is_typed_in_the_line_is_not_pushed_out_by_sound():
+    seat = Held()
+    room = Room(seat)
+    async with room.running():
+        room.call.tell(calls.Typed("hi"))
+        for number in range(EARLY + 1):
+            room.call.tell(calls.Hear(bytes([number, 0])))
+        room.call.tell(calls.Pressed(down=True))
+        seat.free.set()
+        await seat.until(EARLY)
+    assert seat.told[0] == calls.Typed("hi")
+    # Of the sound the newest is left.
+    assert seat.told[1:-1] == [calls.Hear(bytes([number, 0])) for number in range(3, EARLY + 1)]
+    assert seat.told[-1] == calls.Pressed(down=True)
+
+
+async def test_more_than_can_wait_for_a_seat_is_refused_with_a_sentence():
+    seat = Held()
+    room = Room(seat)
+    async with room.running():
+        for _ in range(EARLY):
+            room.call.tell(calls.Typed("hi"))
+        room.call.tell(calls.Hear(b"\0\0"))
+        with pytest.raises(Busy, match="no seat yet"):
+            room.call.tell(calls.Typed("and this"))
+        seat.free.set()
+        assert await seat.until(EARLY) == [calls.Typed("hi")] * EARLY
+
+
+async def test_what_was_played_of_a_lost_reply_is_told_to_nobody():
+    first, second = FakeLease(), Held()
+    room = Room(first, second)
+    async with room.running():
+        first.say(WORKER_LOST)
+        await anyio.wait_all_tasks_blocked()
+        room.call.tell(calls.Played(1, 480))
+        second.free.set()
+        await anyio.wait_all_tasks_blocked()
+    assert second.told == []
 
 
 async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they_say():

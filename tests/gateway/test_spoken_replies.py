@@ -33,3 +33,26 @@ def test_the_oldest_goes_when_there_are_too_many(monkeypatch):
         ids.append(sounding.id)
         replies.keep("ada", sounding, str(number))
     assert list(replies.of("ada")) == ids[1:]
+
+
+def test_the_oldest_goes_when_their_texts_are_too_long(monkeypatch):
+    monkeypatch.setattr(spoken_replies, "CHARACTERS", 10)
+    replies, ids = SpokenReplies(Clock()), []
+    for text in ("aaaa", "bbbb", "cccc", "dddd"):
+        sounding = replies.new()
+        ids.append(sounding.id)
+        replies.keep("ada", sounding, text)
+    assert list(replies.of("ada")) == ids[2:]
+
+
+def test_what_has_expired_takes_no_room(monkeypatch):
+    monkeypatch.setattr(spoken_replies, "CHARACTERS", 10)
+    clock = Clock()
+    replies = SpokenReplies(clock)
+    replies.keep("ada", replies.new(), "a" * 8)
+    clock.now += LASTS
+    assert replies.of("ada") == {}
+    later, last = replies.new(), replies.new()
+    replies.keep("ada", later, "b" * 5)
+    replies.keep("ada", last, "c" * 5)
+    assert list(replies.of("ada")) == [later.id, last.id]

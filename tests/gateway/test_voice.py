@@ -1,13 +1,15 @@
 """The voice socket, over real sockets: greeted at once, heard byte by byte, refused and ended with sentences."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
 from fastapi import FastAPI
+from starlette.websockets import WebSocketDisconnect, WebSocketState
 from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats, words
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -15,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.config.voice import VoiceSettings
 from duologue.gateway import voice as gateway_voice
 from duologue.gateway.models import Models
-from duologue.gateway.voice import MOST_SOUND, Switchboard, router
+from duologue.gateway.voice import MOST_SOUND, Switchboard, VoiceSocket, router
 from duologue.values import calls
 from duologue.values.requests import ModelCard
 
@@ -103,8 +105,10 @@ async def test_a_start_is_heeded_and_the_settings_fill_what_it_leaves_open(ring:
     seat = FakeLease()
     async with ring(seat, settings=VoiceSettings(voice="en-gb", language="en")) as caller:
         await caller.says("start", features=["pause", "played"], language="de")
+        await caller.says("text", text="hi")
+        await seat.until(1)
         await caller.says("played", reply_id=1, samples=480)
-        assert await seat.until(1) == [calls.Played(1, 480)]
+        assert (await seat.until(2))[1] == calls.Played(1, 480)
     assert seat.request == calls.CallSetup(voice="en-gb", language="de", pauses=True, marks=True)
 
 
@@ -206,3 +210,59 @@ async def test_a_call_ends_by_its_limits_and_says_which(
         error = (await caller.hears_until("error"))[-1]
         assert error["code"] == code
         assert (await caller.is_closed())[0] == 1000
+
+
+class Deaf:
+    """A socket whose client says something and then takes nothing; what is sent ends in `send`."""
+
+    scope: ClassVar[dict[str, Any]] = {"path": "/ws/voice", "state": {"request_id": "r-1", "user": "ada"}}
+    client_state = WebSocketState.CONNECTED
+
+    def __init__(self, *frames: str, send: Callable[[], Awaitable[None]]) -> None:
+        self._frames = [{"type": "websocket.receive", "text": frame} for frame in frames]
+        self._send = send
+        self.closed: tuple[int, str] | None = None
+
+    async def receive(self) -> dict[str, Any]:
+        if not self._frames:
+            await anyio.sleep_forever()
+        return self._frames.pop(0)
+
+    async def send_text(self, message: str) -> None:
+        await self._send()
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed = code, reason
+
+
+async def serve_deaf(socket: Deaf, seat: FakeLease, settings: VoiceSettings | None = None) -> None:
+    board = Switchboard(
+        FakeSeats(seat),  # type: ignore[arg-type]
+        FakeGenerate(),
+        Models(lambda: [MINI], {}),
+        settings=settings,
+    )
+    with anyio.fail_after(5):
+        await VoiceSocket(socket, board).serve(greet=False)  # type: ignore[arg-type]
+
+
+async def test_a_client_that_hangs_up_during_a_write_is_no_failure(caplog: pytest.LogCaptureFixture):
+    async def gone() -> None:
+        raise WebSocketDisconnect(1006)
+
+    seat = FakeLease()
+    seat.say(calls.State(0, "listening"))
+    with caplog.at_level(logging.DEBUG):
+        await serve_deaf(Deaf('{"type": "start"}', send=gone), seat)
+    assert seat.gone
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_client_that_reads_nothing_cannot_stay_by_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gateway_voice, "LOOKED_AT", 0.01)
+    monkeypatch.setattr(gateway_voice, "LAST_WORDS", 0.01)
+    seat = FakeLease()
+    socket = Deaf('{"type": "start"}', send=anyio.sleep_forever)
+    await serve_deaf(socket, seat, VoiceSettings(session_s=0.01))
+    assert seat.gone
+    assert socket.closed == (1000, "call_too_long")

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from duologue.conversations.errand import Surroundings, client_tools, told
 from duologue.conversations.provisions import Means
 from duologue.errors import NotFound, Problem
+from duologue.gateway.call_window import instructions, outgrown
 from duologue.values.calls import Ending
 from duologue.values.conversations import StoredMessage
 from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool, assistant, system, user
@@ -29,8 +30,10 @@ CUT = "…"
 """Stands in the history where a reply was interrupted, so that the model knows it was."""
 MOST_LEFT = 1000
 """Turns that wait to be kept while the database cannot."""
-CLOSING = 5.0
-"""Seconds the last turns of a call may take to be kept."""
+KEEPING = 10.0
+"""Seconds a turn may take to be kept, also at the end of a call; then it is tried again with the next, if there is one."""
+PICTURES = 2
+"""Pictures of a call that its prompts go on showing, the newest; of older ones the words about them are left."""
 FULL = "What is said in this call cannot be kept: the database does not answer. The call itself goes on."
 
 
@@ -62,6 +65,11 @@ class CallHistory(Protocol):
         """The prompt of a reply to what is remembered already."""
         ...
 
+    def shortened(self, request: ChatRequest) -> ChatRequest | None:
+        """This prompt was too long for its model: the same without its oldest turns, where the next ones begin then too. None
+        where there is nothing to leave out."""
+        ...
+
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None: ...
 
     def assistant_said(
@@ -82,10 +90,11 @@ class CallHistory(Protocol):
 class LooseHistory:
     """A call's own, in memory, gone with it. Its replies may do what its client offers."""
 
-    def __init__(self, instructions: str, model: str, tools: Sequence[Tool]) -> None:
-        first = (system(instructions),) if instructions else ()
+    def __init__(self, prompt: str, model: str, tools: Sequence[Tool]) -> None:
+        first = (system(prompt),) if prompt else ()
         self._request = ChatRequest(first, model=model, tools=tuple(tools), thinking=False, spoken=True)
         self._messages = list(first)
+        self._pictured: deque[Message] = deque()
         means = Means(lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex)
         self._surroundings = Surroundings(means=means, tools=client_tools(tools))
 
@@ -99,8 +108,28 @@ class LooseHistory:
     def again(self) -> ChatRequest:
         return replace(self._request, messages=tuple(self._messages))
 
+    def shortened(self, request: ChatRequest) -> ChatRequest | None:
+        messages = request.messages
+        if not (count := outgrown(messages)):
+            return None
+        first = instructions(messages)
+        out = slice(first, first + count)
+        # Unless it was rewritten meanwhile, and begins with other turns now.
+        if tuple(self._messages[out]) == messages[out]:
+            del self._messages[out]
+        return replace(request, messages=messages[:first] + messages[first + count :])
+
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
-        self._messages.append(_user(text, images))
+        message = _user(text, images)
+        self._messages.append(message)
+        if images:
+            self._pictured.append(message)
+            if len(self._pictured) > PICTURES:
+                self._unsee(self._pictured.popleft())
+
+    def _unsee(self, old: Message) -> None:
+        """Leave the words about a picture, without it."""
+        self._messages = _unseen(self._messages, old)
 
     def assistant_said(
         self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
@@ -115,14 +144,15 @@ class LooseHistory:
     async def close(self) -> None:
         """Nothing is left to keep."""
 
-    def restart(self, instructions: str, model: str, sampling: Sampling) -> None:
-        """Begin again, with these instructions and nothing said."""
-        self._messages = [system(instructions)] if instructions else []
+    def restart(self, prompt: str, model: str, sampling: Sampling) -> None:
+        """Begin again, with this system prompt and nothing said."""
+        self._messages = [system(prompt)] if prompt else []
+        self._pictured.clear()
         self._request = replace(self._request, model=model, sampling=sampling)
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything so far."""
+        """Everything so far, but for what was left out."""
         return tuple(self._messages)
 
 
@@ -177,7 +207,7 @@ class KeptHistory(LooseHistory):
 
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
         super().user_said(text, images, typed=typed)
-        self._keep(_Turn(text, (_user(text, images),)))
+        self._keep(_Turn(text, (self._messages[-1],)))
 
     def assistant_said(
         self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
@@ -185,6 +215,11 @@ class KeptHistory(LooseHistory):
         before = len(self._messages)
         super().assistant_said(heard, unheard, ending, rows)
         self._keep(_Turn(heard, tuple(self._messages[before:]), ending, tuple(rows)))
+
+    def _unsee(self, old: Message) -> None:
+        super()._unsee(old)
+        for turn in self._left:
+            turn.messages = tuple(_unseen(turn.messages, old))
 
     def _begin(self) -> None:
         """The prompt is the conversation as it was read, and what is not kept there yet."""
@@ -215,10 +250,9 @@ class KeptHistory(LooseHistory):
         await news.deleted()
 
     async def close(self) -> None:
-        if self._deleted:
-            return
-        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING):
-            await self._flush()
+        if not self._deleted:
+            with anyio.CancelScope(shield=True):
+                await self._flush()
 
     async def _watch(self) -> None:
         async with aclosing(self._turns.changes()) as changes:  # type: ignore[type-var] # generators all
@@ -246,13 +280,17 @@ class KeptHistory(LooseHistory):
         while self._left and not self._deleted:
             turn = self._left[0]
             try:
-                with anyio.CancelScope(shield=True):  # half of it would be kept twice
+                # Whoever hangs up does not end it: half of it would be kept twice.
+                with anyio.fail_after(KEEPING, shield=True):
                     if turn.ending is None:
                         await self._turns.user_said(turn.text)
                     else:
                         await self._turns.assistant_said(turn.text, turn.ending, turn.rows)
             except Problem as problem:
                 self._tell(problem)
+                return
+            except TimeoutError:
+                self._tell(Problem(FULL, code="storage_unavailable", status=503))
                 return
             self._left.popleft()
             self._told = False
@@ -266,6 +304,10 @@ class KeptHistory(LooseHistory):
 def said(heard: str, ending: Ending) -> str:
     """What the history keeps of a reply: what was heard, and a mark where it was cut off."""
     return heard.rstrip() + CUT if ending == "interrupted" else heard
+
+
+def _unseen(messages: Sequence[Message], old: Message) -> list[Message]:
+    return [user(message.text) if message is old else message for message in messages]
 
 
 def _user(text: str, images: Sequence[ImagePart]) -> Message:

@@ -6,6 +6,7 @@ their reply, but a question stays open for as long as what the caller says may b
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
@@ -15,7 +16,7 @@ import msgspec
 
 from duologue.conversations.errand import Errand
 from duologue.conversations.questions import Reply as Decided
-from duologue.errors import Problem
+from duologue.errors import ContextExceeded, Problem
 from duologue.gateway.call_dialect import Dialect, Write
 from duologue.gateway.call_history import CallHistory
 from duologue.gateway.link import WORKER_LOST
@@ -33,6 +34,8 @@ from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, 
 from duologue.wire import voice
 from duologue.wire.reply import Reply
 
+log = logging.getLogger(__name__)
+
 TOOL_PATIENCE = 60.0
 """Seconds a client has to answer a call of its own tool."""
 UNSENT = 256
@@ -42,10 +45,12 @@ UNSENT = 256
 class Answer:
     """One reply, from what it answers to its end."""
 
-    def __init__(self, reply: int, turn: int, asked: str, errand: Errand) -> None:
+    def __init__(self, reply: int, turn: int, asked: str, errand: Errand, request: ChatRequest) -> None:
         self.reply: int | None = reply
         """Its number; None while nobody listens to it."""
         self.turn, self.asked, self.errand = turn, asked, errand
+        self.request = request
+        """What the model is asked, but for what came of its tools."""
         self.scope = anyio.CancelScope()
         self.agreed: bool | None = None
         """What the caller has said to its question, as long as they may still say more."""
@@ -170,13 +175,13 @@ class Replies:
             client=lambda call: self._ask_client(answer, call),
             before=done,
         )
-        answer = self._answers[event.reply] = Answer(event.reply, event.turn, event.text, errand)
         if self._withheld is not None:
             self._remember(self._withheld)
         kept = event.turn == self._kept_turn
-        answer.kept = kept
         request = self._history.again() if kept else self._history.request(event.text, self._images)
-        tasks.start_soon(self._make, answer, request)
+        answer = self._answers[event.reply] = Answer(event.reply, event.turn, event.text, errand, request)
+        answer.kept = kept
+        tasks.start_soon(self._make, answer)
 
     def released(self, reply: int) -> None:
         """The turn it answers is over for sure."""
@@ -296,15 +301,11 @@ class Replies:
 
     # ---- how they are made
 
-    async def _make(self, answer: Answer, request: ChatRequest) -> None:
+    async def _make(self, answer: Answer) -> None:
         """Have the reply made, and tell the session its text. Tools run in between."""
         with answer.scope:
-            await self._ahead.settled(request)
-            asked = request.messages
-            while True:
-                request = msgspec.structs.replace(request, messages=(*asked, *answer.errand.messages))
-                if (turn := await self._turn(answer, request)) is None:
-                    return
+            await self._ahead.settled(answer.request)
+            while (turn := await self._turn(answer)) is not None:
                 if not turn.tool_calls:
                     self._end(answer, turn.text)
                     return
@@ -332,24 +333,44 @@ class Replies:
         if answer.reply is not None:
             self._tell(calls.Broken(answer.reply, SORRY[self.language]))
 
-    async def _turn(self, answer: Answer, request: ChatRequest) -> Reply | None:
-        """One model turn, told as it comes; None where it failed, which was said. A worker that is lost before it has said
-        anything is asked once more: it comes back."""
-        for attempt in (1, 2):
-            turn, failed = Reply(), None
-            async with self._generate(
-                request, kind=CALL, request_id=self._request_id, user=self._user
-            ) as batches:
-                async for batch in batches:
-                    failed = self._say(answer, turn, (event for _, event in batch)) or failed
+    async def _turn(self, answer: Answer) -> Reply | None:
+        """One model turn, told as it comes; None where it failed, which was said. What fails before it has said anything is
+        asked once more where that helps: a worker that is lost comes back, a prompt that is too long is shortened."""
+        lost = False
+        while True:
+            turn, failed = await self._tried(answer)
             if failed is None:
                 return turn
-            if attempt == 1 and failed.code == WORKER_LOST.code and not turn.text:
+            silent = not turn.text and not turn.tool_calls
+            if silent and failed.code == WORKER_LOST.code and not lost:
+                lost = True
+                continue
+            if silent and failed.code == ContextExceeded.code and self._shorten(answer):
                 continue
             await self._write(self._encoder.trouble(Problem(failed.message, code=failed.code)))
             self._broken(answer)
             return None
-        raise AssertionError("the second try ends in one way or the other")
+
+    async def _tried(self, answer: Answer) -> tuple[Reply, Failed | None]:
+        turn, failed = Reply(), None
+        messages = (*answer.request.messages, *answer.errand.messages)
+        request = msgspec.structs.replace(answer.request, messages=messages)
+        async with self._generate(
+            request, kind=CALL, request_id=self._request_id, user=self._user
+        ) as batches:
+            async for batch in batches:
+                failed = self._say(answer, turn, (event for _, event in batch)) or failed
+        return turn, failed
+
+    def _shorten(self, answer: Answer) -> bool:
+        """Leave out the oldest turns, of this prompt and of those to come. False: there is but one."""
+        shorter = self._history.shortened(answer.request)
+        if shorter is None:
+            return False
+        left_out = len(answer.request.messages) - len(shorter.messages)
+        log.info("call %s outgrew its model: %d messages are left out", self._request_id, left_out)
+        answer.request = shorter
+        return True
 
     def _say(self, answer: Answer, turn: Reply, events: Iterable[Event]) -> Failed | None:
         text: list[str] = []

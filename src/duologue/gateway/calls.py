@@ -8,6 +8,7 @@ client is handed to `write`.
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -16,7 +17,7 @@ import anyio.abc
 import msgspec
 
 from duologue.conversations.questions import Reply as Decided
-from duologue.errors import Problem, Unavailable
+from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.call_dialect import Dialect, Write
 from duologue.gateway.call_history import CallHistory
 from duologue.gateway.call_replies import Replies
@@ -38,11 +39,12 @@ log = logging.getLogger(__name__)
 SEAT = "voice"
 """The name under which a voice worker's seats are asked for."""
 EARLY = 64
-"""Controls that wait for a seat, the oldest forgotten first: about a second of sound. Who waits longer is told so, and would
-not want to be answered later what was said to nobody."""
+"""Controls that wait for a seat: about a second of sound, the oldest forgotten first. Who waits longer is told so, and would
+not want to be answered later what was said to nobody. What was typed or pressed meanwhile is never forgotten."""
 FAREWELL = 8.0
 """Seconds the last sentence of a call may take."""
 
+CROWDED = "This call has no seat yet, and more was typed and pressed than can wait for one. Say it again when it has begun."
 GONE = "The conversation of this call was deleted, so the call has ended."
 
 Prepare = Callable[[CallSetup], Awaitable[CallSetup]]
@@ -92,17 +94,19 @@ class Call:
         )
         self._kind, self._prepare = kind, prepare
         self._lease: Lease | None = None
-        self._early: deque[CallControl] = deque(maxlen=EARLY)
+        self._early: deque[CallControl] = deque()
         self._last = (0, 0)
         self._ended: CallEnded | None = None
         self._farewell: anyio.Event | None = None
-        self.active = anyio.current_time()
-        """When somebody last said something, in the event loop's seconds."""
+        self.seated_at = math.inf
+        """When it had its first seat, in the event loop's seconds."""
+        self.active = math.inf
+        """When somebody last said something, likewise, or could begin to: nobody can while it waits for a seat."""
 
     # ---- what the client says
 
     def tell(self, *controls: CallControl) -> None:
-        """Pass these on to the session; while there is none yet, the newest wait for it."""
+        """Pass these on to the session; while there is none yet, they wait for it. Raises Busy where too much waits."""
         for control in controls:
             match control:
                 case calls.Played(reply, samples):
@@ -110,9 +114,24 @@ class Call:
                 case calls.Interrupt():
                     self._replies.hush()
         if self._lease is None:
-            self._early.extend(controls)
+            for control in controls:
+                self._hold(control)
         elif not self._lease.tell(0, *controls):
             log.debug("call %s: sound was dropped, the voice worker is behind", self._request_id)
+
+    def _hold(self, control: CallControl) -> None:
+        """Until there is a seat. Of a reply that was lost with the last one nobody will ask how much was played."""
+        if isinstance(control, calls.Played):
+            return
+        if len(self._early) >= EARLY:
+            sound = next((held for held in self._early if isinstance(held, calls.Hear)), None)
+            if sound is not None:
+                self._early.remove(sound)
+            elif isinstance(control, calls.Hear):
+                return
+            else:
+                raise Busy(CROWDED)
+        self._early.append(control)
 
     def see(self, image: ImagePart) -> None:
         """A picture for the turn it falls in: the newest one counts."""
@@ -160,6 +179,7 @@ class Call:
     async def deleted(self) -> None:
         """There is nothing to go on with: say so, and return when that was heard."""
         self._farewell = anyio.Event()
+        self._early.clear()
         self.tell(calls.Interrupt(), calls.Speak(DELETED[self._replies.language], interruptible=False))
         with anyio.move_on_after(FAREWELL):
             await self._farewell.wait()
@@ -171,6 +191,8 @@ class Call:
         while True:
             with self._seats.lease(SEAT, kind=self._kind, user=self._user) as lease:
                 await self._wait(lease)
+                self.active = anyio.current_time()
+                self.seated_at = min(self.seated_at, self.active)
                 if self._prepare is not None:
                     setup, self._prepare = await self._prepare(setup), None
                 self._replies.language = "de" if setup.language.lower().startswith("de") else "en"
@@ -183,7 +205,7 @@ class Call:
                 try:
                     await self._listen(lease)
                 finally:
-                    self._lease = None
+                    self._lease, self.active = None, math.inf
             if anyio.current_time() - began > 30.0:
                 again = 0
             again += 1

@@ -21,7 +21,7 @@ from duologue.gateway.calls import Call, CallEnded
 from duologue.gateway.duplex_units import Units
 from duologue.gateway.models import admit
 from duologue.gateway.problems import problem_body
-from duologue.gateway.voice import NO_VOICE, Switchboard
+from duologue.gateway.voice import LAST_WORDS, NO_VOICE, Switchboard
 from duologue.values import calls
 from duologue.values.audio import samples
 from duologue.values.calls import CallEvent, CallSetup
@@ -93,7 +93,6 @@ class Session:
         self._asked: duplex.Prepare | None = None
         self._came = anyio.Event()
         self._prepared = False
-        self._seated_at = math.inf
         self._again = False
         self._paused = math.inf
         self._patience = 0.0
@@ -161,8 +160,8 @@ class Session:
         except Exception as error:
             log.exception("duplex session %s failed", self._request_id)
             said = problem_body(error, "/ws/duplex", self._request_id)["error"]
-            self._ending = (REFUSED, said["code"])
-            await self._write([duplex.error_message(Problem(said["message"], code=said["code"]))])
+            problem = Problem(said["message"], code=said["code"])
+            await self.end(REFUSED, problem.code, duplex.error_message(problem))
         finally:
             if self.client is not None:
                 self.client.end(*self._ending)
@@ -170,7 +169,8 @@ class Session:
     async def end(self, code: int, reason: str, *messages: str) -> None:
         """Say these last, and be over."""
         self._ending = (code, reason)
-        await self._write(messages)
+        with anyio.move_on_after(LAST_WORDS):
+            await self._write(messages)
         self._scope.cancel()
 
     async def _talk(self) -> None:
@@ -192,7 +192,6 @@ class Session:
 
     async def _begin(self, setup: CallSetup) -> CallSetup:
         """There is a seat: wait for how the session is to be."""
-        self._seated_at = anyio.current_time()
         await self._came.wait()
         asked = self._asked
         assert asked is not None
@@ -218,14 +217,14 @@ class Session:
             elif now - self.lost_at > KEPT:
                 log.info("duplex session %s was not taken over", self._request_id)
                 await self.end(NORMAL, "lost")
-            elif not self._prepared and now - self._seated_at > UNPREPARED:
+            elif not self._prepared and now - self._call.seated_at > UNPREPARED:
                 await self._limit("session_unprepared", "The session was never prepared. Send prepare first.")
-            elif self._paused == math.inf and now - max(self._call.active, self._seated_at) > settings.idle_s:
+            elif self._paused == math.inf and now - self._call.active > settings.idle_s:
                 await self._limit(
                     "call_idle",
                     f"Nobody has said anything for {settings.idle_s:.0f} seconds (setting voice.idle_s). Begin again.",
                 )
-            elif now - self._seated_at > settings.session_s:
+            elif now - self._call.seated_at > settings.session_s:
                 await self._limit(
                     "call_too_long",
                     f"A session may last {settings.session_s:.0f} seconds (setting voice.session_s). Begin again.",

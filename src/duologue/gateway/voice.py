@@ -39,6 +39,8 @@ MOST_SOUND = 64 * 1024
 """Bytes of one binary frame that are taken: two seconds. What is longer was recorded before, and is no microphone."""
 LOOKED_AT = 5.0
 """Seconds between two looks at the limits of a call."""
+LAST_WORDS = 2.0
+"""Seconds the last sentence of a call may take to be sent: a client that reads nothing holds no seat."""
 NO_VOICE = (
     "This server has no voice. Install it with `pip install 'duologue[voice]'` and start the server again; "
     "`voice.enabled` switches it on and off."
@@ -106,6 +108,8 @@ class VoiceSocket:
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
         self._encoder = voice.VoiceEncoder()
         self._call: Call | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._ending: tuple[int, str] = (NORMAL, "")
         self._odd = b""
 
     async def serve(self, first: Sequence[str | bytes] = (), *, greet: bool) -> None:
@@ -115,8 +119,6 @@ class VoiceSocket:
             await self._write([voice.state_message("listening"), voice.video_mode_message()])
         try:
             code, reason = await self._serve(list(first))
-        except WebSocketDisconnect:
-            return
         except Exception as error:
             log.exception("call %s failed", self._request_id)
             said = problem_body(error, self._socket.scope["path"], self._request_id)["error"]
@@ -132,16 +134,14 @@ class VoiceSocket:
         if self._board.seats is None:
             await self._say_last(Unsupported(NO_VOICE, code="voice_unavailable"))
             return REFUSED, "no voice"
-        self._ending: tuple[int, str] = (NORMAL, "")
         async with anyio.create_task_group() as tasks:
+            self._scope = tasks.cancel_scope
             try:
                 if await self._begin(first, tasks):
                     await self._read(first)
             except Problem as problem:
                 await self._say_last(problem)
                 self._ending = (REFUSED, problem.code)
-            except WebSocketDisconnect:
-                pass
             tasks.cancel_scope.cancel()
         return self._ending
 
@@ -252,14 +252,11 @@ class VoiceSocket:
             if ended.problem is not None:
                 self._ending = (REFUSED, ended.problem.code)
                 await self._say_last(ended.problem)
-        except WebSocketDisconnect:
-            pass
         scope.cancel()
 
     async def _watch(self, call: Call, scope: anyio.CancelScope) -> None:
-        """End a call in which nobody says anything, and one that has lasted too long."""
+        """End a call in which nobody says anything, and one that has lasted too long. Both begin with its seat."""
         settings = self._board.settings
-        began = anyio.current_time()
         while True:
             await anyio.sleep(LOOKED_AT)
             now = anyio.current_time()
@@ -269,7 +266,7 @@ class VoiceSocket:
                     code="call_idle",
                     status=408,
                 )
-            elif now - began > settings.session_s:
+            elif now - call.seated_at > settings.session_s:
                 problem = Problem(
                     f"A call may last {settings.session_s:.0f} seconds (setting voice.session_s). Call again.",
                     code="call_too_long",
@@ -303,15 +300,19 @@ class VoiceSocket:
         return str(text)
 
     async def _write(self, messages: Sequence[str | bytes]) -> None:
-        for message in messages:
-            if isinstance(message, bytes):
-                await self._socket.send_bytes(message)
-            else:
-                await self._socket.send_text(message)
+        """Send these. For a client that has gone they are lost, and its call ends: nobody is to be told by an exception."""
+        try:
+            for message in messages:
+                if isinstance(message, bytes):
+                    await self._socket.send_bytes(message)
+                else:
+                    await self._socket.send_text(message)
+        except (WebSocketDisconnect, RuntimeError):
+            log.debug("the client of call %s has gone", self._request_id)
+            if self._scope is not None:
+                self._scope.cancel()
 
     async def _say_last(self, problem: Problem) -> None:
         """A problem's sentence, if there is still somebody to hear it."""
-        try:
+        with anyio.move_on_after(LAST_WORDS):
             await self._write([voice.error_message(problem, self._encoder.epoch)])
-        except (WebSocketDisconnect, RuntimeError):
-            log.debug("nobody is left on call %s to hear %s", self._request_id, problem.code)
