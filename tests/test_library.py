@@ -14,8 +14,7 @@ from duologue import library
 from duologue.config import Settings
 from duologue.errors import Busy, Problem
 from duologue.library import available, drop, fetch, listed, models_folder, offered, table
-from duologue.models import catalogue
-from duologue.models.connection import Connection
+from duologue.models import catalogue, connection
 from duologue.models.fit import Hardware
 from duologue.models.recommended import RECOMMENDED
 from duologue.progress import Lines
@@ -44,7 +43,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with serving(Hub({"someone/New-GGUF": {"New-Q8_0.gguf": content}}, token=TOKEN)) as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
-        monkeypatch.setattr(library, "Connection", partial(Connection, sleep=lambda seconds: None))
+        monkeypatch.setattr(connection, "connect", partial(connection.connect, sleep=lambda seconds: None))
         yield running
 
 

@@ -195,6 +195,7 @@ async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
         peer.live.transport.pause_reading()
         with anyio.fail_after(5):
             assert await inbox.take() == [(0, WORKER_LOST)]
+        peer.live.transport.abort()  # or the server waits for its goodbye
 
     await linked(body)
 
