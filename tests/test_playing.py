@@ -167,6 +167,14 @@ def test_a_reply_that_runs_dry_is_a_gap_and_goes_on_where_it_was():
     assert 3 * STEP <= gap.samples <= 5 * STEP
 
 
+def test_a_reply_that_runs_dry_is_told_to_its_last_sample():
+    player = Player()
+    player.take(started())
+    player.sound(ramp(0, 2 * BUFFER))
+    heard(player, 8)
+    assert told(player) == [2 * BUFFER]
+
+
 def test_what_is_said_while_a_reply_waits_sounds_between():
     player = Player()
     player.take(started(1))

@@ -275,9 +275,11 @@ class Player:
             self._buffer = min(MOST_BUFFER, 2 * self._buffer)
             if self._fading == "drop":
                 self._forget(track)
-            elif self._fading:
+                return
+            if self._fading:
                 self._state, self._fading = "held", ""
-                self._tell(track)
+            # There may be no other moment to tell it: a reply that is held while it is dry is not played on.
+            self._tell(track)
 
     def _faded(self, piece: array[int]) -> array[int]:
         if not self._left:
