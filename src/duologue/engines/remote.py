@@ -19,8 +19,9 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from duologue.engines.complaint import beginning, complaint, without
 from duologue.engines.remote_request import FIELDS, chat_body, estimate_tokens
-from duologue.engines.remote_stream import DONE, EventLines, Translation, UpstreamError, complaint_in
+from duologue.engines.remote_stream import DONE, EventLines, Translation, UpstreamError
 from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, StartFailed
 from duologue.values.events import Event, Failed, Started
 from duologue.values.requests import ChatRequest, ModelCard
@@ -32,9 +33,6 @@ MODELS_PATIENCE = 5.0
 """Seconds the start waits for the upstream's list of models."""
 SILENCE = 600.0
 """Seconds an upstream may say nothing: long prompts are read in silence."""
-MAX_COMPLAINT = 64 * 1024
-"""Bytes of an error's body that are read, and characters of it that are shown below."""
-SHOWN = 400
 CONTEXT_NAMES = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx")
 """What servers call the context in their list of models."""
 OVERFLOWS = (
@@ -223,7 +221,7 @@ class Upstream:
                 headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
             ) as response:
                 if response.status_code != httpx.codes.OK:
-                    raise self._refused(response.status_code, await _some(response))
+                    raise self._refused(response.status_code, await beginning(response))
                 if "json" in response.headers.get("content-type", ""):
                     yield await response.aread()
                     return
@@ -244,7 +242,7 @@ class Upstream:
 
     def complaint(self, words: str) -> Problem:
         """The upstream's own words as a Problem of ours."""
-        clean = self._without_secrets(words)
+        clean = without(words, self._secrets)
         if any(sign in clean.lower() for sign in OVERFLOWS):
             return ContextExceeded(f"The upstream {self.shown} says: {clean}", param="messages")
         return EngineFailed(f"The upstream {self.shown} failed: {clean}", code="upstream_failed", status=502)
@@ -253,7 +251,7 @@ class Upstream:
         await self._client.aclose()
 
     def _unreachable(self, error: Exception) -> EngineFailed:
-        reason = self._without_secrets(str(error)) or type(error).__name__
+        reason = without(str(error), self._secrets) or type(error).__name__
         return EngineFailed(
             f"The upstream {self.shown} cannot be reached ({reason}). Check that it runs, that the URL is right, and "
             "that this machine may reach it.",
@@ -262,7 +260,7 @@ class Upstream:
         )
 
     def _refused(self, status: int, content: bytes) -> Problem:
-        words = self._without_secrets(_complaint(content))
+        words = complaint(content, self._secrets)
         if status in (401, 403):
             return EngineFailed(
                 f"The upstream {self.shown} refused our key ({status}): {words} Check --upstream-key.",
@@ -284,11 +282,6 @@ class Upstream:
             f"The upstream {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
         )
 
-    def _without_secrets(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
-
 
 @asynccontextmanager
 async def _closing(events: AsyncGenerator[Event, None]) -> AsyncIterator[AsyncIterator[Event]]:
@@ -308,28 +301,3 @@ async def _events(response: httpx.Response) -> AsyncGenerator[bytes, None]:
             yield data
     for data in lines.finish():
         yield data
-
-
-async def _some(response: httpx.Response) -> bytes:
-    """The beginning of a body: an error's words, however long it goes on."""
-    content = b""
-    async for piece in response.aiter_bytes():
-        content += piece
-        if len(content) >= MAX_COMPLAINT:
-            break
-    return content[:MAX_COMPLAINT]
-
-
-def _complaint(content: bytes) -> str:
-    """The words in an error's body, whatever its shape."""
-    words: object = None
-    try:
-        answer = msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        words = content.decode("utf-8", "replace")
-    else:
-        if isinstance(answer, dict):
-            words = complaint_in(answer) or answer.get("message") or answer.get("detail")
-        words = words or answer
-    text = " ".join(str(words).split())
-    return (text[:SHOWN] + " ..." if len(text) > SHOWN else text) or "no reason given"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from duologue.engines.complaint import complaint_in
 from duologue.engines.remote_request import CHARACTERS_A_TOKEN
 from duologue.errors import EngineFailed
 from duologue.values.events import (
@@ -215,18 +215,6 @@ class _Calls:
             self._ids[place] = identity or f"call_{secrets.token_hex(12)}"
         self._places[key] = place
         return place
-
-
-def complaint_in(answer: Mapping[str, Any]) -> str | None:
-    """The upstream's own words when `answer` says that it failed."""
-    error = answer.get("error")
-    if isinstance(error, dict):
-        return str(error.get("message") or error.get("type") or error.get("code") or "no reason given")
-    if error:
-        return str(error)
-    if answer.get("object") == "error":
-        return str(answer.get("message") or "no reason given")
-    return None
 
 
 def _first(choices: object) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.remote_stream import complaint_in
+from duologue.engines.complaint import beginning, complaint, without
 from duologue.errors import BadRequest, Busy, EngineFailed, NotFound, Problem, StartFailed
 
 CONNECT_PATIENCE = 10.0
@@ -25,10 +25,6 @@ START_PATIENCE = 5.0
 """Seconds the start waits for anything the server tells of itself."""
 SILENCE = 120.0
 """Seconds it may say nothing while it works."""
-LARGEST_WORDS = 64 * 1024
-"""Bytes of an error's body that are read."""
-SHOWN = 400
-"""Characters of it that are shown."""
 
 
 class StreamedSound(Struct, frozen=True):
@@ -96,7 +92,7 @@ class SpeechServer:
         try:
             if not response.is_success:
                 with self._failures():
-                    words = await _some(response)
+                    words = await beginning(response)
                 raise self._refused(response.status_code, words)
             yield StreamedSound(response.headers.get("content-type", ""), self._pieces(response))
         finally:
@@ -120,7 +116,7 @@ class SpeechServer:
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            reason = self._without_secrets(str(error)) or type(error).__name__
+            reason = without(str(error), self._secrets) or type(error).__name__
             raise EngineFailed(
                 f"The speech server {self.shown} cannot be reached ({reason}). Check that it runs, that {self._setting}.url "
                 "is right, and that this machine may reach it.",
@@ -133,7 +129,7 @@ class SpeechServer:
             raise self.failed("broke off the connection") from error
 
     def _refused(self, status: int, content: bytes) -> Problem:
-        words = self._without_secrets(_words(content))
+        words = complaint(content, self._secrets)
         if status in (401, 403):
             return EngineFailed(
                 f"The speech server {self.shown} refused our key ({status}): {words} Check {self._setting}.key.",
@@ -156,32 +152,3 @@ class SpeechServer:
         return EngineFailed(
             f"The speech server {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
         )
-
-    def _without_secrets(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
-
-
-async def _some(response: httpx.Response) -> bytes:
-    content = b""
-    async for piece in response.aiter_bytes():
-        content += piece
-        if len(content) >= LARGEST_WORDS:
-            break
-    return content[:LARGEST_WORDS]
-
-
-def _words(content: bytes) -> str:
-    """The words in an error's body, whatever its shape."""
-    words: object = None
-    try:
-        answer = msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        words = content.decode("utf-8", "replace")
-    else:
-        if isinstance(answer, dict):
-            words = complaint_in(answer) or answer.get("message") or answer.get("detail")
-        words = words or answer
-    text = " ".join(str(words).split())
-    return (text[:SHOWN] + " ..." if len(text) > SHOWN else text) or "no reason given"
