@@ -36,6 +36,7 @@ from duologue.values.calls import (
     Text,
 )
 from duologue.values.speech import TimedWord, Transcript
+from duologue.worker.inbox import Inbox
 
 T = TypeVar("T")
 STEP = 0.032
@@ -138,23 +139,11 @@ def engines(texts: Iterable[str] = (), **options: Any) -> SpeechEngines:
     return SpeechEngines(Judge(Inline()), Loudness(), Saying(texts), ScriptedSpeaker(**options))
 
 
-class Told:
-    """What a session is told: an inbox of a test."""
-
-    def __init__(self) -> None:
-        self._waiting: list[CallControl] = []
-        self._arrived = anyio.Event()
+class Told(Inbox):
+    """What a session is told by a test."""
 
     def put(self, *controls: CallControl) -> None:
-        self._waiting += controls
-        self._arrived.set()
-
-    async def take(self) -> list[CallControl]:
-        while not self._waiting:
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
-        waiting, self._waiting = self._waiting, []
-        return waiting
+        super().put(controls)
 
 
 class Talk:

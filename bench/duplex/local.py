@@ -34,6 +34,7 @@ from duologue.values.events import Done, Event, TextDelta
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import Transcript
 from duologue.wire import voice
+from duologue.worker.inbox import Inbox
 
 STEP = 0.032
 WORD = round((WORD_MS + GAP_MS) * SPOKEN_RATE / 1000)
@@ -106,23 +107,6 @@ class _Listener:
         return Transcript(" ".join(self._words), understood=bool(self._words))
 
 
-class _Inbox:
-    def __init__(self) -> None:
-        self._waiting: list[CallControl] = []
-        self._arrived = anyio.Event()
-
-    def put(self, *controls: CallControl) -> None:
-        self._waiting += controls
-        self._arrived.set()
-
-    async def take(self) -> list[CallControl]:
-        while not self._waiting:
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
-        waiting, self._waiting = self._waiting, []
-        return waiting
-
-
 class _Seat:
     """A seat whose session runs here."""
 
@@ -130,7 +114,7 @@ class _Seat:
 
     def __init__(self, engines: SpeechEngines, clock: StepClock, tasks: anyio.abc.TaskGroup) -> None:
         self._engines, self._clock, self._tasks = engines, clock, tasks
-        self._inbox = _Inbox()
+        self._inbox = Inbox()
         self._events: list[tuple[int, CallEvent]] = []
         self._arrived = anyio.Event()
 
@@ -143,7 +127,7 @@ class _Seat:
         self._tasks.start_soon(call, self._engines, request, self._inbox, self._emit, self._clock)
 
     def tell(self, choice: int, *controls: CallControl) -> bool:
-        self._inbox.put(*controls)
+        self._inbox.put(controls)
         return True
 
     async def take(self) -> list[tuple[int, CallEvent]]:
