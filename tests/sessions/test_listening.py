@@ -188,3 +188,13 @@ async def test_a_recogniser_that_fails_leaves_what_it_had_understood():
         await ear.conclude(1)
     assert [problem.message for problem in ear.problems] == ["The decoder broke."]
     assert (ear.finals[0].text, ear.finals[0].understood) == ("hello there", True)
+
+
+async def test_a_call_that_is_over_holds_no_sound():
+    async with listening() as ear:
+        await ear.listen(1)
+        await ear.hear(0.512)
+        turn = ear.listening._turns[1]
+        ear.listening.close()
+        assert not turn.sound
+        assert not ear.listening._recent

@@ -115,6 +115,14 @@ class Call:
 
     async def run(self) -> None:
         """All of it, until cancelled. Raises the Problem that ended it."""
+        try:
+            await self._run()
+        finally:
+            self._listening.close()
+        if self._problem is not None:
+            raise self._problem
+
+    async def _run(self) -> None:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             setup, parts = self._setup, self._parts
@@ -146,8 +154,6 @@ class Call:
                 tasks.start_soon(self._guard, self._fill)
             if setup.greeting:
                 self._decide(exchange.Announce(setup.greeting))
-        if self._problem is not None:
-            raise self._problem
 
     # ---- tasks
 
