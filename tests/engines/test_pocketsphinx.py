@@ -1,5 +1,6 @@
 """The embedded recogniser, as it is, on sentences that espeak speaks."""
 
+import gzip
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -9,9 +10,10 @@ import anyio.lowlevel
 import pytest
 
 from duologue.engines import RecogniserEngine, load_recogniser, load_speaker
-from duologue.engines.pocketsphinx import PocketsphinxRecogniser
+from duologue.engines.pocketsphinx import HEARING, PocketsphinxRecogniser
 from duologue.engines.resampling import resampled
 from duologue.errors import EngineFailed, StartFailed, Unsupported
+from duologue.turns.words import little_words
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import Transcript
 
@@ -195,3 +197,19 @@ async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood
 async def test_an_option_that_makes_no_sense_is_refused():
     with pytest.raises(StartFailed, match="at least one"):
         await load_recogniser("pocketsphinx", {"decoders": 0})
+
+
+@pytest.mark.parametrize("voice", ["en-us", "en-us+f3"])
+@pytest.mark.parametrize(
+    "said", ["excuse me", "be quiet", "hang on", "that's enough", "no wait", "never mind", "okay stop"]
+)
+async def test_what_stops_a_reply_is_understood(engine, said, voice):
+    found = await engine.transcribe(await speech(said, voice))
+    assert found.text.lower().strip(".!?") == said
+
+
+async def test_every_word_that_stops_a_reply_is_known():
+    listed = gzip.decompress((HEARING / "words.dict.gz").read_bytes()).decode().splitlines()
+    known = {line.split()[0].partition("(")[0].lower() for line in listed}
+    words = little_words("en")
+    assert {word for phrase in words.stop | words.stop_phrases for word in phrase.split()} <= known

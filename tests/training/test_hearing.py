@@ -96,6 +96,17 @@ def test_no_sentence_of_the_tests_is_learned():
     assert not forbidden() & {line.lower() for line in lines.lines}
 
 
+def test_a_rare_word_is_learned_where_it_was_meant_and_not_where_it_was_drawn():
+    known = dict.fromkeys(
+        ["hang", "on", "please", "wait", "hold", "just", "a", "moment", "second", "excuse", "me", "one"], ()
+    )
+    lines, _ = drawn(known, scenes=0, talk=20_000)
+    # "Hang" stands in two sentences only, and is no invented word.
+    assert {"hang on", "hang on please"} <= {*lines.lines}
+    alone, _ = drawn(dict.fromkeys(["xylophone"], ()), scenes=300, talk=0)
+    assert alone.words == []
+
+
 def test_the_bench_has_200_sentences_and_100_others_and_no_two_alike():
     known, others = (listed(BENCH / name) for name in TESTS[:2])
     assert (len(known), len(others)) == (200, 100)

@@ -1,6 +1,6 @@
 """How the recogniser's words are pronounced: the dictionary inside pocketsphinx, and what it lacks.
 
-Owns the pronunciations of words that came up after that dictionary. Knows no sentences.
+Owns the pronunciations of words that came up after that dictionary, and those it does not know of others. Knows no sentences.
 """
 
 from collections import defaultdict
@@ -13,6 +13,10 @@ couscous       K UW S K UW S
 Duologue       D UW AH L AO G
 Duologue       D UW OW L AO G
 Duologue       D Y UW AH L AO G
+exactly        EH G Z AE K T L IY
+excuse         EH K S K Y UW Z
+excuse         EH K S K Y UW S
+explain        EH K S P L EY N
 GGUF           JH IY JH IY Y UW EH F
 GPT            JH IY P IY T IY
 GPU            JH IY P IY Y UW
@@ -30,6 +34,7 @@ Tallinn        T AA L IH N
 uppercase      AH P ER K EY S
 vLLM           V IY EH L EH L EH M
 Yara           Y AA R AH
+yeah           Y EH AH
 Yuki           Y UW K IY
 Yusuf          Y UW S UH F
 """

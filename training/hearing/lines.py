@@ -36,7 +36,7 @@ MOST: dict[str, int] = {
 LONGEST = 20
 """Words."""
 OFTEN = 12
-"""In how many drawn sentences a word has to be, so that it is no invented one."""
+"""In how many different sentences a drawn word has to be, so that it is no invented one."""
 TYPED = set("doin howto im km lm lol pls plz r rn teh thnaks thx u ur waht whats wht whta".split())
 """What is only ever typed."""
 _WITHIN = re.compile(r"(?<=[a-z] )[A-Za-z]+(?:'[a-z]+)?")
@@ -80,8 +80,12 @@ def drawn(
     used = Counter(
         word for lines in by_skill.values() for line in set(lines) for word in set(line.lower().split())
     )
+    # What `talk.py` says was written by hand, a word that it says in one way only too.
+    meant = {word for line in by_skill["talk"] for word in line.lower().split()}
     vocabulary = {
-        word for word, count in used.items() if count >= OFTEN and word in known and word not in TYPED
+        word
+        for word, count in used.items()
+        if (count >= OFTEN or word in meant) and word in known and word not in TYPED
     }
     case = _case(text for _, text in texts)
     kept: list[str] = []

@@ -54,6 +54,21 @@ PATTERNS = [
     "{it is|that is|this is} {a|an} {good|great|nice|bad|strange|interesting|funny|wrong|stupid} {idea|answer|question|story|joke|poem|name|day|morning}",
     "make {it|that|the story|the answer|this} {shorter|longer|simpler|funnier|better|a bit shorter|a little shorter|much longer|more exciting}",
     "{I|we} {would like|want|need} {help|to talk|to ask you something|to ask a question|to hear a story|to hear a joke|to hear a poem|to know more|an answer|some help|to go on|to stop}",
+    # over a reply
+    "{excuse me|excuse me please|pardon me|hello|hey|listen|stop|wait|hold on|hang on|quiet|be quiet|enough|silence}",
+    "{excuse me|sorry|hello|hey|wait|stop|no|listen} {stop|wait|listen|please|one moment|can you hear me|are you listening|I have a question|can I say something|may I ask something}",
+    "{please |}{be quiet|shut up|stop talking|stop it|stop that|stop there|stop right there|just stop|hush}[ {now|please}]",
+    "{okay|no|all right|please} {stop|enough|that is enough|that's enough|wait|be quiet|shut up|never mind}[ {now|please}]",
+    "{excuse me|wait|no|sorry|stop|hold on} {that is|that's|it is|it's} {wrong|enough|not right|not what I meant|not what I asked|the wrong one|something else}",
+    "{let me|may I|can I} {interrupt|interrupt you|ask something|ask you something|say something|stop you|stop you there}[ for a {moment|second}]",
+    "I {meant|wanted|asked for|was asking about|was talking about} {something else|something different|the other one|another one|$thing|the $thing|a $animal|$place}",
+    "{something|somebody|anything|nothing} else[ please]",
+    "{skip|never mind|forget} {it|that|this|the rest|the story|the list}[ {please|now}]",
+    "{next|the next one|another one|move on|let us move on|let's move on}[ please]",
+    # while the other goes on
+    "{uh huh|mm|oh|oh really|really|oh yeah|yeah|yeah yeah|yep|yes yes|right|okay|okay cool|alright|all right|sure|of course}",
+    "{wow|oh wow|exactly|absolutely|definitely|indeed|true|totally|cool|nice|great|good|lovely|fine|perfect|fair enough|good point|no way}",
+    "{I see|I know|I got it|got it|I understand|makes sense|that makes sense|interesting|that's interesting|very interesting|go on|I agree}",
     # feelings and the day
     "{I am|I'm} {tired|hungry|happy|sad|bored|fine|okay|busy|sick|alone|lonely|angry|excited|late|ready|back|here|home|cold|well|not well|in a hurry|so tired|very happy}[ today| now| right now]",
     "I {feel|am feeling} {good|great|fine|bad|sad|tired|lonely|sick|better|much better|a bit sad|a little better|not so good}[ today]",
