@@ -39,6 +39,14 @@ WHOLE = {
         i don't understand
         no thank you
         what about you
+        can you tell me what time it is
+        do you know who he is
+        tell me where the station is
+        can you tell me what seven and five is
+        i don't know what that is
+        tell me how old you are
+        do you remember what my name was
+        i would like to know what it does
     """,
     "de": """
         hallo
@@ -60,6 +68,10 @@ WHOLE = {
         mein name ist anna
         ich verstehe nicht
         nein danke
+        sag mir wie spät es ist
+        weißt du wer das ist
+        kannst du mir sagen wo der bahnhof ist
+        ich will wissen was das war
     """,
 }
 UNDECIDED = {
@@ -93,6 +105,11 @@ OPEN = {
         hello what is the
         what can you tell me
         can you tell me what
+        can you tell me what is
+        do you know who was
+        what i want is
+        the thing is
+        the weather is
         i would like to know what
         what is seven plus
         what is seven

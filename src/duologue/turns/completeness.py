@@ -7,6 +7,7 @@ Owns the judgement over words: what dangles, what is a whole turn, what has the 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from duologue.turns.words import LittleWords, little_words, words_of
 
@@ -78,7 +79,12 @@ def _is_whole(words: Words, little: LittleWords) -> bool:
     """Whether this is a whole sentence of a kind that hardly ever goes on."""
     if len(words) > 2 and (words[-1] in little.closing or " ".join(words[-2:]) in little.closing):
         return True
-    return _is_sum(words, little) or _asks_about_somebody(words, little) or _tells_a_name(words, little)
+    return (
+        _is_sum(words, little)
+        or _asks_about_somebody(words, little)
+        or _asks_indirectly(words, little)
+        or _tells_a_name(words, little)
+    )
 
 
 def _is_sum(words: Words, little: LittleWords) -> bool:
@@ -115,6 +121,15 @@ def _asks_about_somebody(words: Words, little: LittleWords) -> bool:
         if verb[0] in little.verbs - little.auxiliaries and _ends(rest, little.persons, little.tails):
             return True
     return False
+
+
+def _asks_indirectly(words: Words, little: LittleWords) -> bool:
+    """ "Can you tell me what time it is", "I don't know who you are": its verb stands at its end, behind what it is about."""
+    if words[-1] not in little.being | little.doing:
+        return False
+    return any(
+        word in little.question_words and before in little.telling for before, word in pairwise(words[:-2])
+    )
 
 
 def _ends(words: Words, first: frozenset[str], tails: frozenset[str]) -> bool:

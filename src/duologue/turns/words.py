@@ -58,12 +58,16 @@ class LittleWords(Struct, frozen=True):
     question_words: frozenset[str] = frozenset()
     """First words of a question about you: a question word, a verb of `being` or an auxiliary, a person, a verb."""
     being: frozenset[str] = frozenset()
+    doing: frozenset[str] = frozenset()
+    """Forms of "do": what somebody asks for may end in one."""
     auxiliaries: frozenset[str] = frozenset()
     persons: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
     """Verbs such a question ends in."""
     tails: frozenset[str] = frozenset()
     """What may follow there."""
+    telling: frozenset[str] = frozenset()
+    """What stands before a question that somebody is asked to answer: "tell me where the station is"."""
     owners: frozenset[str] = frozenset()
     owned: frozenset[str] = frozenset()
     """What is asked for of an owner: "your name"."""
@@ -152,6 +156,7 @@ ENGLISH = LittleWords(
     introductions=_phrases("my name is, my name's, you are called, i am called"),
     question_words=_set("what who where when why how which what's who's where's how's"),
     being=_set("is are was were am"),
+    doing=_set("do does did"),
     auxiliaries=_set("do does did can could would should will"),
     persons=_set("you i it he she they we that this"),
     verbs=_set(
@@ -159,6 +164,9 @@ ENGLISH = LittleWords(
     ),
     tails=_set(
         "from like for doing called feeling today now again made there here going yet still tomorrow then old"
+    ),
+    telling=_set(
+        "me us know wonder say see remember understand explain show ask guess sure idea out forget forgot matter about of"
     ),
     owners=_set("my your his her its our their"),
     owned=_set("name job age birthday address opinion purpose problem plan colour color version favourite"),
@@ -235,6 +243,7 @@ GERMAN = LittleWords(
     introductions=_phrases("mein name ist"),
     question_words=_set("was wer wo woher wohin wann warum wieso wie"),
     being=_set("ist sind war waren bin bist"),
+    doing=_set("tut tust macht machst"),
     auxiliaries=_set("kann kannst können könntest soll sollte muss"),
     persons=_set("du ich er es wir sie ihr das dir ihnen"),
     verbs=_set(
@@ -242,6 +251,10 @@ GERMAN = LittleWords(
         "tun helfen geht funktioniert funktionierst bedeutet"
     ),
     tails=_set("heute denn da hier jetzt los dir ihnen so her genau gerade"),
+    telling=_set(
+        "mir uns ich du sie wir weißt weiß wissen sagen sag fragen gefragt verstehe verstehen sehen erklären erklär sicher "
+        "ahnung vergessen gesagt egal"
+    ),
     owners=_set("mein meine dein deine sein seine ihr ihre unser unsere"),
     owned=_set("name beruf alter geburtstag adresse meinung aufgabe plan version lieblingsfarbe"),
 )
