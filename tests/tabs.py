@@ -125,7 +125,7 @@ class Tab:
         def say_so(route: Route) -> None:
             answer = route.fetch()
             body = answer.json()
-            body["features"]["voice"] = True
+            body["features"] |= {"voice": True, "speech": True, "transcription": True}
             route.fulfill(response=answer, json=body)
 
         self.page.route("**/api/capabilities", say_so)

@@ -56,7 +56,14 @@ async def test_the_page_can_ask_what_there_is(browser):
         "role": "admin",
         "keyed": False,
     }
-    assert body["features"] == {"voice": False, "conversations": True, "models": True, "admin": True}
+    assert body["features"] == {
+        "voice": False,
+        "speech": False,
+        "transcription": False,
+        "conversations": True,
+        "models": True,
+        "admin": True,
+    }
     assert body["models"][0]["defaults"] == {}
 
 

@@ -1,6 +1,7 @@
 """The voice as the dialects use it: seats taken and given back, and what cannot be had refused at once."""
 
 import anyio
+import msgspec
 import pytest
 from tests.gateway.voices import CARD, WORD, Seats
 
@@ -176,3 +177,10 @@ async def test_voices_are_found_by_their_names():
     assert (speech.voice(""), speech.voice("low"), speech.voice("alloy")) == ("high", "low", "high")
     with pytest.raises(NotFound):
         speech.voice("hal")
+
+
+async def test_what_is_there_is_told_of_each_engine():
+    assert Speech(None).features() == {"voice": False, "speech": False, "transcription": False}
+    assert Speech(Seats()).features() == {"voice": True, "speech": True, "transcription": True}
+    deaf = msgspec.structs.replace(CARD, recogniser=Station("failed", detail="No such model."))
+    assert Speech(Seats(card=deaf)).features() == {"voice": False, "speech": True, "transcription": False}

@@ -35,6 +35,8 @@ from duologue.wire import speech
 from duologue.wire.reply import problem
 
 State = Literal["absent", "loading", "ready", "failed"]
+MISSING = ("absent", "failed")
+"""How an engine stands that cannot be used."""
 
 
 class Speech:
@@ -83,6 +85,14 @@ class Speech:
             "word_times": card.word_times,
         }
 
+    def features(self) -> dict[str, bool]:
+        """What of it there is: `speech` (it speaks), `transcription` (it writes down speech), `voice` (it can be called)."""
+        card = self.card or SpeechCard()
+        detects, hears, speaks = (
+            station.standing not in MISSING for station in (card.detector, card.recogniser, card.speaker)
+        )
+        return {"voice": detects and hears and speaks, "speech": speaks, "transcription": hears}
+
     def check_speaks(self) -> None:
         """Raises Unsupported, or Unavailable, where nothing here speaks."""
         self._check("speaker")
@@ -129,7 +139,7 @@ class Speech:
         if card is None:
             return  # it loads, and whoever asks waits; or it failed, which the queue says
         station: Station = getattr(card, kind)
-        if station.standing in ("absent", "failed"):
+        if station.standing in MISSING:
             what = "speaks" if kind == "speaker" else "writes down speech"
             raise Unavailable(station.detail or f"Nothing here {what}.", code="voice_unavailable")
 

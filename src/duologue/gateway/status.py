@@ -100,7 +100,7 @@ def router(
             "detail": detail,
             "default_model": cards[0].name if cards else None,
             "models": [model_row(card) | model_standing(pool, card) for card in cards],
-            **_of_person(request, auth_required(), has_voice=voice.standing[0] == "ready"),
+            **_of_person(request, auth_required(), voice.features()),
             "voice": voice.view(),
             "limits": dict(limits),
             "ui": {"defaults": dict(ui_defaults)},
@@ -128,12 +128,12 @@ def is_outdated(request: Request, build: str | None) -> bool:
     return build is not None and request.headers.get(BUILD_HEADER, build) != build
 
 
-def _of_person(request: Request, required: bool, *, has_voice: bool) -> dict[str, Any]:
+def _of_person(request: Request, required: bool, voice: Mapping[str, bool]) -> dict[str, Any]:
     """Who asks, and what they may use."""
     person = request.scope.get("state", {})
     is_admin = person.get("role", "admin") == "admin"
     return {
-        "features": {"voice": has_voice, "conversations": True, "models": is_admin, "admin": is_admin},
+        "features": {**voice, "conversations": True, "models": is_admin, "admin": is_admin},
         "auth": {
             "required": required,
             "user": person.get("user", "local"),

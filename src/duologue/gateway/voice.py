@@ -73,6 +73,13 @@ class Switchboard:
         self.settings, self.limits = settings or VoiceSettings(), limits or Limits()
         self.conversing, self.observe = conversing, observe
 
+    def context_of(self, model: str) -> int:
+        """Tokens a chat with this model has; 0 where nobody knows."""
+        try:
+            return self.models.resolve(model).context
+        except Problem:
+            return 0
+
     async def history(self, user: str, start: voice.Start, broken: Callable[[Problem], None]) -> CallHistory:
         """What the call goes on with; `broken` is told why something of it cannot be kept. Raises Problem where its model
         or its conversation is not there."""
@@ -175,6 +182,7 @@ class VoiceSocket:
             request_id=self._request_id,
             observe=self._board.observe,
             read_ahead=self._board.read_ahead,
+            context_of=self._board.context_of,
         )
         tasks.start_soon(self._run, self._call, self._with_defaults(start.setup), tasks.cancel_scope)
         tasks.start_soon(self._watch, self._call, tasks.cancel_scope)

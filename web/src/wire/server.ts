@@ -22,6 +22,15 @@ export interface Model {
   readonly detail?: string;
 }
 
+/** How the voice is; the sentences say why something of it is not there. */
+export interface VoiceState {
+  readonly state: "absent" | "loading" | "ready" | "failed";
+  readonly detail: string;
+  readonly detector?: { readonly detail: string };
+  readonly recogniser?: { readonly detail: string };
+  readonly speaker?: { readonly detail: string };
+}
+
 export interface Capabilities {
   readonly version: string;
   readonly build: string | null;
@@ -36,6 +45,13 @@ export interface Capabilities {
   readonly features?: Readonly<Record<string, boolean>>;
   readonly auth?: { readonly required: boolean; readonly user: string; readonly name: string; readonly role: "admin" | "user"; readonly keyed?: boolean };
   readonly limits?: Readonly<Record<string, number>>;
+  readonly voice?: VoiceState;
+}
+
+/** The server's own sentence about a voice that cannot be called; empty where it was never installed, or is not known. */
+export function whyNoCall(voice: VoiceState | undefined): string {
+  if (!voice || voice.state === "absent") return "";
+  return voice.detail || voice.detector?.detail || voice.recogniser?.detail || voice.speaker?.detail || "";
 }
 
 export function fetchCapabilities(fetch: Fetch, build: string | null = null): Promise<Answer<Capabilities>> {

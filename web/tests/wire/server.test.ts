@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fetchCapabilities } from "../../src/wire/server";
+import { fetchCapabilities, whyNoCall } from "../../src/wire/server";
 
 const answering = (status: number, body: string) => () => Promise.resolve(new Response(body, { status }));
 
@@ -27,5 +27,19 @@ describe("the server's answers", () => {
   it("takes a proxy that finds nobody, and no answer at all, for unreachable", async () => {
     expect(await fetchCapabilities(answering(502, ""))).toEqual({ kind: "unreachable" });
     expect(await fetchCapabilities(() => Promise.reject(new TypeError("failed")))).toEqual({ kind: "unreachable" });
+  });
+});
+
+describe("why there is no call", () => {
+  const none = { detail: "" };
+
+  it("is what the server says of the voice, or of the engine that failed", () => {
+    expect(whyNoCall({ state: "loading", detail: "The voice is loading." })).toBe("The voice is loading.");
+    expect(whyNoCall({ state: "ready", detail: "", detector: none, recogniser: { detail: "No such model." }, speaker: none })).toBe("No such model.");
+  });
+
+  it("is the page's own sentence where there never was one", () => {
+    expect(whyNoCall({ state: "absent", detail: "This server has no voice." })).toBe("");
+    expect(whyNoCall(undefined)).toBe("");
   });
 });
