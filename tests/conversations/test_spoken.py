@@ -1,6 +1,6 @@
 """A conversation that goes on as a call: its rows are what was said and what was heard."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -45,10 +45,10 @@ async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp
         turns = await spoken_turns(kept, "ann", "c")
         assert [message.text for message in turns.request.messages] == ["Be kind."]
         assert turns.request.model == "mini"
-        await turns.user_said("Count to ten.")
-        await turns.assistant_said("One two", "interrupted")
-        await turns.user_said("Stop.")
-        await turns.assistant_said("", "interrupted")
+        await turns.user_said("m1", "Count to ten.")
+        await turns.assistant_said("m2", "One two", "interrupted")
+        await turns.user_said("m3", "Stop.")
+        await turns.assistant_said("m4", "", "interrupted")
         store = kept.stores.of("c")
         conversation = await store.conversations.get("ann", "c")
         assert conversation.leaf is not None
@@ -83,7 +83,7 @@ async def test_other_views_hear_of_every_turn(tmp_path: Path) -> None:
         told: list[object] = []
         kept.feed.tell = lambda user, event: told.append((user, event))  # type: ignore[method-assign]
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("Hi.")
+        await turns.user_said("m5", "Hi.")
         assert told == [("ann", ListChanged("c"))]
 
 
@@ -107,7 +107,7 @@ async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Sums"))
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("Two and two?")
+        await turns.user_said("m6", "Two and two?")
         call = StoredCall("c1", "calculator", "{}")
         did = (
             StoredMessage("a", "c", None, "assistant", (TextContent("Let me"),), tool_calls=(call,)),
@@ -116,7 +116,7 @@ async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_
                 call=CallRecord("calculator", state="done"),
             ),
         )  # fmt: skip
-        await turns.assistant_said("Four.", "spoken", did)
+        await turns.assistant_said("m7", "Four.", "spoken", did)
         path = await rows_of(kept)
         assert [(row.role, row.text) for row in path] == [
             ("user", "Two and two?"),
@@ -146,13 +146,13 @@ async def test_a_call_goes_on_from_the_branch_that_is_current_by_then(tmp_path: 
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("Hello.")
+        await turns.user_said("m8", "Hello.")
         hello = turns.leaf
-        await turns.assistant_said("Hi.", "spoken")
+        await turns.assistant_said("m9", "Hi.", "spoken")
         await kept.stores.of("c").conversations.change("ann", "c", {"leaf": hello})
         assert await turns.read()
         assert texts(turns) == ["Hello."]
-        await turns.user_said("Once more.")
+        await turns.user_said("m10", "Once more.")
         assert [row.text for row in await rows_of(kept)] == ["Hello.", "Once more."]
 
 
@@ -162,14 +162,14 @@ async def test_an_answer_stays_with_its_question_when_another_branch_is_shown_me
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("One.")
+        await turns.user_said("m11", "One.")
         one = turns.leaf
-        await turns.assistant_said("First.", "spoken")
-        await turns.user_said("Two.")
+        await turns.assistant_said("m12", "First.", "spoken")
+        await turns.user_said("m13", "Two.")
         two = turns.leaf
         await kept.stores.of("c").conversations.change("ann", "c", {"leaf": one})
         await turns.read()
-        await turns.assistant_said("Second.", "spoken")
+        await turns.assistant_said("m14", "Second.", "spoken")
         assert [row.text for row in await rows_of(kept)] == ["One."]
         rows = await kept.stores.of("c").messages.all("c")
         assert next(row for row in rows if row.text == "Second.").parent == two
@@ -179,14 +179,14 @@ async def test_an_answer_whose_question_was_deleted_goes_where_the_conversation_
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("One.")
-        await turns.assistant_said("First.", "spoken")
-        await turns.user_said("Two.")
+        await turns.user_said("m15", "One.")
+        await turns.assistant_said("m16", "First.", "spoken")
+        await turns.user_said("m17", "Two.")
         two = turns.leaf
         assert two is not None
         await kept.editing.delete("ann", "c", two)
         await turns.read()
-        await turns.assistant_said("Second.", "spoken")
+        await turns.assistant_said("m18", "Second.", "spoken")
         assert [row.text for row in await rows_of(kept)] == ["One.", "First.", "Second."]
 
 
@@ -194,7 +194,7 @@ async def test_only_what_others_do_is_a_change(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         turns = await spoken_turns(kept, "ann", "c")
-        await turns.user_said("Hi.")
+        await turns.user_said("m19", "Hi.")
         kept.feed.tell("ann", ListChanged("another"))
         kept.feed.tell("ann", ListChanged("c"))
         kept.feed.tell("ann", ListRemoved("c"))
@@ -214,3 +214,33 @@ async def test_a_deleted_conversation_is_not_there_any_more(tmp_path: Path) -> N
         await kept.stores.of("c").conversations.delete("ann", "c")
         with pytest.raises(NotFound):
             await turns.read()
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "read again"])
+async def test_a_turn_that_is_kept_when_nobody_waits_for_it_any_more_is_not_kept_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    async with opened(tmp_path) as kept:
+        await kept.editing.begin("ann", Conversation("c", "Bread"))
+        turns = await spoken_turns(kept, "ann", "c")
+        messages = kept.stores.of("c").messages
+
+        async def keep_late(new: Sequence[StoredMessage], *, leaf: str | None) -> None:
+            await add(new, leaf=leaf)
+            raise TimeoutError
+
+        add = messages.add
+        row = StoredMessage("t", "c", None, "assistant", tool_calls=(StoredCall("c1", "add", "{}"),))
+        for say in (
+            lambda: turns.user_said("u", "Hello."),
+            lambda: turns.assistant_said("a", "Hi.", "spoken", [row]),
+        ):
+            with monkeypatch.context() as patch:
+                patch.setattr(messages, "add", keep_late)
+                with pytest.raises(TimeoutError):
+                    await say()
+            if again:
+                await turns.read()
+            await say()
+        assert [row.id for row in await messages.path("c", "a")] == ["u", "t", "a"]
+        assert (await kept.stores.of("c").conversations.get("ann", "c")).leaf == "a"

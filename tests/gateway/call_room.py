@@ -61,6 +61,7 @@ class Room:
         tools: Sequence[Tool] = (),
         history: LooseHistory | None = None,
         read_ahead: ReadAhead | None = None,
+        context: int = 0,
     ) -> None:
         self.client = Client()
         self.generate = generate or FakeGenerate()
@@ -75,6 +76,7 @@ class Room:
             self.client.write,
             observe=self.figures.append,
             read_ahead=read_ahead,
+            context_of=lambda model: context,
         )
 
     @asynccontextmanager

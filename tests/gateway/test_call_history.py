@@ -13,7 +13,7 @@ from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway import call_history
 from duologue.gateway.call_history import CUT, KeptHistory, LooseHistory, said
 from duologue.values.calls import Ending
-from duologue.values.conversations import CallRecord, StoredCall, StoredMessage
+from duologue.values.conversations import CallRecord, StoredCall, StoredMessage, TextContent
 from duologue.values.messages import ImagePart, Tool, assistant, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
@@ -108,6 +108,7 @@ class Turns:
         self.kept: list[tuple[str, Ending | None]] = []
         self.rows: list[StoredMessage] = []
         self.broken = self.hangs = False
+        self.ids: list[str] = []
         self.leaf: str | None = None
         self.path: tuple[StoredMessage, ...] = ()
         self.reads: list[ChatRequest | Problem | None] = []
@@ -124,12 +125,15 @@ class Turns:
         async for change in self._changes:
             yield change
 
-    async def user_said(self, text: str) -> None:
+    async def user_said(self, id: str, text: str) -> None:
+        self.ids.append(id)
         if self.hangs:
             await anyio.sleep_forever()
         self._keep(text, None)
 
-    async def assistant_said(self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
+    async def assistant_said(
+        self, id: str, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None:
         self._keep(heard, ending)
         self.rows += rows
 
@@ -288,6 +292,27 @@ async def test_a_database_that_hangs_holds_no_call(monkeypatch: pytest.MonkeyPat
     kept.turns.hangs = False
     await kept.history.close()
     assert kept.turns.kept == [("bye", None)]
+
+
+@pytest.mark.anyio
+async def test_what_is_kept_too_late_to_be_waited_for_is_said_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(call_history, "KEEPING", 0.01)
+    kept = Kept()
+    kept.turns.hangs = True
+    async with kept.running():
+        kept.history.user_said("one")
+        while not kept.told:
+            await anyio.wait_all_tasks_blocked()
+        # The database has kept it after all.
+        kept.turns.hangs = False
+        (id,) = kept.turns.ids
+        kept.turns.path = (StoredMessage(id, "c", None, "user", (TextContent("one"),)),)
+        kept.turns.reads = [ChatRequest((user("one"),), model="m")]
+        kept.history.user_said("two")
+    # It is told again under its own id, by which whoever keeps it knows it.
+    assert kept.turns.ids[:2] == [id, id]
+    assert len(set(kept.turns.ids)) == 2
+    assert [message.text for message in kept.history.messages] == ["one", "two"]
 
 
 @pytest.mark.anyio

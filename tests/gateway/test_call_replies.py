@@ -18,7 +18,7 @@ from duologue.tools.offers import OfferedTool
 from duologue.values import calls
 from duologue.values.calls import CallSetup
 from duologue.values.conversations import Approval
-from duologue.values.events import Done, Event, TextDelta, ToolCallDelta
+from duologue.values.events import Done, Event, TextDelta, ToolCallDelta, Usage
 from duologue.values.messages import Tool
 from duologue.values.requests import ChatRequest
 
@@ -66,12 +66,12 @@ class Desk(LooseHistory):
 class Talk:
     """A call whose caller has said one thing, and what came of it."""
 
-    def __init__(self, *turns: Sequence[Event], tools: FunctionTools | None = None) -> None:
+    def __init__(self, *turns: Sequence[Event], tools: FunctionTools | None = None, context: int = 0) -> None:
         self.tools = tools or FunctionTools().add("look").add("write", read_only=False)
         self.seat = FakeLease()
         self.desk = Desk(self.tools)
         self.generate = FakeGenerate(*turns)
-        self.room = Room(self.seat, generate=self.generate, history=self.desk)
+        self.room = Room(self.seat, generate=self.generate, history=self.desk, context=context)
         self.client = self.room.client
 
     def __call__(self, setup: CallSetup | None = None):
@@ -223,6 +223,21 @@ async def test_a_call_that_outgrows_its_model_goes_on_without_its_oldest_turns()
     # The next prompt begins there at once, so it is read from the cache.
     assert [message.text for message in talk.generate.requests[2].messages] == [*left, "Yes.", "sure?"]
     assert talk.client.of("error") == []
+
+
+async def test_a_prompt_that_nearly_filled_its_model_is_shortened_before_a_reply_is_cut_short():
+    said = [TextDelta("Yes."), Done("stop", Usage(input=800, output=20))]
+    talk = Talk(said, words("Sure."), context=1000)
+    for number in range(1, 5):
+        talk.desk.user_said(f"question {number}")
+        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+    async with talk():
+        await talk.wants(text="well?")
+        await talk.is_spoken(1, "Yes.", text="well?")
+        await talk.wants(2, "sure?")
+    left = ["Be kind.", "question 4", "answer 4.", "well?", "Yes.", "sure?"]
+    assert [message.text for message in talk.generate.requests[0].messages][1] == "question 1"
+    assert [message.text for message in talk.generate.requests[1].messages] == left
 
 
 async def test_it_leaves_out_more_until_only_the_turn_itself_is_left():

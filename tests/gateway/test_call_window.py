@@ -1,6 +1,7 @@
 """What a call leaves out when it outgrows its model: whole turns, the oldest first, and never the last."""
 
-from duologue.gateway.call_window import instructions, outgrown
+from duologue.gateway.call_window import instructions, nearly_full, outgrown
+from duologue.values.events import Usage
 from duologue.values.messages import ImagePart, Message, TextPart, ToolCall, assistant, system, user
 
 
@@ -37,3 +38,16 @@ def test_a_picture_takes_its_room():
 def test_nothing_said_is_nothing_to_leave_out():
     assert outgrown([]) == 0
     assert outgrown([system("Be kind.")]) == 0
+
+
+def test_a_model_is_nearly_full_where_the_next_turn_may_not_fit():
+    assert nearly_full(Usage(input=700, output=60), 1000)
+    assert not nearly_full(Usage(input=700, output=40), 1000)
+    # A small model keeps a quarter of itself.
+    assert nearly_full(Usage(input=180, output=20), 256)
+    assert not nearly_full(Usage(input=180, output=10), 256)
+
+
+def test_a_context_that_nobody_knows_is_never_full():
+    assert not nearly_full(Usage(input=10**6), 0)
+    assert not nearly_full(Usage(), 1000)

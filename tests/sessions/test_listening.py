@@ -170,31 +170,52 @@ async def test_only_so_many_turns_are_kept():
         ear.listening.conclude(1, 5)
 
 
-async def test_a_recogniser_that_fails_leaves_what_it_had_understood():
-    class Failing(Saying):
-        @asynccontextmanager
-        async def listen(self, **how):
-            async with super().listen(**how) as listener:
+class Failing(Saying):
+    """Understands words, and cannot end; so many times."""
 
-                async def fail():
-                    raise EngineFailed("The decoder broke.")
+    def __init__(self, texts, times):
+        super().__init__(texts)
+        self.times = times
 
+    @asynccontextmanager
+    async def listen(self, **how):
+        async with super().listen(**how) as listener:
+
+            async def fail():
+                raise EngineFailed("The decoder broke.")
+
+            if self.times:
+                self.times -= 1
                 listener.finish = fail
-                yield listener
+            yield listener
 
-    async with listening(recogniser=Failing(["hello there"])) as ear:
+
+async def test_a_recogniser_that_fails_listens_once_more_from_the_beginning():
+    async with listening(recogniser=Failing(["hello", "hello there"], times=1)) as ear:
+        await ear.listen(1)
+        await ear.hear(0.512)
+        await ear.conclude(1)
+        assert ear.recogniser.listening == 0
+    assert ear.problems == []
+    assert ear.recogniser.finished == [ear.listening.heard]
+    assert [(final.text, final.understood) for final in ear.finals] == [("hello there", True)]
+
+
+async def test_a_recogniser_that_fails_twice_leaves_what_it_had_understood():
+    async with listening(recogniser=Failing(["hello there"] * 2, times=2)) as ear:
         await ear.listen(1)
         await ear.hear(0.512)
         await ear.conclude(1)
     assert [problem.message for problem in ear.problems] == ["The decoder broke."]
-    assert (ear.finals[0].text, ear.finals[0].understood) == ("hello there", True)
+    assert [(final.text, final.understood) for final in ear.finals] == [("hello there", True)]
 
 
 async def test_a_call_that_is_over_holds_no_sound():
     async with listening() as ear:
         await ear.listen(1)
         await ear.hear(0.512)
-        turn = ear.listening._turns[1]
         ear.listening.close()
-        assert not turn.sound
-        assert not ear.listening._recent
+        for turn in (1, 2):
+            await ear.listen(turn)
+            await ear.conclude(turn)
+        assert ear.recogniser.finished == [0, 0]

@@ -125,11 +125,14 @@ class SpokenTurns:
 
     # ---- what was said and heard
 
-    async def user_said(self, text: str) -> None:
-        """On the branch that is current now."""
+    async def user_said(self, id: str, text: str) -> None:
+        """On the branch that is current now, as the row `id`; one that is there is not added again."""
         content: tuple[Content, ...] = (TextContent(text),)
-        self._open = self.leaf
-        await self._add([self._row("user", content)])
+        if any(row.id == id for row in self.path):
+            self._open = id
+        else:
+            self._open = self.leaf
+            await self._add([self._row(id, "user", content)])
         if not self._titled:
             self._titled = True
             store = self._service.stores.of(self._conversation)
@@ -137,9 +140,11 @@ class SpokenTurns:
             await store.conversations.change(self._user, self._conversation, changes)
             self._tell()
 
-    async def assistant_said(self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
-        """`heard` of a reply, behind the `rows` of what it did. Of one nobody heard, and that did nothing, there is no row.
-        It belongs to what it answers, whatever branch is current by now."""
+    async def assistant_said(
+        self, id: str, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+    ) -> None:
+        """`heard` of a reply, as the row `id` behind the `rows` of what it did; what is there is not added again. Of one nobody
+        heard, and that did nothing, there is no row. It belongs to what it answers, whatever branch is current by now."""
         new = [
             msgspec.structs.replace(
                 row, conversation=self._conversation, model=self._model(row), created=self._service.now()
@@ -147,7 +152,7 @@ class SpokenTurns:
             for row in rows
         ]
         if heard:
-            new.append(self._row("assistant", (TextContent(heard),), cut=ending != "spoken"))
+            new.append(self._row(id, "assistant", (TextContent(heard),), cut=ending != "spoken"))
         if new:
             await self._add(new)
 
@@ -172,11 +177,11 @@ class SpokenTurns:
         self._told.append(feed.number)
 
     def _row(
-        self, role: Literal["user", "assistant"], content: tuple[Content, ...], *, cut: bool = False
+        self, id: str, role: Literal["user", "assistant"], content: tuple[Content, ...], *, cut: bool = False
     ) -> StoredMessage:
         is_user = role == "user"
         return StoredMessage(
-            _new_id(),
+            id,
             self._conversation,
             None,
             role,

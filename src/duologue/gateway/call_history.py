@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Literal, Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duologue.conversations.errand import Surroundings, client_tools, told
@@ -172,10 +172,10 @@ class Turns(Protocol):
 
     def changes(self) -> AsyncIterator[Literal["changed", "deleted"]]: ...
 
-    async def user_said(self, text: str) -> None: ...
+    async def user_said(self, id: str, text: str) -> None: ...
 
     async def assistant_said(
-        self, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
+        self, id: str, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
     ) -> None: ...
 
 
@@ -186,6 +186,13 @@ class _Turn(Struct):
     messages: tuple[Message, ...]
     ending: Ending | None = None
     rows: tuple[StoredMessage, ...] = ()
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Its row's: a turn that was kept after all, when nobody waited for it any more, is not kept twice."""
+
+    def is_among(self, path: Sequence[StoredMessage]) -> bool:
+        """Whether it is there, though nobody knows that it was kept. All of its rows are, or none."""
+        own = {self.id, *(row.id for row in self.rows)}
+        return any(row.id in own for row in path)
 
 
 class KeptHistory(LooseHistory):
@@ -226,7 +233,12 @@ class KeptHistory(LooseHistory):
         self._request = replace(self._turns.request, thinking=False, spoken=True)
         self._messages = [
             *self._turns.request.messages,
-            *(message for turn in self._left for message in turn.messages),
+            *(
+                message
+                for turn in self._left
+                if not turn.is_among(self._turns.path)
+                for message in turn.messages
+            ),
         ]
 
     def _keep(self, turn: _Turn) -> None:
@@ -283,9 +295,9 @@ class KeptHistory(LooseHistory):
                 # Whoever hangs up does not end it: half of it would be kept twice.
                 with anyio.fail_after(KEEPING, shield=True):
                     if turn.ending is None:
-                        await self._turns.user_said(turn.text)
+                        await self._turns.user_said(turn.id, turn.text)
                     else:
-                        await self._turns.assistant_said(turn.text, turn.ending, turn.rows)
+                        await self._turns.assistant_said(turn.id, turn.text, turn.ending, turn.rows)
             except Problem as problem:
                 self._tell(problem)
                 return

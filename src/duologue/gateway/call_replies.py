@@ -19,6 +19,7 @@ from duologue.conversations.questions import Reply as Decided
 from duologue.errors import ContextExceeded, Problem
 from duologue.gateway.call_dialect import Dialect, Write
 from duologue.gateway.call_history import CallHistory
+from duologue.gateway.call_window import nearly_full
 from duologue.gateway.link import WORKER_LOST
 from duologue.gateway.reading_ahead import ReadAhead, ReadingAhead
 from duologue.gateway.relay import CALL, Generate
@@ -82,7 +83,7 @@ class Answer:
 
 
 class Replies:
-    """`tell` reaches the session, `write` the client."""
+    """`tell` reaches the session, `write` the client; `context_of` says how many tokens a model has, 0 where nobody knows."""
 
     def __init__(
         self,
@@ -95,7 +96,9 @@ class Replies:
         user: str,
         request_id: str,
         read_ahead: ReadAhead | None = None,
+        context_of: Callable[[str], int] = lambda model: 0,
     ) -> None:
+        self._context_of = context_of
         self._generate, self._history = generate, history
         self._encoder, self._write, self._tell = encoder, write, tell
         self._user, self._request_id = user, request_id
@@ -340,6 +343,9 @@ class Replies:
         while True:
             turn, failed = await self._tried(answer)
             if failed is None:
+                if nearly_full(turn.usage, self._context_of(answer.request.model)):
+                    # Else the next reply would be cut short where the context ends.
+                    self._shorten(answer)
                 return turn
             silent = not turn.text and not turn.tool_calls
             if silent and failed.code == WORKER_LOST.code and not lost:
@@ -368,7 +374,7 @@ class Replies:
         if shorter is None:
             return False
         left_out = len(answer.request.messages) - len(shorter.messages)
-        log.info("call %s outgrew its model: %d messages are left out", self._request_id, left_out)
+        log.info("call %s outgrows its model: %d messages are left out", self._request_id, left_out)
         answer.request = shorter
         return True
 

@@ -11,12 +11,21 @@ from itertools import takewhile
 
 from duologue.conversations.context import estimate, fold
 from duologue.values.conversations import Content, ImageContent, StoredCall, StoredMessage, TextContent
+from duologue.values.events import Usage
 from duologue.values.messages import Message, TextPart
+
+TURN = 250
+"""Tokens that what is said next and its answer may take: a minute and a half of talk."""
 
 
 def instructions(messages: Sequence[Message]) -> int:
     """How many messages come before the first turn: they are never left out."""
     return sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
+
+
+def nearly_full(usage: Usage, context: int) -> bool:
+    """Whether the next turn may not fit behind this one, in a model of so many tokens; 0 is a context nobody knows."""
+    return 0 < context < usage.input + usage.output + min(TURN, context // 4)
 
 
 def outgrown(messages: Sequence[Message]) -> int:

@@ -77,6 +77,7 @@ class Call:
         prepare: Prepare | None = None,
         observe: Callable[[calls.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
+        context_of: Callable[[str], int] = lambda model: 0,
     ) -> None:
         self._seats, self._history = seats, history
         self._encoder, self._write = encoder, write
@@ -91,6 +92,7 @@ class Call:
             user=user,
             request_id=request_id,
             read_ahead=read_ahead,
+            context_of=context_of,
         )
         self._kind, self._prepare = kind, prepare
         self._lease: Lease | None = None

@@ -113,6 +113,7 @@ class Session:
             prepare=self._begin,
             observe=board.observe,
             read_ahead=board.read_ahead,
+            context_of=board.context_of,
         )
 
     # ---- its client

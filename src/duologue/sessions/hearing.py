@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 FRAME_BYTES = FRAME * SAMPLE_BYTES
 AT_A_TIME = 8
-"""Frames judged in one go: a quarter of a second, eight milliseconds of work."""
+"""Frames judged in one go: a quarter of a second."""
 WAITING = 160
 """Frames that may wait to be judged, five seconds; older ones are dropped."""
 

@@ -49,6 +49,8 @@ class _Turn:
         """What was written down of it before what is fed now."""
         self.text = ""
         self.work: Literal["none", "feeding", "finishing"] = "none"
+        self.failed = False
+        """The recogniser failed on it, once."""
         self.scope = anyio.CancelScope()
         self.news = anyio.Event()
 
@@ -188,7 +190,12 @@ class Listening:
         self._said(Final(turn.number, turn.text, understood, until))
 
     def _broken(self, turn: _Turn, problem: Problem) -> None:
-        """The turn is what was understood so far."""
+        """It is listened to once more, as a process that died has a successor; then the turn is what was understood so far."""
+        if not turn.failed:
+            turn.failed = True
+            log.warning("a turn is written down once more: %s", problem.message)
+            self._begin(turn)
+            return
         turn.work = "none"
         self._failed(problem)
         self._said(Final(turn.number, turn.text, bool(turn.text), turn.until))
