@@ -155,7 +155,7 @@ async def soak(options: argparse.Namespace, spoken: list[Clip]) -> list[Row]:
     ) as server:
         total = Crowd()
         kept: list[dict[int, int]] = []
-        processes = server.processes()
+        processes, voice = server.processes(), server.voice_worker()
         while not kept or time.monotonic() < end:
             around = Crowd()
             length = min(30.0, max(10.0, end - time.monotonic()))
@@ -181,6 +181,11 @@ async def soak(options: argparse.Namespace, spoken: list[Clip]) -> list[Row]:
                 "/".join(str(point[process] >> 20) for point in points) + " MB" for process in processes
             ),
             max(grown.values()) <= MOST_GROWTH,
+        ),
+        Row(
+            "memory of the voice worker, each tenth of the time",
+            "",
+            "/".join(str(point[voice] >> 20) for point in kept[:: max(1, len(kept) // 10)]) + " MB",
         ),
         Row("replies, interrupted ones", "", f"{total.replies}, {total.interrupted}", total.interrupted > 0),
         Row("crossed voices", "0", f"{len(total.crossed)} {total.crossed[:1]}", not total.crossed),

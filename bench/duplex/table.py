@@ -38,7 +38,10 @@ class Figures:
     paused: dict[str, list[bool]] = field(default_factory=dict)
     """Of each length of pause: whether the server took over in it."""
     stops: list[scoring.Stop] = field(default_factory=list)
+    in_a_word: list[scoring.Stop] = field(default_factory=list)
+    """Those of one word or two, which nobody knows before they are said."""
     few_words: list[scoring.Stop] = field(default_factory=list)
+    """Those at clients that do not pause."""
     buttons: list[float] = field(default_factory=list)
     alarms: dict[str, list[bool]] = field(default_factory=dict)
     """Of each kind of sound that was no interruption: whether it ended the reply."""
@@ -86,7 +89,8 @@ class Figures:
                 self.latencies.append(answered)
 
     def _interruptions(self, recording: Recording) -> None:
-        for tag, kept in (("interruption", self.stops), ("few_words", self.few_words)):
+        tagged = {"interruption": self.stops, "in_a_word": self.in_a_word, "few_words": self.few_words}
+        for tag, kept in tagged.items():
             for deed in scoring.deeds(recording, tag):
                 if deed.kind != "press" and (stopped := scoring.stop(recording, deed)) is not None:
                     kept.append(stopped)
@@ -140,8 +144,15 @@ def _turn_rows(figures: Figures) -> Iterable[Row]:
 def _stop_rows(figures: Figures) -> Iterable[Row]:
     yield _timed("barge-in: onset to silence", 0.200, [each.silent for each in figures.stops])
     yield _timed("barge-in: onset to silent for good", 0.400, [each.over for each in figures.stops])
-    missed = sum(each.over is None for each in figures.stops)
-    yield Row("barge-ins that did not end the reply", "0", f"{missed} of {len(figures.stops)}", missed == 0)
+    yield Row(
+        "the same of those in a word or two",
+        "",
+        f"{milliseconds([each.silent for each in figures.in_a_word if each.silent])};"
+        f" {milliseconds([each.over for each in figures.in_a_word if each.over])}",
+    )
+    stops = [*figures.stops, *figures.in_a_word]
+    missed = sum(each.over is None for each in stops)
+    yield Row("barge-ins that did not end the reply", "0", f"{missed} of {len(stops)}", missed == 0)
     yield Row(
         "a client of few words: onset to silence",
         "",
