@@ -10,7 +10,7 @@ import type { Place as ShellPlace } from "../shell/place";
 import type { ListEvent } from "./feed";
 import { Pending } from "./pending.svelte";
 import { isUnanswered, Running } from "./running.svelte";
-import { type Surroundings, takeFromDesk } from "./surroundings";
+import { giveBack, type Surroundings, takeFromDesk } from "./surroundings";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
 import { Upkeep } from "./upkeep.svelte";
 
@@ -41,6 +41,7 @@ export class Chat {
   #anew = $state.raw<Anew>({});
   #sought = $state.raw<string | null>(null);
   #epoch = 0;
+  #page = 0;
   /** The id of a new conversation while the server is asked to make it: asked twice, it makes one. */
   #unborn: string | null = null;
   /** Counts what is done here: what was read before it, and comes after it, is old. */
@@ -68,6 +69,11 @@ export class Chat {
 
   get id(): string | null {
     return this.#id;
+  }
+
+  /** Which chat is in sight, by a number: a new one keeps it when it is made on the server, and has an id. */
+  get page(): number {
+    return this.#page;
   }
 
   /** Nothing can be shown yet: what the address names is on its way. */
@@ -327,6 +333,7 @@ export class Chat {
     this.reply.rescue(this.#id);
     this.reply.leave();
     this.#unborn = null;
+    this.#page++;
     this.#id = conversation;
     this.#conversation = null;
     this.#problem = "";
@@ -406,8 +413,12 @@ export class Chat {
   }
 
   async #queue(content: readonly Content[], hurried: boolean): Promise<void> {
-    if (this.#id === null) return;
-    if (await this.#pending.add(this.#id, content, this.reply.options(), hurried ? "steer" : "queue")) this.#refreshSoon();
+    // A new chat may not be a conversation yet, and what waits for its first reply waits in one.
+    const page = this.#page;
+    const named = await this.#named();
+    if (named.kind !== "ok") return giveBack(this.#around, this.#id, content);
+    if (page !== this.#page) return giveBack(this.#around, named.value, content);
+    if (await this.#pending.add(named.value, content, this.reply.options(), hurried ? "steer" : "queue")) this.#refreshSoon();
   }
 
   #ended(): void {

@@ -85,7 +85,7 @@ function chatDeeds({ shell, chat, list, server, voice }: Scene, desk: Desk): Dee
     return here() && last?.kind === "reply" ? last : null;
   };
   const said = () => (reply()?.rows ?? []).flatMap((row) => (row.role === "assistant" && row.text !== "" ? [row.text] : [])).join("\n\n");
-  const hasVoice = () => server.capabilities?.features?.["voice"] ?? false;
+  const offers = (feature: string) => server.capabilities?.features?.[feature] ?? false;
   const beside = (step: 1 | -1): Deed => ({
     can: () => list.neighbour(chat.id, step) !== null,
     run: () => shell.go(addressOf(list.neighbour(chat.id, step))),
@@ -96,9 +96,9 @@ function chatDeeds({ shell, chat, list, server, voice }: Scene, desk: Desk): Dee
       can: () => (chat.running || (voice.call?.interruptible ?? false)) && !shell.drawn && shell.overlay === null,
       run: () => (voice.call?.interruptible ? voice.call.interrupt() : chat.stop()),
     },
-    call: { can: () => shell.screen === "chat" && hasVoice(), run: () => voice.begin() },
+    call: { can: () => shell.screen === "chat" && offers("voice"), run: () => voice.begin() },
     // The same keys once more send it.
-    speak: { can: () => shell.screen === "chat" && hasVoice() && voice.call === null, run: () => voice.speak() },
+    speak: { can: () => shell.screen === "chat" && offers("transcription") && voice.call === null, run: () => voice.speak() },
     regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.again(reply()!) },
     "copy-reply": { can: () => said() !== "", run: () => desk.copy(said()) },
     "previous-chat": beside(-1),

@@ -136,7 +136,7 @@ export function beginDictation(
 
 export function beginUtterance(context: AudioContext | null, { chat, ask, clock, shelf, hears, upload, complain }: VoiceParts, gone: () => void): Begun & { readonly utterance: Utterance } {
   const release = closing(context);
-  const where = chat.id;
+  const { page } = chat;
   const utterance = new Utterance({
     microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(shelf), listener)),
     transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
@@ -147,7 +147,7 @@ export function beginUtterance(context: AudioContext | null, { chat, ask, clock,
       const sent = recording && (await upload(new File([recording], words().recordingName, { type: "audio/wav" }), () => {}).answer);
       if (sent && sent.kind !== "ok") return problemOf(sent);
       // It was said to whom was in sight then.
-      if (chat.id !== where) return words().chatLeft;
+      if (chat.page !== page) return words().chatLeft;
       const file = sent && ({ type: "audio", blob: sent.value.hash, mime: sent.value.mime, name: words().recordingName } as const);
       chat.send(text, file ? [file] : []);
       return "";

@@ -589,6 +589,17 @@ describe("coming back", () => {
     expect(texts()).toEqual(["one", "1"]);
   });
 
+  it("is the same page before and after it has an id, and another after turning away", async () => {
+    const { page } = chat;
+    chat.send("one");
+    const both = await Promise.all([chat.named(), chat.named()]);
+    expect(both.map((answer) => answer.kind === "ok" && answer.value)).toEqual([chat.id, chat.id]);
+    await open(chat.id);
+    expect(chat.page).toBe(page);
+    chat.startAnew();
+    expect(chat.page).not.toBe(page);
+  });
+
   it("begins a temporary one where that was asked for, and the next one is kept again", async () => {
     chat.startAnew({ temporary: true });
     await open(null);
@@ -812,6 +823,22 @@ describe("what could not be sent", () => {
     chat.send("two");
     await calm();
     expect(made).not.toContain(server.asked.findLast(({ address }) => address === "api/conversations")!.body.id);
+  });
+
+  it("waits in a new chat that is being made, or goes back to where it was said", async () => {
+    chat.send("one");
+    chat.send("two");
+    await calm();
+    expect(chat.pending.map(({ content }) => content)).toEqual([[{ type: "text", text: "two" }]]);
+    const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
+    expect(new Set(made)).toEqual(new Set([chat.id]));
+    chat.startAnew();
+    server.away = true;
+    chat.send("three");
+    chat.send("four");
+    await calm();
+    expect(chat.pending).toEqual([]);
+    expect(draft.text).toBe("four\n\nthree");
   });
 
   it("is put before what is being typed when it cannot wait for a reply", async () => {

@@ -56,6 +56,12 @@ describe("actions", () => {
     expect(done).toEqual(["pin c1 false", "archive c1 true", "delete c1", "rename", "go #/c/c2"]);
   });
 
+  it("speak a message where speech is written down, though nothing here can be called", () => {
+    expect(actions.run("speak")).toBe(false);
+    scene.server.capabilities.features.transcription = true;
+    expect([actions.run("speak"), actions.run("call")]).toEqual([true, false]);
+  });
+
   it("leave Escape to what lies over the page", () => {
     scene.chat.running = true;
     expect(actions.run("stop")).toBe(true);
