@@ -145,9 +145,10 @@ export class ConversationList {
   /** Read what is newest, once more. */
   async load(): Promise<void> {
     this.#turnDay();
-    const folders = this.folders.known ? [] : [this.folders.load()];
+    // Chats shown before their folders would jump into them, from under the pointer too.
+    const folders = this.folders.known ? null : this.folders.load();
     const inside = [...this.folders.open].map((folder) => this.#read({ ...EVERYTHING, folder }));
-    await Promise.all([this.#read(this.#view), ...inside, ...folders]);
+    await Promise.all([this.#read(this.#view, null, folders), ...inside]);
   }
 
   /** Read on in this view, or in a folder. */
@@ -294,13 +295,14 @@ export class ConversationList {
     return { key: id, shelf, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
   }
 
-  async #read(view: View, before: string | null = null): Promise<void> {
+  /** Read a page of a view, from its beginning or `before` another; it is taken once this `other` is done. */
+  async #read(view: View, before: string | null = null, other: Promise<void> | null = null): Promise<void> {
     const key = keyOf(view);
     const reading = `${key} ${before}`;
     if (before !== null && this.#reading.has(reading)) return;
     this.#reading.add(reading);
     const number = ++this.#readings;
-    const answer = await this.#around.client.list(view, before);
+    const [answer] = await Promise.all([this.#around.client.list(view, before), other]);
     this.#reading.delete(reading);
     // While this was asked for, the list may have been read anew from its beginning.
     if (answer.kind !== "ok" || (before !== null && this.#reach[key] !== before)) return;

@@ -17,16 +17,10 @@ let open: string | null;
 let wall: number;
 let list: ConversationList;
 
-beforeEach(async () => {
-  clock = new FakeClock();
-  server = new FakeServer();
-  notices = new Notices(clock);
-  told = [];
-  open = null;
-  wall = 0;
-  list = new ConversationList({
+const made = (folders = new FolderClient(server.fetch)) =>
+  new ConversationList({
     client: new ConversationClient(server.fetch),
-    folders: new FolderClient(server.fetch),
+    folders,
     shelf: new MemoryShelf(),
     clock,
     wall: () => wall,
@@ -35,6 +29,15 @@ beforeEach(async () => {
     restored: (id) => void told.push(`restored ${id}`),
     noticed: ({ id, title }) => void told.push(`${id} ${title}`),
   });
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  server = new FakeServer();
+  notices = new Notices(clock);
+  told = [];
+  open = null;
+  wall = 0;
+  list = made();
   server.conversation("a", [], "Tea");
   server.conversation("b", [], "Coffee");
   await list.load();
@@ -42,7 +45,7 @@ beforeEach(async () => {
 });
 
 const titles = () => list.items.map(({ title }) => title);
-const shown = () => list.sections.map(({ key, items }) => `${key}: ${items.map(({ id }) => id).join(" ")}`.trim());
+const shown = (of = list) => of.sections.map(({ key, items }) => `${key}: ${items.map(({ id }) => id).join(" ")}`.trim());
 const undo = async () => {
   notices.current?.action?.run();
   await calm();
@@ -288,6 +291,19 @@ describe("folders in the list", () => {
     expect(notices.current?.text).toBe("Moved 2 chats to “Drinks”.");
     await undo();
     expect(["a", "b"].map((id) => list.get(id)?.folder ?? null)).toEqual(["g", null]);
+  });
+
+  it("come together with the chats: none is seen outside its own first", async () => {
+    await list.move("a", "f");
+    let answer = () => {};
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    const fresh = made(new FolderClient((...asked) => late.then(() => server.fetch(...asked))));
+    const loading = fresh.load();
+    await calm();
+    expect([fresh.known, shown(fresh)]).toEqual([false, []]);
+    answer();
+    await loading;
+    expect(shown(fresh)).toEqual(["f:", "today: b"]);
   });
 
   it("move nothing that is there already", async () => {
