@@ -63,6 +63,21 @@ def test_unfinished_markdown_never_shows_its_marks(tab: Tab) -> None:
     expect(tab.reply).not_to_contain_text("*")
 
 
+def test_what_was_written_before_the_page_could_mend_it_is_mended_then(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    # What closes emphasis is fetched when the browser has nothing to do, after two seconds at the latest.
+    tab.page.add_init_script(
+        "const idle = window.requestIdleCallback; window.requestIdleCallback = (task, how) => "
+        "how.timeout === 2000 ? (window.learn = task) : idle(task, how)"
+    )
+    tab.open()
+    tab.say("/say It is **very\n/hang")
+    expect(tab.reply).to_contain_text("It is")
+    expect(tab.reply.locator("strong")).to_have_count(0)
+    tab.page.evaluate("() => window.learn()")
+    expect(tab.reply.locator("strong")).to_have_text("very")
+
+
 def test_a_streaming_code_block_is_code_at_once(tab: Tab) -> None:
     tab.say("/say ```js\\nlet a = 1;\n/hang")
     expect(tab.reply.locator("pre")).to_have_text("let a = 1;")
@@ -186,9 +201,13 @@ def test_reading_a_long_prompt_is_told_in_per_cent(tab: Tab) -> None:
     expect(tab.reply.get_by_role("progressbar")).to_have_count(0)
 
 
+def test_reasoning_that_goes_on_is_folded(tab: Tab) -> None:
+    tab.say("/say <think>start at **two**\n/hang")
+    expect(tab.reply.get_by_role("button", name="Thinking")).to_have_attribute("aria-expanded", "false")
+
+
 def test_reasoning_is_folded_and_opens(tab: Tab) -> None:
-    tab.say("/pace 8\n/say <think>start at **two** and count on for a little while</think>Five.\n/hang")
-    expect(tab.reply.get_by_role("button", name="Thinking")).to_be_visible()
+    tab.say("/say <think>start at **two** and count on for a little while</think>Five.\n/hang")
     thought = tab.reply.get_by_role("button", name="Thought for")
     expect(thought).to_have_attribute("aria-expanded", "false")
     expect(tab.reply).to_contain_text("Five.")
