@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duologue.engines.remote_request import FIELDS, chat_body, estimate_tokens
+from duologue.engines.remote_request import ELSEWHERE, FIELDS, chat_body, estimate_tokens
 from duologue.errors import Unsupported
 from duologue.values.messages import (
     AudioPart,
@@ -76,6 +76,34 @@ def test_calls_and_their_results_keep_their_ids_and_words() -> None:
         },
         {"role": "tool", "content": "3", "name": "add", "tool_call_id": "c1"},
     ]
+
+
+def test_what_tools_show_follows_their_results_as_the_users_since_no_other_role_may_have_pictures() -> None:
+    picture = ImagePart(b"\x89PNG", "image/png")
+    sent = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    calls = Message(
+        "assistant", tool_calls=(ToolCall("c1", "look", "{}"), ToolCall("c2", "photograph", "{}"))
+    )
+    looked = Message("tool", (TextPart("a cat"), picture), tool_call_id="c1", name="look")
+    photographed = Message("tool", (picture,), tool_call_id="c2", name="photograph")
+    made = body(messages=(*HELLO, calls, looked, photographed, assistant("A cat.")))["messages"]
+    assert isinstance(made, list)
+    assert made[2:] == [
+        {"role": "tool", "content": "a cat", "name": "look", "tool_call_id": "c1"},
+        {"role": "tool", "content": ELSEWHERE, "name": "photograph", "tool_call_id": "c2"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What look shows:"},
+                sent,
+                {"type": "text", "text": "What photograph shows:"},
+                sent,
+            ],
+        },
+        {"role": "assistant", "content": "A cat."},
+    ]
+    unanswered = body(messages=(*HELLO, calls, looked, photographed))["messages"]
+    assert unanswered == made[:-1]
 
 
 def test_tools_are_offered_with_the_choice() -> None:

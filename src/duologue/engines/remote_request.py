@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from msgspec.structs import replace
+
 from duologue.errors import Unsupported
 from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
@@ -29,13 +31,15 @@ FIELDS: dict[str, str] = {
 CHARACTERS_A_TOKEN = 4
 """The usual estimate where nobody counts."""
 TOKENS_A_MESSAGE = 4
+ELSEWHERE = "The result is a picture; it is in the next message of the user."
+"""What the result of a tool says that is nothing but pictures."""
 
 
 def chat_body(request: ChatRequest, model: str) -> dict[str, Any]:
     """The body of `POST /chat/completions`, streamed, with usage at its end. Raises Unsupported for a grammar."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": [_message(message) for message in request.messages],
+        "messages": _messages(request.messages),
         "stream": True,
         "stream_options": {"include_usage": True},
         **_sampling(request.sampling),
@@ -60,6 +64,29 @@ def estimate_tokens(request: ChatRequest) -> int:
     """Roughly the tokens of the prompt, for an upstream that does not count."""
     characters = sum(len(message.text) + len(message.reasoning or "") for message in request.messages)
     return characters // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * len(request.messages)
+
+
+def _messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """Pictures of a tool follow in a message of the user's, behind the last result of the turn: OpenAI and vLLM take them
+    from nobody else and answer 400, and between two results no message may stand."""
+    made: list[dict[str, Any]] = []
+    shown: list[Part] = []
+    for message in messages:
+        if message.role != "tool":
+            made += _shown(shown)
+            shown = []
+            made.append(_message(message))
+            continue
+        said = tuple(part for part in message.parts if not isinstance(part, ImagePart))
+        pictures = [part for part in message.parts if isinstance(part, ImagePart)]
+        if pictures:
+            shown += [TextPart(f"What {message.name or 'the tool'} shows:"), *pictures]
+        made.append(_message(replace(message, parts=said or (TextPart(ELSEWHERE),)) if pictures else message))
+    return made + _shown(shown)
+
+
+def _shown(parts: list[Part]) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [_part(part) for part in parts]}] if parts else []
 
 
 def _message(message: Message) -> dict[str, Any]:
