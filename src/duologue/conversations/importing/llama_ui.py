@@ -1,7 +1,7 @@
 """Conversations of llama.cpp's own page: its JSON lines, and the JSON of its earlier versions.
 
 Each conversation has a header and its messages, in one object or a line each. The tree has a hidden root row, which
-goes; `toolCalls` is JSON inside a string; files are inside the rows.
+goes; `toolCalls` is a list in its lines, and JSON inside a string in the rest; files are inside the rows.
 """
 
 from __future__ import annotations
