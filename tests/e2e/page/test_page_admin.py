@@ -24,7 +24,7 @@ def test_the_figures_come_while_one_looks(tab: Tab) -> None:
 
 
 def test_what_runs_is_shown(tab: Tab) -> None:
-    tab.say("/pace 5\n/repeat 200 word ")
+    tab.say("/say word\n/hang")
     expect(tab.button("Stop")).to_be_visible()
     tab.page.goto(tab.url + "#/admin")
     expect(tab.page.get_by_role("region", name="Running", exact=True)).to_contain_text("worker_0")

@@ -24,7 +24,7 @@ def test_a_reload_keeps_the_draft_and_the_conversation(tab: Tab) -> None:
 
 
 def test_a_reload_in_the_middle_goes_on(tab: Tab) -> None:
-    tab.say("/pace 30\n/repeat 60 word \n/say end")
+    tab.say("/pace 50\n/repeat 60 word \n/say end")
     expect(tab.reply).to_contain_text("word word")
     tab.page.reload()
     expect(tab.reply).to_contain_text("word word")

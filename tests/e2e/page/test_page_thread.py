@@ -309,7 +309,7 @@ def test_the_figures_open_to_the_rest_of_them_and_can_be_left_out(visit: Callabl
 
 def test_the_end_of_a_reply_leaves_the_reader_where_they_are_and_says_there_is_more(tab: Tab) -> None:
     tab.told("/repeat 40 line\\n\\n")
-    tab.say("/pace 10\n/repeat 60 line\\n\\n")
+    tab.say("/pace 30\n/repeat 60 line\\n\\n")
     expect(tab.button("Stop")).to_be_visible()
     scroller = tab.page.locator(".scroller")
     scroller.hover()
