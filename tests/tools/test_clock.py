@@ -1,25 +1,48 @@
 from datetime import UTC, datetime
+from unittest.mock import Mock
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.tools.clock import told
+from duologue.tools import clock
+from duologue.tools.clock import told, zone_here
 
 NOW = int(datetime(2026, 3, 10, 12, 30, tzinfo=UTC).timestamp() * 1000)
 
 
+def test_the_time_is_said_first_then_day_week_date_and_where():
+    assert told(NOW, "Europe/Berlin") == (
+        "The time is 13:30, Tuesday of week 11, 2026-03-10, Europe/Berlin, +01:00"
+    )
+
+
 def test_without_a_zone_it_is_universal_time():
-    assert told(NOW) == "Tuesday, 2026-03-10 12:30:00 +00:00 (UTC), week 11"
+    assert told(NOW) == "The time is 12:30, Tuesday of week 11, 2026-03-10, UTC, +00:00"
+
+
+def test_a_zone_that_is_an_offset_is_said_once():
+    assert told(NOW, "+01:00").endswith(", 2026-03-10, +01:00")
+
+
+def test_this_machine_is_in_a_zone_there_is():
+    assert told(NOW, zone_here())
+
+
+@pytest.mark.parametrize("named", [None, "", ZoneInfoNotFoundError("Mars/Olympus")])
+def test_a_machine_that_names_no_zone_is_in_universal_time(monkeypatch, named):
+    monkeypatch.setattr(clock, "get_localzone_name", Mock(side_effect=[named]))
+    assert zone_here() == "UTC"
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "berlin", "+01:00", "UTC+1", "GMT+0100"])
 def test_a_zone_may_be_named_in_many_ways(zone):
-    assert "2026-03-10 13:30:00 +01:00" in told(NOW, zone)
+    assert told(NOW, zone).startswith("The time is 13:30, ")
 
 
 def test_a_city_of_two_words_is_found():
     assert "New York" in told(NOW, "New York")
-    assert "08:30:00 -04:00" in told(NOW, "New York")
+    assert told(NOW, "New York").startswith("The time is 08:30, ")
 
 
 def test_the_way_to_another_moment_counts_days_and_months():

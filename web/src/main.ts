@@ -179,7 +179,7 @@ function begin(): void {
   if (user !== null && (isAnother(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return makeRoom();
   person = user;
   void bringOver();
-  void preferences.load();
+  void preferences.load().then(() => preferences.locate(Intl.DateTimeFormat().resolvedOptions().timeZone ?? ""));
   void list.load();
   feed.wake();
   chat.wake();

@@ -169,6 +169,7 @@ async def opened(
     from duologue.conversations.blobs import Blobs
     from duologue.media import lane
     from duologue.store.stores import Stores
+    from duologue.tools.clock import zone_here
     from duologue.tools.hub import load
     from duologue.tools.toolbox import Toolbox
 
@@ -193,7 +194,13 @@ async def opened(
             # The SDK takes the better part of a second to load.
             await lane.run(load)
 
-        toolbox = Toolbox(settings, stores.durable.mcp, now=now, search=search, begin=begin)
+        async def zone(user: str) -> str:
+            told = (await stores.durable.settings.get(user)).get("zone")
+            return told if isinstance(told, str) else ""
+
+        toolbox = Toolbox(
+            settings, stores.durable.mcp, now=now, search=search, zone=zone, home=zone_here(), begin=begin
+        )
         service = Service(
             settings,
             stores,

@@ -1,24 +1,28 @@
 """The built-in tools: clock, calculator, fetch, search. All of them only read.
 
-Owns their schemas and the words a model chooses them by. What searches the conversations is handed in.
+Owns their schemas and the words a model chooses them by. What searches the conversations, and where a user is, is handed
+in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import datetime
 
 from duologue.errors import BadRequest, Problem
 from duologue.tools.addresses import Addresses
 from duologue.tools.arguments import check
 from duologue.tools.calculator import calculated
-from duologue.tools.clock import told
+from duologue.tools.clock import told, zone_of
 from duologue.tools.fetch import fetched
 from duologue.tools.offerings import ServerTool
 from duologue.tools.offers import ToolOutcome, failure
 from duologue.values.conversations import Hit, TextContent
 
 SearchConversations = Callable[[str, str, int], Awaitable[Sequence[Hit]]]
+ZoneOfUser = Callable[[str], Awaitable[str]]
+"""The time zone a user's page told of; empty where none did."""
 HITS = 10
 
 
@@ -42,7 +46,9 @@ TOOLS: dict[str, ServerTool] = {
         "The date and time now, in any time zone, and how far it is from or to another moment.",
         _object(
             (),
-            zone=_words("IANA name like Europe/Berlin, or an offset like +02:00; left out: UTC"),
+            zone=_words(
+                "IANA name like Europe/Berlin, or an offset like +02:00; left out: where the user is"
+            ),
             since=_words("A date or time to count from, like 2026-12-24 or 2026-12-24T18:30"),
             until=_words("A date or time to count to"),
         ),
@@ -82,7 +88,8 @@ TOOLS: dict[str, ServerTool] = {
 
 
 class Builtin:
-    """The built-in tools that are switched on. `search` is given a user, a query and a limit; None: none is offered."""
+    """The built-in tools that are switched on. `search` is given a user, a query and a limit; None: none is offered.
+    `home` is the zone of users who have told none."""
 
     def __init__(
         self,
@@ -91,6 +98,8 @@ class Builtin:
         search: SearchConversations | None,
         *,
         now: Callable[[], int],
+        zone: ZoneOfUser | None = None,
+        home: str = "UTC",
     ) -> None:
         self.tools = tuple(
             tool for name, tool in TOOLS.items() if name in names and (name != "search" or search is not None)
@@ -98,6 +107,8 @@ class Builtin:
         self._addresses = addresses
         self._search = search
         self._now = now
+        self._zone_of_user = zone
+        self._home = home
 
     async def call(self, name: str, arguments: Mapping[str, object], user: str) -> ToolOutcome:
         """Run a tool; every failure is an outcome."""
@@ -116,7 +127,8 @@ class Builtin:
 
         match name:
             case "clock":
-                return told(self._now(), text("zone"), text("since"), text("until"))
+                zone = text("zone").strip() or await self._zone(user)
+                return told(self._now(), zone, text("since"), text("until"))
             case "calculator":
                 return calculated(text("expression"))
             case "fetch":
@@ -127,6 +139,16 @@ class Builtin:
                 return await self._searched(text("query"), int(str(arguments.get("limit") or HITS)), user)
         raise BadRequest(f"There is no built-in tool {name!r}.")
 
+    async def _zone(self, user: str) -> str:
+        """Where a user is. A zone that a browser knows and this machine does not is as good as none."""
+        told_of = await self._zone_of_user(user) if self._zone_of_user else ""
+        for zone in (told_of, self._home):
+            with suppress(BadRequest):
+                if zone:
+                    zone_of(zone)
+                    return zone
+        return "UTC"
+
     async def _searched(self, query: str, limit: int, user: str) -> str:
         assert self._search is not None
         if not query.strip():
@@ -135,8 +157,9 @@ class Builtin:
         if not hits:
             return "Nothing was found. Try fewer or other words."
         lines = []
+        where = zone_of(await self._zone(user))
         for hit in hits:
-            day = datetime.fromtimestamp(hit.created / 1000, UTC).strftime("%Y-%m-%d")
+            day = datetime.fromtimestamp(hit.created / 1000, where).strftime("%Y-%m-%d")
             lines.append(
                 f"{day}, in {hit.title or 'untitled'!r}, {hit.role}: {' '.join(hit.snippet.split())}"
             )

@@ -1,6 +1,6 @@
 """The built-in clock: the time now, in any zone, and the way from one moment to another.
 
-Pure: the time is an argument. Zones are those of the system's or Python's own database.
+The time is an argument. Zones are those of the system's database, or of the package tzdata where it has none.
 """
 
 from __future__ import annotations
@@ -8,17 +8,21 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
+from tzlocal import get_localzone_name
+
 from duologue.errors import BadRequest
 
 
-def told(milliseconds: int, zone: str = "", since: str = "", until: str = "") -> str:
-    """What time it is in `zone` (an IANA name or an offset; "": UTC), and how far it is from `since` or to `until`.
+def told(milliseconds: int, zone: str = "UTC", since: str = "", until: str = "") -> str:
+    """What time it is in `zone` (an IANA name or an offset), and how far it is from `since` or to `until`.
 
     Raises BadRequest (bad_time) naming what cannot be read.
     """
-    where = _zone(zone)
+    where = zone_of(zone)
     now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(where)
-    lines = [f"{now:%A}, {_written(now)} ({zone.strip() or 'UTC'}), week {now.isocalendar().week}"]
+    # duologue-mini copies what it is told first, in words like its own: of ways to say this, it understood this one best.
+    day = f"{now:%A} of week {now.isocalendar().week}, {now:%Y-%m-%d}"
+    lines = [f"The time is {now:%H:%M}, {day}, {', '.join(dict.fromkeys((zone.strip(), _offset(now))))}"]
     start = _moment(since, where, now) if since.strip() else now
     end = _moment(until, where, now) if until.strip() else now
     if since.strip() or until.strip():
@@ -26,7 +30,8 @@ def told(milliseconds: int, zone: str = "", since: str = "", until: str = "") ->
     return "\n".join(lines)
 
 
-def _zone(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
+    """The zone of an IANA name, a city or an offset. Raises BadRequest (bad_time)."""
     name = name.strip()
     if not name or name.upper() in ("UTC", "Z", "GMT"):
         return UTC
@@ -48,6 +53,14 @@ def _zone(name: str) -> tzinfo:
     if not found:
         raise _bad(name)
     return ZoneInfo(found[0])
+
+
+def zone_here() -> str:
+    """The zone of this machine; UTC where it names none."""
+    try:
+        return get_localzone_name() or "UTC"
+    except (LookupError, ValueError, OSError):
+        return "UTC"
 
 
 def _bad(name: str) -> BadRequest:
@@ -76,8 +89,12 @@ def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
 
 
 def _written(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} {_offset(moment)}"
+
+
+def _offset(moment: datetime) -> str:
     offset = moment.strftime("%z")
-    return f"{moment:%Y-%m-%d %H:%M:%S} {offset[:3]}:{offset[3:5]}"
+    return f"{offset[:3]}:{offset[3:5]}"
 
 
 def _distance(start: datetime, end: datetime) -> str:

@@ -20,7 +20,7 @@ from duologue.errors import BadRequest, Problem
 from duologue.tools import definitions, fitting, names
 from duologue.tools.addresses import Addresses, Allowed
 from duologue.tools.arguments import check, decoded
-from duologue.tools.builtin import Builtin, SearchConversations
+from duologue.tools.builtin import Builtin, SearchConversations, ZoneOfUser
 from duologue.tools.calling import Calling
 from duologue.tools.connection import Connection
 from duologue.tools.health import LogLine, ServerHealth
@@ -64,8 +64,8 @@ Count = Callable[[ChatRequest], Awaitable[Counted]]
 class Toolbox:
     """Every tool there is. `async with toolbox.running()` keeps the connections; nothing waits for them to be made.
 
-    `search` looks through a user's conversations; `rows` are the store's tool servers; `now` gives ms since 1970. No
-    connection is made before `begin` has returned.
+    `search` looks through a user's conversations; `rows` are the store's tool servers; `now` gives ms since 1970. `zone`
+    tells where a user is, `home` where the others are. No connection is made before `begin` has returned.
     """
 
     def __init__(
@@ -75,6 +75,8 @@ class Toolbox:
         *,
         now: Callable[[], int],
         search: SearchConversations | None = None,
+        zone: ZoneOfUser | None = None,
+        home: str = "UTC",
         addresses: Addresses | None = None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         on_change: Callable[[], None] = lambda: None,
@@ -83,7 +85,7 @@ class Toolbox:
     ) -> None:
         addresses = addresses or Addresses(Allowed(settings.tools.private_addresses))
         self._now = now
-        self._builtin = Builtin(settings.tools.builtin, addresses, search, now=now)
+        self._builtin = Builtin(settings.tools.builtin, addresses, search, now=now, zone=zone, home=home)
         self._started = now()
         self._used: dict[str, int] = {}
         self._uses = 0

@@ -292,11 +292,12 @@ class DraftAsked(Asked):
 
 class SettingsAsked(Asked):
     """A merge patch of a user's settings. The page's own are under names of its choosing; `options` are the defaults
-    of every reply."""
+    of every reply, `zone` the time zone its clock is read in, as IANA names it."""
 
     model_config = ConfigDict(extra="allow")
 
     options: OptionsAsked | None = None
+    zone: str | None = Field(default=None, max_length=64)
 
 
 def read(model: type[A], value: object) -> A:

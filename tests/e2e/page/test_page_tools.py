@@ -21,10 +21,10 @@ AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
 NOTES = Path(__file__).parent / "notes_server.py"
 
 
-@pytest.fixture
-def notes(serve: Callable[..., Any], tmp_path: Path) -> Any:
+@pytest.fixture(scope="module")
+def notes(lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server with an MCP server of ours; a reply takes one turn with calls, as a script knows no results."""
-    config = tmp_path / "duologue.yaml"
+    config = tmp_path_factory.mktemp("notes") / "duologue.yaml"
     config.write_text(
         json.dumps(
             {
@@ -33,7 +33,7 @@ def notes(serve: Callable[..., Any], tmp_path: Path) -> Any:
             }
         )
     )
-    server = serve("--engine", "scripted", "--config", str(config)).ready()
+    server = lasting("--engine", "scripted", "--config", str(config)).ready()
 
     def there() -> bool:
         rows = httpx.get(f"{server.url}/api/mcp").json()["servers"]
@@ -45,6 +45,7 @@ def notes(serve: Callable[..., Any], tmp_path: Path) -> Any:
 
 @pytest.fixture
 def tab(notes: Any, visit: Callable[..., Tab]) -> Tab:
+    httpx.delete(f"{notes.url}/api/permissions")
     return visit(on=notes).open()
 
 
@@ -69,6 +70,16 @@ def test_a_tool_that_only_reads_runs_at_once_and_shows_what_it_gave(tab: Tab) ->
     tab.page.reload()
     expect(tab.reply.get_by_role("button", name="calculator")).to_be_visible()
     expect(tab.reply.get_by_role("button", name="Continue")).to_be_visible()
+
+
+def test_the_clock_is_read_where_the_browser_is(notes: Any, visit: Callable[..., Tab]) -> None:
+    tab = visit(on=notes, timezone_id="Australia/Eucla").open()
+    notes.until(lambda: httpx.get(f"{notes.url}/api/settings").json().get("zone") == "Australia/Eucla")
+    tab.told(call("clock"))
+    tab.reply.get_by_role("button", name="clock").click()
+    expect(tab.reply.locator("pre").last).to_contain_text(
+        re.compile(r"^The time is .*, Australia/Eucla, \+08:45$")
+    )
 
 
 def test_a_tool_that_fails_says_so(tab: Tab) -> None:

@@ -52,6 +52,8 @@ export interface PagePreferences {
 export interface Settings {
   readonly options?: GenerationOptions;
   readonly system?: string;
+  /** Where the user is, as IANA names it. */
+  readonly zone?: string;
   readonly page?: Partial<PagePreferences>;
 }
 

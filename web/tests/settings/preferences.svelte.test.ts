@@ -117,6 +117,20 @@ describe("preferences", () => {
     expect(server.settings).toEqual({ page: {} });
   });
 
+  it("tell the server where the browser is, once, and are saved no more than before by that", async () => {
+    const { preferences, server } = made();
+    server.settings = { page: { theme: "dark" }, zone: "UTC" };
+    await preferences.load();
+    await preferences.locate("Europe/Berlin");
+    expect(server.settings).toEqual({ page: { theme: "dark" }, zone: "Europe/Berlin" });
+    server.settings = {};
+    await preferences.locate("Europe/Berlin");
+    await preferences.locate("");
+    expect(server.settings).toEqual({});
+    expect(preferences.saving).toBe("untouched");
+    expect(preferences.page.theme).toBe("dark");
+  });
+
   it("wait for a server that is in trouble, and are sent again", async () => {
     const { preferences, server, complaints, clock, settle } = made();
     server.refusal = "The database is busy.";
