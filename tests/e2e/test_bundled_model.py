@@ -151,6 +151,37 @@ def test_tools_reach_the_model_and_calls_come_back_well_formed(client):
     assert (choice.finish_reason == "tool_calls") == bool(choice.message.tool_calls)
 
 
+ORDER = {
+    "type": "function",
+    "function": {
+        "name": "order_tea",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "kind": {"enum": ["green", "black"]},
+                "cups": {"type": "integer"},
+                "iced": {"type": "boolean"},
+            },
+            "required": ["kind", "cups"],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "order_tea"}}])
+def test_a_call_can_be_forced_and_has_the_shape_of_its_tool(client, choice):
+    for seed in range(3):
+        answer = ask(
+            client, "Two cups of tea, please", tools=[ORDER], tool_choice=choice, temperature=0.8, seed=seed
+        )
+        [call, *_] = answer.message.tool_calls
+        arguments = json.loads(call.function.arguments)
+        assert (call.function.name, answer.message.content) == ("order_tea", None)
+        assert arguments["kind"] in ("green", "black")
+        assert isinstance(arguments["cups"], int)
+        assert set(arguments) <= {"kind", "cups", "iced"}
+
+
 def test_the_second_turn_reuses_the_first_ones_cache(socket):
     system = {"role": "system", "content": "You are a helpful assistant. " * 30}
     first = say(socket, messages=[system, *HELLO], generation={"temperature": 0, "max_new_tokens": 20})

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
+import jsonschema
 import pytest
 
 from duologue.engines import Ended, Generation, Piece, PromptEngine
@@ -18,13 +19,18 @@ from duologue.engines import llama as llama_module
 from duologue.engines.llama import LlamaEngine, load
 from duologue.engines.llama_request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
+from duologue.text.channels import ReasoningTags
+from duologue.text.parsed import parse_reply
+from duologue.text.toolcalls.call_grammar import CallGrammar, forced_calls, offered_calls
 from duologue.values.events import Progress
+from duologue.values.messages import Tool
 from duologue.values.requests import OutputFormat, Sampling
 from tiny_model import TinyModel, token_id, write_tiny_model
 
 pytestmark = pytest.mark.anyio
 PROMPT = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
 GREEDY = Sampling(max_tokens=24, temperature=0.0, ignore_eos=True)
+MARKERS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 NEVER = 1.0e6
 """A bias nothing withstands."""
 
@@ -609,6 +615,83 @@ class TestFormat:
         with pytest.raises(BadRequest):
             await write(engine, Generation(GREEDY, OutputFormat("json_schema", schema={"type": "wibble"})))
         assert await text(engine, GREEDY)
+
+
+WEATHER = Tool(
+    "weather",
+    "The weather somewhere.",
+    {
+        "type": "object",
+        "properties": {
+            "place": {"enum": ["Oslo", "Rome"]},
+            "days": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        },
+        "required": ["place", "days"],
+    },
+)
+CALLING = Sampling(
+    max_tokens=120, temperature=1.5, logit_bias={"]": 40.0, str(token_id("<tool_call>")): NEVER}
+)
+"""Towards a call, and towards the end of its list, so that noise does not fill the whole limit."""
+
+
+def called(pieces: list[Piece]) -> dict[str, object]:
+    reply = parse_reply("".join(piece.text for piece in pieces), tools=(WEATHER,))
+    assert reply.content == ""
+    [call] = reply.tool_calls
+    assert call.name == "weather"
+    arguments: dict[str, object] = json.loads(call.arguments)
+    jsonschema.validate(arguments, WEATHER.parameters)
+    return arguments
+
+
+class TestCalls:
+    async def test_a_call_that_begins_becomes_one_of_those_that_are_offered(
+        self, engine: LlamaEngine
+    ) -> None:
+        calls = offered_calls("hermes", (WEATHER,), several=False)
+        for seed in range(4):
+            sampling = replace_struct(CALLING, seed=seed)
+            pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
+            assert ended.finish == "stop"
+            assert called(pieces)["place"] in ("Oslo", "Rome")
+
+    async def test_a_reply_without_a_call_is_written_as_if_there_were_no_grammar(
+        self, engine: LlamaEngine
+    ) -> None:
+        sampling = replace_struct(GREEDY, logit_bias={str(token_id("<tool_call>")): -NEVER})
+        free, _ = await write(engine, Generation(sampling, preserved=MARKERS))
+        calls = offered_calls("hermes", (WEATHER,), several=True)
+        held, _ = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
+        assert [piece.text for piece in held] == [piece.text for piece in free]
+
+    async def test_a_call_can_be_forced_behind_a_thought_or_without_one(self, engine: LlamaEngine) -> None:
+        for thinking in (False, True):
+            calls = forced_calls(
+                "hermes", (WEATHER,), several=False, reasoning=ReasoningTags(), thinking=thinking
+            )
+            bias = {
+                "]": 40.0,
+                str(token_id("</think>" if thinking else "<think>")): NEVER if thinking else -NEVER,
+            }
+            sampling = replace_struct(CALLING, seed=1, logit_bias=bias)
+            pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
+            assert ended.finish == "stop"
+            if thinking:
+                assert pieces.pop(0).text == "</think>"
+            assert called(pieces)
+
+    async def test_a_grammar_that_cannot_be_used_costs_no_reply(
+        self, engine: LlamaEngine, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        broken = CallGrammar('root ::= root "a" | "b"', "<tool_call>")
+        pieces, ended = await write(engine, Generation(GREEDY, preserved=MARKERS, calls=broken))
+        assert (len(pieces) > 0, ended.finish) == (True, "length")
+        assert "without a grammar" in caplog.text
+
+    async def test_a_call_that_was_promised_is_not_given_up_for_that(self, engine: LlamaEngine) -> None:
+        with pytest.raises(EngineFailed):
+            await write(engine, Generation(GREEDY, preserved=MARKERS, calls=CallGrammar("root ::= (((")))
 
 
 class TestLoading:

@@ -23,6 +23,7 @@ from duologue.values.events import (
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
+from gbnf import admits
 
 pytestmark = pytest.mark.anyio
 
@@ -401,6 +402,70 @@ class Counted(ScriptedEngine):
     def prefill(self, slot, tokens):
         self.prefilled.append(len(tokens))
         return super().prefill(slot, tokens)
+
+
+class Held(ScriptedEngine):
+    """The scripted engine, noting what it was asked to hold a reply to; it could be held to anything."""
+
+    def __init__(self) -> None:
+        super().__init__("m")
+        self.card = msgspec.structs.replace(self.card, verbs=(*self.card.verbs, "tool_choice", "format"))
+        self.asked = []
+
+    def generate(self, slot, tokens, generation):
+        self.asked.append(generation)
+        return super().generate(slot, tokens, generation)
+
+
+SEARCH = Tool("search", "looks for words", {"type": "object", "properties": {"words": {"type": "string"}}})
+JSON = OutputFormat("json_object")
+
+
+async def held_to(**more):
+    engine = Held()
+    await ask(user("/say x"), engine=engine, tools=(CLOCK, SEARCH), **more)
+    [generation] = engine.asked
+    return generation
+
+
+async def test_calls_have_the_shape_of_the_tools_that_are_offered():
+    generation = await held_to()
+    assert generation.calls.trigger in generation.preserved
+    assert admits(
+        generation.calls.text, '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
+    )
+    assert not admits(
+        generation.calls.text, '<tool_call>{"name": "clock", "arguments": {"room": "hall"}}</tool_call>'
+    )
+
+
+async def test_without_tools_there_is_nothing_to_hold_calls_to():
+    assert (await held_to(tool_choice="none")).calls is None
+    engine = Held()
+    await ask(user("/say x"), engine=engine)
+    assert engine.asked[0].calls is None
+
+
+async def test_a_format_holds_the_reply_unless_it_has_to_be_a_call():
+    free = await held_to(format=JSON)
+    assert (free.format, free.calls) == (JSON, None)
+    forced = await held_to(format=JSON, tool_choice="required")
+    assert (forced.format, forced.calls.trigger) == (None, "")
+
+
+async def test_a_call_is_forced_to_any_tool_or_to_one():
+    searching = '<tool_call>{"name": "search", "arguments": {}}</tool_call>'
+    for choice, clock in (("required", True), ("function:clock", True), ("function:search", False)):
+        grammar = (await held_to(tool_choice=choice)).calls.text
+        assert admits(grammar, searching.replace("search", "clock")) is clock
+        assert admits(grammar, searching) is (choice != "function:clock")
+        assert not admits(grammar, "x")
+
+
+async def test_a_forced_call_comes_behind_a_thought_only_where_thinking_is_not_switched_off():
+    thinking = '<think>Well.</think><tool_call>{"name": "clock", "arguments": {}}</tool_call>'
+    assert admits((await held_to(tool_choice="required")).calls.text, thinking)
+    assert not admits((await held_to(tool_choice="required", thinking=False)).calls.text, thinking)
 
 
 LONG = "Tell me more about it. " * 20

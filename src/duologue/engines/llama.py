@@ -11,6 +11,7 @@ and the first, slow, evaluation happens after, both without the lock. A gigabyte
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -24,16 +25,16 @@ from msgspec import Struct
 
 from duologue.engines import Ended, Generation, Piece, loading
 from duologue.engines.lane import Emit, Lane
+from duologue.engines.llama_card import llama_card
 from duologue.engines.llama_door import Door
 from duologue.engines.llama_plan import LlamaOptions, Plan, parse_options, plan
 from duologue.engines.llama_request import (
-    FIELDS,
+    NO_GRAMMAR,
     Chunk,
     generate_request,
     prefill_request,
     probe_request,
     problem,
-    sampling_defaults,
     token_logprobs,
 )
 from duologue.engines.machine import this_machine
@@ -44,6 +45,7 @@ from duologue.text.templates import CHATML, ChatTemplate
 from duologue.values.events import Finish, Progress
 from duologue.values.requests import ModelCard, OutputFormat
 
+log = logging.getLogger("duologue.engines")
 ROOM = 32
 """Items a generation may be ahead of its consumer."""
 NEVER_FIRST = "]"
@@ -78,7 +80,9 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     server = await lane.run(partial(_start, header, wanted, sizes, key))
     door = Door(server.listening_address, key)
     told = await lane.run(partial(_first_questions, server, door))
-    card = _card(header, wanted, sizes, told, template, (*sizes.warnings, *warnings))
+    card = llama_card(
+        header, wanted, sizes, told.context, told.settings, template, (*sizes.warnings, *warnings)
+    )
     return LlamaEngine(server, door, lane, card, template, told.leading, told.never, header.vocabulary)
 
 
@@ -172,7 +176,18 @@ class LlamaEngine:
 
         def step(emit: Emit[Piece | Progress | Ended]) -> None:
             reply = _Reply(emit, top, silent, constrained)
-            self._complete(request, reply.on)
+            try:
+                self._complete(request, reply.on)
+            except BadRequest as problem:
+                if generation.calls is None or reply.began:
+                    raise
+                if not generation.calls.trigger:
+                    raise EngineFailed(
+                        f"The engine could not hold the reply to a call: {problem.message}"
+                    ) from problem
+                # Schemas come from anywhere. One that makes no grammar must not cost the reply.
+                log.warning("calls are written without a grammar: %s", problem.message)
+                self._complete({**request, **NO_GRAMMAR}, reply.on)
             if not reply.ended and not reply.left:
                 raise EngineFailed("The engine ended the reply without saying why.")
 
@@ -230,11 +245,13 @@ class _Reply:
         self._silent = silent
         self._tokens = 0
         self._cached = 0
+        self.began = False
         self.ended = False
         self.left = False
 
     def on(self, chunk: Chunk) -> bool:
         """Whether to go on."""
+        self.began = True
         listens = self._emit(self._item(chunk))
         self.left = not listens
         return listens
@@ -440,43 +457,6 @@ def _template(header: GgufHeader) -> tuple[ChatTemplate, tuple[str, ...]]:
     except Unsupported as error:
         warning = f"{error.message} ChatML is used instead, which may not suit the model."
         return ChatTemplate(CHATML, bos=header.bos, eos=header.eos), (warning,)
-
-
-def _card(
-    header: GgufHeader,
-    options: LlamaOptions,
-    sizes: Plan,
-    told: Told,
-    template: ChatTemplate,
-    warnings: tuple[str, ...],
-) -> ModelCard:
-    tool_format = template.tool_format if template.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "logprobs", "format"]
-    verbs += ["tools"] if tool_format else []
-    verbs += ["thinking"] if template.thinking_switch else []
-    verbs += ["effort"] if template.reasoning is not None else []
-    return ModelCard(
-        name=options.name or model_name(header.path),
-        engine="llama",
-        context=told.context,
-        trained_context=header.trained_context,
-        slots=sizes.slots,
-        parameters=header.parameters,
-        size=header.size,
-        description=", ".join(filter(None, (header.name, _millions(header.parameters), header.quantisation))),
-        bundled=options.bundled,
-        verbs=tuple(verbs),
-        sampling=tuple(FIELDS),
-        defaults=sampling_defaults(told.settings),
-        tool_format=tool_format,
-        warnings=warnings,
-    )
-
-
-def _millions(parameters: int) -> str:
-    if parameters >= 1_000_000_000:
-        return f"{parameters / 1e9:.1f} billion parameters"
-    return f"{parameters / 1e6:.1f} million parameters"
 
 
 def _stop(door: Door, holder: list[Any]) -> None:

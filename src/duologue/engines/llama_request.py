@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from duologue.engines import Generation
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
+from duologue.text.toolcalls.call_grammar import CallGrammar
 from duologue.values.events import TokenLogprob
 from duologue.values.requests import OutputFormat, Sampling
 
@@ -74,6 +75,9 @@ MAX_CONSTRAINT = 128 * 1024
 MAX_COUNT = 100_000
 """Items, characters or properties a schema may count; ten million take half a minute to compile."""
 COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+TRIGGER_WORD = 1
+"""llama.cpp's `COMMON_GRAMMAR_TRIGGER_TYPE_WORD`."""
+NO_GRAMMAR: dict[str, Any] = {"grammar": "", "grammar_lazy": False, "grammar_triggers": []}
 _FIELD = re.compile(r"^Field '(\w+)': (.*)$", re.DOTALL)
 _NAMES = {engine: name for name, engine in FIELDS.items()}
 
@@ -146,7 +150,7 @@ def generate_request(
     request = {
         **_base(slot, tokens),
         **sampling_fields(generation.sampling, vocabulary),
-        **format_fields(generation.format),
+        **(format_fields(generation.format) if generation.calls is None else call_fields(generation.calls)),
     }
     if generation.preserved:
         request["preserved_tokens"] = list(generation.preserved)
@@ -293,6 +297,14 @@ def format_fields(format: OutputFormat | None) -> dict[str, Any]:
         raise BadRequest("A JSON schema is needed: an object.", param="response_format")
     _check_constraint(len(msgspec.json.encode(format.schema)), format.schema)
     return {"json_schema": format.schema or {"type": "object"}}
+
+
+def call_fields(calls: CallGrammar) -> dict[str, Any]:
+    """The constraint on a call. The grammar is ours, so that it is not refused as one of the caller's would be."""
+    if not calls.trigger:
+        return {"grammar": calls.text}
+    triggers = [{"type": TRIGGER_WORD, "value": calls.trigger}]
+    return {"grammar": calls.text, "grammar_lazy": True, "grammar_triggers": triggers}
 
 
 def token_logprobs(logprobs: Logprobs | None, top: int | None) -> tuple[TokenLogprob, ...]:

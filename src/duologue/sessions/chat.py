@@ -23,6 +23,7 @@ from duologue.text.channels import ChannelMachine
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
+from duologue.text.toolcalls.call_grammar import CallGrammar, forced_calls, offered_calls
 from duologue.values.events import (
     Delta,
     Done,
@@ -286,6 +287,19 @@ class _PromptTurn:
             positions=request.sampling.logprobs is not None,
         )
 
+    def _calls(self, machine: ChannelMachine) -> CallGrammar | None:
+        """What a call must look like; None where a format is asked for and no call is. A reply has one grammar."""
+        request, format = self.request, self.engine.card.tool_format
+        offered, several = _offered(request), request.parallel_tool_calls
+        if not offered or not format:
+            return None
+        if request.tool_choice == "auto":
+            return None if request.format is not None else offered_calls(format, offered, several=several)
+        kind, _, name = request.tool_choice.partition(":")
+        tools = [tool for tool in offered if tool.name == name] if kind == "function" else offered
+        tags = self.engine.template.reasoning if machine.thinking or request.thinking is not False else None
+        return forced_calls(format, tools, several=several, reasoning=tags, thinking=machine.thinking)
+
     def _markers(self) -> tuple[str, ...]:
         """What must come out as text although a tokenizer may hold it for control tokens."""
         tags, name = self.engine.template.reasoning, self.engine.card.tool_format
@@ -330,7 +344,9 @@ class _PromptTurn:
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
             sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
-        generation = Generation(sampling, self.request.format, self._markers())
+        calls = self._calls(machine)
+        format = self.request.format if calls is None else None
+        generation = Generation(sampling, format, self._markers(), calls)
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:
                 if isinstance(item, Progress):

@@ -16,6 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from duologue.errors import BadRequest
+from duologue.text.json_grammar import JsonGrammar
 from duologue.values.messages import Tool
 
 
@@ -78,6 +79,11 @@ class ToolFormat(Protocol):
 
     def scanner(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> CallScanner:
         """A scanner for the region that `start` opened."""
+        ...
+
+    def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
+        """The rule of one call with its markers, added to a grammar; it begins with the first of `starts`. `tools` are names,
+        and the rules of their arguments."""
         ...
 
 

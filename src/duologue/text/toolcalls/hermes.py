@@ -11,10 +11,12 @@ with no JSON behind it (prose about markers) only itself, broken JSON with every
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Literal
 
+from duologue.text.json_grammar import JsonGrammar, literal
 from duologue.text.markers import Markers
 from duologue.text.toolcalls import CallScanner, CallSink
 from duologue.text.toolcalls.json_calls import CallObject
@@ -23,6 +25,7 @@ from duologue.values.messages import Tool
 START = "<tool_call>"
 END = "</tool_call>"
 MARKERS = Markers((START, END))
+NAME, ARGUMENTS = '"name"', '"arguments"'
 
 BEFORE = re.compile(r"[\s\[]*")
 BETWEEN = re.compile(r"[\s,;\]}]*")
@@ -38,6 +41,17 @@ class Hermes:
 
     def scanner(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> CallScanner:
         return HermesScanner(start, sink, tools)
+
+    def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
+        objects = [
+            grammar.add(
+                "call",
+                f'"{{" space {literal(NAME)} colon {literal(json.dumps(name, ensure_ascii=False))} comma '
+                f'{literal(ARGUMENTS)} colon {arguments} space "}}"',
+            )
+            for name, arguments in tools
+        ]
+        return grammar.add("region", f"{literal(START)} space ({' | '.join(objects)}) space {literal(END)}")
 
 
 FORMAT = Hermes()

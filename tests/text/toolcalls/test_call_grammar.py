@@ -1,0 +1,104 @@
+"""Replies with calls as grammars: what a model may write, and what the reader of its format makes of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from duologue.text.channels import ReasoningTags
+from duologue.text.parsed import parse_reply
+from duologue.text.toolcalls.call_grammar import MOST, forced_calls, offered_calls
+from duologue.values.messages import Tool
+from gbnf import admits
+
+WEATHER = Tool(
+    "weather",
+    "The weather somewhere.",
+    {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["place"],
+    },
+)
+CLOCK = Tool("clock", "The time.", {"type": "object", "properties": {}, "additionalProperties": False})
+BOTH = (WEATHER, CLOCK)
+TAGS = ReasoningTags("<think>", "</think>")
+OSLO = '<tool_call>\n{"name": "weather", "arguments": {"place": "Oslo"}}\n</tool_call>'
+NOW = '<tool_call>{"name":"clock","arguments":{}}</tool_call>'
+
+
+def offered(text: str, *, several: bool = True) -> bool:
+    return admits(offered_calls("hermes", BOTH, several=several).text, text)
+
+
+def forced(text: str, *, reasoning: ReasoningTags | None = TAGS, thinking: bool = False) -> bool:
+    grammar = forced_calls("hermes", BOTH, several=False, reasoning=reasoning, thinking=thinking)
+    assert grammar.trigger == ""
+    return admits(grammar.text, text)
+
+
+def test_it_holds_from_the_marker_of_a_call_on() -> None:
+    grammar = offered_calls("hermes", BOTH, several=True)
+    assert grammar.trigger == "<tool_call>"
+    assert admits(grammar.text, OSLO)
+
+
+@pytest.mark.parametrize("text", [OSLO, NOW, f"{OSLO}\n{NOW}", f"{NOW}{NOW} {OSLO}"])
+def test_what_it_admits_is_read_as_calls_and_nothing_else(text: str) -> None:
+    assert offered(text)
+    reply = parse_reply(text, tools=BOTH)
+    assert reply.content == ""
+    assert len(reply.tool_calls) == text.count("<tool_call>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OSLO.replace("weather", "wether"),
+        OSLO.replace("place", "town"),
+        OSLO.replace('"Oslo"', "7"),
+        OSLO.replace('{"place": "Oslo"}', "{}"),
+        OSLO.replace("}}", "}"),
+        OSLO.replace("</tool_call>", ""),
+        OSLO + " It is raining.",
+        "It is raining.",
+        "<tool_call></tool_call>",
+    ],
+)
+def test_other_names_other_shapes_and_text_around_are_not_admitted(text: str) -> None:
+    assert not offered(text)
+
+
+def test_one_call_is_all_where_no_more_are_wanted() -> None:
+    assert offered(OSLO, several=False)
+    assert not offered(f"{OSLO}\n{NOW}", several=False)
+
+
+def test_a_forced_call_may_come_behind_a_thought() -> None:
+    assert forced(OSLO)
+    assert forced(f"<think>\nOslo < Rome, so </thin: I look.\n</think>\n{OSLO}")
+    assert forced(f"Oslo it is.</think>{OSLO}", thinking=True)
+
+
+def test_a_forced_call_has_to_come() -> None:
+    assert not forced("It is raining.")
+    assert not forced(f"It is raining. {OSLO}")
+    assert not forced("<think>Oslo.</think>It is raining.")
+    assert not forced(f"Oslo.</think>It rains.</think>{OSLO}", thinking=True)
+    assert not forced(OSLO, thinking=True)
+    assert not forced(f"<think>Oslo.</think>{OSLO}", reasoning=None)
+
+
+def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
+    wide = Tool(
+        "wide", "", {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(2000)}}
+    )
+    grammar = offered_calls("hermes", (wide, CLOCK), several=True)
+    assert len(grammar.text) < MOST
+    assert admits(grammar.text, '<tool_call>{"name": "wide", "arguments": {"q": [1]}}</tool_call>')
+    assert not admits(grammar.text, OSLO)
+
+
+def test_names_of_tools_mean_themselves() -> None:
+    tool = Tool('say "é"\\', "", {})
+    grammar = offered_calls("hermes", (tool,), several=True)
+    assert admits(grammar.text, '<tool_call>{"name": "say \\"é\\"\\\\", "arguments": {}}</tool_call>')
