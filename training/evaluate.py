@@ -157,7 +157,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
     temperatures = {"greedy": 0.0, "own temperature": OWN_TEMPERATURE}
     for name in arguments.at:
         speaker = Speaker(
-            arguments.model, slots=arguments.slots, threads=arguments.threads, temperature=temperatures[name]
+            arguments.model,
+            slots=arguments.slots,
+            threads=arguments.threads,
+            temperature=temperatures[name],
+            free_calls=arguments.free_calls,
         )
         show = shown(arguments.show)
         columns[f"fresh, {name}"] = tallied(
@@ -179,6 +183,9 @@ def main() -> None:
         "--at", nargs="*", default=["greedy", "own temperature"], help="greedy, own temperature"
     )
     parser.add_argument("--show", choices=["none", "failed", "all"], default="none", help="print replies")
+    parser.add_argument(
+        "--free-calls", action="store_true", help="without the grammar that calls are written under"
+    )
     parser.add_argument("--slots", type=int, default=8, help="conversations at once")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)

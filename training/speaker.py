@@ -14,6 +14,9 @@ from typing import Any
 
 import xllamacpp
 
+from duologue.engines.llama_request import call_fields
+from duologue.text.toolcalls.call_grammar import offered_calls
+from duologue.values.messages import Tool
 from training.heldout import Call
 from training.heldout import Reply as Said
 from training.template import render
@@ -97,12 +100,20 @@ class Timing:
 
 
 class Speaker:
-    """The model file in the engine; greedy unless a temperature is given."""
+    """The model file in the engine; greedy unless a temperature is given. `free_calls`: without the grammar that calls are
+    written under."""
 
     def __init__(
-        self, path: Path, *, slots: int = 1, threads: int = 2, temperature: float | None = 0.0
+        self,
+        path: Path,
+        *,
+        slots: int = 1,
+        threads: int = 2,
+        temperature: float | None = 0.0,
+        free_calls: bool = False,
     ) -> None:
         self.temperature = temperature
+        self.free_calls = free_calls
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx = 4096 * slots
@@ -118,8 +129,19 @@ class Speaker:
     def reply(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool) -> Reply:
         """The answer to these messages."""
         prompt = render(messages, tools, enable_thinking=thinking, add_generation_prompt=True)
-        choice = self._complete(prompt, MOST_TOKENS)["choices"][0]
+        choice = self._complete(prompt, MOST_TOKENS, **self._held(tools))["choices"][0]
         return parsed(choice["text"], choice["finish_reason"] == "stop")
+
+    def _held(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
+        """Calls are written as the server has them written."""
+        if not tools or self.free_calls:
+            return {}
+        functions = [tool.get("function") or tool for tool in tools]
+        offered = [
+            Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
+        ]
+        calls = offered_calls("hermes", offered, several=True)
+        return {**call_fields(calls), "preserved_tokens": [calls.trigger]}
 
     def timed(self, prompt: str, tokens: int) -> Timing:
         """One request for at most so many tokens, on the clock."""

@@ -468,6 +468,15 @@ async def test_a_forced_call_comes_behind_a_thought_only_where_thinking_is_not_s
     assert not admits((await held_to(tool_choice="required", thinking=False)).calls.text, thinking)
 
 
+async def test_a_call_that_goes_round_in_circles_is_cut():
+    circles = '/say <tool_call>{"name": "clock", "arguments": {"zone": "so\n/repeat 20000  and on'
+    heard = await ask(user(circles), tools=(CLOCK,))
+    assert heard[-1].finish == "length"
+    assert heard[-1].usage.output < 10_000
+    told = await ask(user("/repeat 1000  and on"), tools=(CLOCK,))
+    assert (text(told), told[-1].finish) == (" and on" * 1000, "stop")
+
+
 LONG = "Tell me more about it. " * 20
 
 

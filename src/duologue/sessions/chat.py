@@ -20,6 +20,7 @@ from duologue.sessions.alignment import Alignment
 from duologue.sessions.spoken import for_the_ear
 from duologue.sessions.thought import BEHIND_THOUGHT, THOUGHT_TOKENS, ThoughtLimit
 from duologue.text.channels import ChannelMachine
+from duologue.text.repetition import Repetition
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
@@ -347,6 +348,7 @@ class _PromptTurn:
         calls = self._calls(machine)
         format = self.request.format if calls is None else None
         generation = Generation(sampling, format, self._markers(), calls)
+        repetition = Repetition()
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:
                 if isinstance(item, Progress):
@@ -370,6 +372,9 @@ class _PromptTurn:
                     stop = await self._say(deltas, machine, stops, aligned)
                     if stop is not None or self._called_enough(machine):
                         return Ended("stop", self.generated), stop
+                if machine.in_call and repetition.feed(item.text):
+                    # A grammar leaves no way out of a string but its end, which a lost model never finds.
+                    return Ended("length", self.generated), await self._last(machine, stops, aligned)
                 if limit.reached(item.text, self.reasoning) and machine.in_open_thought:
                     return None
         raise AssertionError("a generation must end with Ended")

@@ -123,6 +123,11 @@ class ChannelMachine:
         """Whether the thought could be closed right here: no call and no half of a marker stands open in it."""
         return self._thinking and self._scanner is None and not self._pending
 
+    @property
+    def in_call(self) -> bool:
+        """Whether a call stands open."""
+        return self._scanner is not None
+
     def positions(self) -> list[int]:
         """For each delta just returned, where its text began in the raw text: characters since the beginning; -1 for
         a piece of a call. Only on a machine made with `positions=True`."""
