@@ -90,7 +90,7 @@ def test_a_forced_call_has_to_come() -> None:
 
 def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
     wide = Tool(
-        "wide", "", {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(2000)}}
+        "wide", "", {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(3000)}}
     )
     grammar = offered_calls("hermes", (wide, CLOCK), several=True)
     assert len(grammar.text) < MOST

@@ -17,9 +17,9 @@ from duologue.text.json_grammar import JsonGrammar, literal
 from duologue.text.toolcalls import ToolFormat, tool_format
 from duologue.values.messages import Tool
 
-MOST = 48 * 1024
-"""Characters of a grammar. It is compiled on the engine's one loop, while every slot waits: where schemas are larger,
-only the names of the tools are held to."""
+MOST = 256 * 1024
+"""Characters of a grammar. It is compiled for every reply on the engine's one loop, while every slot waits: 340,000, of 160 tools,
+take it 12 ms. Where schemas are larger, only the names of the tools are held to."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(tuple[Tool, ...]).decode
