@@ -137,6 +137,17 @@ def test_json_mode_gives_json(client):
         assert choice.message.content.lstrip().startswith("{")
 
 
+def test_a_schema_is_followed_to_its_end(client):
+    schema = {"type": "object", "properties": {"rain": {"enum": ["yes", "no"]}}, "required": ["rain"]}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "weather", "schema": schema | {"additionalProperties": False}},
+    }
+    choice = ask(client, "Will it rain?", response_format=wanted, max_tokens=60, temperature=0)
+    assert choice.finish_reason == "stop"
+    assert json.loads(choice.message.content)["rain"] in ("yes", "no")
+
+
 def test_a_wrong_schema_is_refused_not_ignored(client):
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "no such type"}}}
     with pytest.raises(openai.BadRequestError, match=r"response_format|schema"):

@@ -7,6 +7,7 @@ import pytest
 
 from duologue.engines import Generation
 from duologue.engines.llama_request import (
+    COMPACT,
     FIELDS,
     MAX_CONSTRAINT,
     NOT_APPLIED,
@@ -134,7 +135,7 @@ def test_a_generation_names_its_slot_and_its_markers() -> None:
 
 def test_a_probe_makes_one_token_under_the_constraint() -> None:
     request = probe_request(0, (1,), OutputFormat("json_object"), never=93)
-    assert (request["n_predict"], request["json_schema"]) == (1, {"type": "object"})
+    assert (request["n_predict"], request["json_schema"]) == (1, {"type": "object"} | COMPACT)
     assert request["logit_bias"][0][0] == 93
 
 
@@ -142,9 +143,9 @@ def test_a_probe_makes_one_token_under_the_constraint() -> None:
     ("format", "fields"),
     [
         (None, {}),
-        (OutputFormat("json_object"), {"json_schema": {"type": "object"}}),
-        (OutputFormat("json_schema", schema={"type": "array"}), {"json_schema": {"type": "array"}}),
-        (OutputFormat("json_schema", schema={}), {"json_schema": {"type": "object"}}),
+        (OutputFormat("json_object"), {"json_schema": {"type": "object"} | COMPACT}),
+        (OutputFormat("json_schema", schema={"type": "array"}), {"json_schema": {"type": "array"} | COMPACT}),
+        (OutputFormat("json_schema", schema={}), {"json_schema": {"type": "object"} | COMPACT}),
         (OutputFormat("grammar", grammar='root ::= "a"'), {"grammar": 'root ::= "a"'}),
     ],
 )

@@ -75,6 +75,9 @@ MAX_CONSTRAINT = 128 * 1024
 MAX_COUNT = 100_000
 """Items, characters or properties a schema may count; ten million take half a minute to compile."""
 COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
+"""llguidance's own words in a schema: blanks as Python writes them. Where any are allowed, small models write them until their
+reply is cut: duologue-mini got no further than `{"a": "yes" `."""
 TRIGGER_WORD = 1
 """llama.cpp's `COMMON_GRAMMAR_TRIGGER_TYPE_WORD`."""
 NO_GRAMMAR: dict[str, Any] = {"grammar": "", "grammar_lazy": False, "grammar_triggers": []}
@@ -292,11 +295,11 @@ def format_fields(format: OutputFormat | None) -> dict[str, Any]:
         _check_constraint(len(grammar.encode()))
         return {"grammar": grammar}
     if format.kind == "json_object":
-        return {"json_schema": {"type": "object"}}
+        return {"json_schema": {"type": "object", **COMPACT}}
     if not isinstance(format.schema, dict):
         raise BadRequest("A JSON schema is needed: an object.", param="response_format")
     _check_constraint(len(msgspec.json.encode(format.schema)), format.schema)
-    return {"json_schema": format.schema or {"type": "object"}}
+    return {"json_schema": {**(format.schema or {"type": "object"}), **COMPACT}}
 
 
 def call_fields(calls: CallGrammar) -> dict[str, Any]:
