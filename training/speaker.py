@@ -14,8 +14,8 @@ from typing import Any
 
 import xllamacpp
 
-from duologue.engines.llama_request import call_fields
-from duologue.text.toolcalls.call_grammar import offered_calls
+from duologue.engines.llama_request import grammar_fields
+from duologue.text.reply_grammar import Calls, offered
 from duologue.values.messages import Tool
 from training.heldout import Call
 from training.heldout import Reply as Said
@@ -137,11 +137,11 @@ class Speaker:
         if not tools or self.free_calls:
             return {}
         functions = [tool.get("function") or tool for tool in tools]
-        offered = [
+        known = [
             Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
         ]
-        calls = offered_calls("hermes", offered, several=True)
-        return {**call_fields(calls), "preserved_tokens": [calls.trigger]}
+        grammar = offered(Calls("hermes", tuple(known)))
+        return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
     def timed(self, prompt: str, tokens: int) -> Timing:
         """One request for at most so many tokens, on the clock."""

@@ -137,31 +137,6 @@ def test_json_mode_gives_json(client):
         assert choice.message.content.lstrip().startswith("{")
 
 
-def test_a_schema_is_followed_to_its_end(client):
-    schema = {"type": "object", "properties": {"rain": {"enum": ["yes", "no"]}}, "required": ["rain"]}
-    wanted = {
-        "type": "json_schema",
-        "json_schema": {"name": "weather", "schema": schema | {"additionalProperties": False}},
-    }
-    choice = ask(client, "Will it rain?", response_format=wanted, max_tokens=60, temperature=0)
-    assert choice.finish_reason == "stop"
-    assert json.loads(choice.message.content)["rain"] in ("yes", "no")
-
-
-def test_a_wrong_schema_is_refused_not_ignored(client):
-    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "no such type"}}}
-    with pytest.raises(openai.BadRequestError, match=r"response_format|schema"):
-        ask(client, "Hello", response_format=schema)
-
-
-def test_tools_reach_the_model_and_calls_come_back_well_formed(client):
-    choice = ask(client, "What time is it?", tools=[CLOCK], max_tokens=120)
-    for call in choice.message.tool_calls or []:
-        assert call.id.startswith("call_")
-        assert isinstance(json.loads(call.function.arguments), dict)
-    assert (choice.finish_reason == "tool_calls") == bool(choice.message.tool_calls)
-
-
 ORDER = {
     "type": "function",
     "function": {
@@ -177,6 +152,51 @@ ORDER = {
         },
     },
 }
+
+
+def test_a_schema_is_followed_to_its_end(client):
+    schema = {"type": "object", "properties": {"rain": {"enum": ["yes", "no"]}}, "required": ["rain"]}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "weather", "schema": schema | {"additionalProperties": False}},
+    }
+    choice = ask(client, "Will it rain?", response_format=wanted, max_tokens=60, temperature=0)
+    assert choice.finish_reason == "stop"
+    assert json.loads(choice.message.content)["rain"] in ("yes", "no")
+
+
+def test_a_schema_goes_together_with_thinking_and_tools(client):
+    schema = {"type": "object", "properties": {"rain": {"enum": ["yes", "no"]}}, "required": ["rain"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "weather", "schema": schema}}
+    thinking = {"chat_template_kwargs": {"enable_thinking": True}}
+    for seed in range(3):
+        message = ask(
+            client,
+            "Will it rain?",
+            response_format=wanted,
+            tools=[ORDER],
+            extra_body=thinking,
+            max_tokens=400,
+            seed=seed,
+        ).message
+        if message.tool_calls:
+            assert message.tool_calls[0].function.name == "order_tea"
+        else:
+            assert json.loads(message.content)["rain"] in ("yes", "no")
+
+
+def test_a_wrong_schema_is_refused_not_ignored(client):
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "no such type"}}}
+    with pytest.raises(openai.BadRequestError, match=r"response_format|schema"):
+        ask(client, "Hello", response_format=schema)
+
+
+def test_tools_reach_the_model_and_calls_come_back_well_formed(client):
+    choice = ask(client, "What time is it?", tools=[CLOCK], max_tokens=120)
+    for call in choice.message.tool_calls or []:
+        assert call.id.startswith("call_")
+        assert isinstance(json.loads(call.function.arguments), dict)
+    assert (choice.finish_reason == "tool_calls") == bool(choice.message.tool_calls)
 
 
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "order_tea"}}])

@@ -21,7 +21,7 @@ from duologue.engines.llama_request import SEQUENCE_BREAKERS, generate_request, 
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.text.channels import ReasoningTags
 from duologue.text.parsed import parse_reply
-from duologue.text.toolcalls.call_grammar import CallGrammar, forced_calls, offered_calls
+from duologue.text.reply_grammar import Calls, ReplyGrammar, Thought, held, offered
 from duologue.values.events import Progress
 from duologue.values.messages import Tool
 from duologue.values.requests import OutputFormat, Sampling
@@ -630,6 +630,7 @@ WEATHER = Tool(
         "required": ["place", "days"],
     },
 )
+CALLS = Calls("hermes", (WEATHER,), several=False)
 CALLING = Sampling(
     max_tokens=120, temperature=1.5, logit_bias={"]": 40.0, str(token_id("<tool_call>")): NEVER}
 )
@@ -646,14 +647,14 @@ def called(pieces: list[Piece]) -> dict[str, object]:
     return arguments
 
 
-class TestCalls:
+class TestGrammar:
     async def test_a_call_that_begins_becomes_one_of_those_that_are_offered(
         self, engine: LlamaEngine
     ) -> None:
-        calls = offered_calls("hermes", (WEATHER,), several=False)
+        grammar = offered(CALLS)
         for seed in range(4):
             sampling = replace_struct(CALLING, seed=seed)
-            pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
+            pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
             assert ended.finish == "stop"
             assert called(pieces)["place"] in ("Oslo", "Rome")
 
@@ -662,37 +663,44 @@ class TestCalls:
     ) -> None:
         sampling = replace_struct(GREEDY, logit_bias={str(token_id("<tool_call>")): -NEVER})
         free, _ = await write(engine, Generation(sampling, preserved=MARKERS))
-        calls = offered_calls("hermes", (WEATHER,), several=True)
-        held, _ = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
-        assert [piece.text for piece in held] == [piece.text for piece in free]
+        bound, _ = await write(engine, Generation(sampling, preserved=MARKERS, grammar=offered(CALLS)))
+        assert [piece.text for piece in bound] == [piece.text for piece in free]
 
-    async def test_a_call_can_be_forced_behind_a_thought_or_without_one(self, engine: LlamaEngine) -> None:
-        for thinking in (False, True):
-            calls = forced_calls(
-                "hermes", (WEATHER,), several=False, reasoning=ReasoningTags(), thinking=thinking
-            )
-            bias = {
-                "]": 40.0,
-                str(token_id("</think>" if thinking else "<think>")): NEVER if thinking else -NEVER,
-            }
-            sampling = replace_struct(CALLING, seed=1, logit_bias=bias)
-            pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, calls=calls))
-            assert ended.finish == "stop"
-            if thinking:
-                assert pieces.pop(0).text == "</think>"
-            assert called(pieces)
+    @pytest.mark.parametrize("thinking", [False, True])
+    async def test_a_call_can_be_forced_behind_a_thought_or_without_one(
+        self, engine: LlamaEngine, thinking: bool
+    ) -> None:
+        grammar = held(CALLS, None, Thought(ReasoningTags(), open=thinking))
+        bias = {
+            "]": 40.0,
+            str(token_id("</think>" if thinking else "<think>")): NEVER if thinking else -NEVER,
+        }
+        sampling = replace_struct(CALLING, seed=1, logit_bias=bias)
+        pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
+        assert ended.finish == "stop"
+        if thinking:
+            assert pieces.pop(0).text == "</think>"
+        assert called(pieces)
+
+    async def test_json_can_be_forced_where_calls_are_offered(self, engine: LlamaEngine) -> None:
+        sampling = replace_struct(CALLING, seed=1, logit_bias={str(token_id("<tool_call>")): -NEVER})
+        grammar = held(CALLS, SCHEMA, None)
+        pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
+        assert ended.finish == "stop"
+        jsonschema.validate(json.loads("".join(piece.text for piece in pieces)), SCHEMA)
 
     async def test_a_grammar_that_cannot_be_used_costs_no_reply(
         self, engine: LlamaEngine, caplog: pytest.LogCaptureFixture
     ) -> None:
-        broken = CallGrammar('root ::= root "a" | "b"', "<tool_call>")
-        pieces, ended = await write(engine, Generation(GREEDY, preserved=MARKERS, calls=broken))
+        broken = ReplyGrammar('root ::= root "a" | "b"', "<tool_call>")
+        pieces, ended = await write(engine, Generation(GREEDY, preserved=MARKERS, grammar=broken))
         assert (len(pieces) > 0, ended.finish) == (True, "length")
         assert "without a grammar" in caplog.text
 
-    async def test_a_call_that_was_promised_is_not_given_up_for_that(self, engine: LlamaEngine) -> None:
+    async def test_a_shape_that_was_promised_is_not_given_up_for_that(self, engine: LlamaEngine) -> None:
+        broken = ReplyGrammar("root ::= (((")
         with pytest.raises(EngineFailed):
-            await write(engine, Generation(GREEDY, preserved=MARKERS, calls=CallGrammar("root ::= (((")))
+            await write(engine, Generation(GREEDY, preserved=MARKERS, grammar=broken))
 
 
 class TestLoading:

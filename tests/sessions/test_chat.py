@@ -430,33 +430,61 @@ async def held_to(**more):
 
 async def test_calls_have_the_shape_of_the_tools_that_are_offered():
     generation = await held_to()
-    assert generation.calls.trigger in generation.preserved
+    assert generation.grammar.trigger in generation.preserved
     assert admits(
-        generation.calls.text, '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
+        generation.grammar.text, '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
     )
     assert not admits(
-        generation.calls.text, '<tool_call>{"name": "clock", "arguments": {"room": "hall"}}</tool_call>'
+        generation.grammar.text, '<tool_call>{"name": "clock", "arguments": {"room": "hall"}}</tool_call>'
     )
 
 
 async def test_without_tools_there_is_nothing_to_hold_calls_to():
-    assert (await held_to(tool_choice="none")).calls is None
+    assert (await held_to(tool_choice="none")).grammar is None
     engine = Held()
     await ask(user("/say x"), engine=engine)
-    assert engine.asked[0].calls is None
+    assert engine.asked[0].grammar is None
 
 
-async def test_a_format_holds_the_reply_unless_it_has_to_be_a_call():
-    free = await held_to(format=JSON)
-    assert (free.format, free.calls) == (JSON, None)
-    forced = await held_to(format=JSON, tool_choice="required")
-    assert (forced.format, forced.calls.trigger) == (None, "")
+CALL = '<tool_call>{"name": "clock", "arguments": {}}</tool_call>'
+YES = OutputFormat("json_schema", schema={"type": "object", "properties": {"yes": {"type": "boolean"}}})
+
+
+async def test_a_format_and_calls_go_together():
+    generation = await held_to(format=YES)
+    assert (generation.format, generation.grammar.trigger) == (None, "")
+    assert admits(generation.grammar.text, '{"yes": true}')
+    assert admits(generation.grammar.text, CALL)
+    assert not admits(generation.grammar.text, "yes")
+    assert admits((await held_to(format=JSON)).grammar.text, '{"any": ["thing"]}')
+    forced = await held_to(format=YES, tool_choice="required")
+    assert admits(forced.grammar.text, CALL)
+    assert not admits(forced.grammar.text, '{"yes": true}')
+
+
+async def test_a_format_and_a_thought_go_together():
+    thought = '<think>Well.</think>{"yes": true}'
+    assert admits((await held_to(format=YES, tool_choice="none")).grammar.text, thought)
+    plain = await held_to(format=YES, tool_choice="none", thinking=False)
+    assert (plain.format, plain.grammar) == (YES, None)
+
+
+@pytest.mark.parametrize(
+    "format",
+    [
+        OutputFormat("grammar", grammar='root ::= "yes"'),
+        OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"}),
+    ],
+)
+async def test_what_our_grammar_cannot_promise_is_left_to_the_engine(format):
+    generation = await held_to(format=format)
+    assert (generation.format, generation.grammar) == (format, None)
 
 
 async def test_a_call_is_forced_to_any_tool_or_to_one():
     searching = '<tool_call>{"name": "search", "arguments": {}}</tool_call>'
     for choice, clock in (("required", True), ("function:clock", True), ("function:search", False)):
-        grammar = (await held_to(tool_choice=choice)).calls.text
+        grammar = (await held_to(tool_choice=choice)).grammar.text
         assert admits(grammar, searching.replace("search", "clock")) is clock
         assert admits(grammar, searching) is (choice != "function:clock")
         assert not admits(grammar, "x")
@@ -464,8 +492,8 @@ async def test_a_call_is_forced_to_any_tool_or_to_one():
 
 async def test_a_forced_call_comes_behind_a_thought_only_where_thinking_is_not_switched_off():
     thinking = '<think>Well.</think><tool_call>{"name": "clock", "arguments": {}}</tool_call>'
-    assert admits((await held_to(tool_choice="required")).calls.text, thinking)
-    assert not admits((await held_to(tool_choice="required", thinking=False)).calls.text, thinking)
+    assert admits((await held_to(tool_choice="required")).grammar.text, thinking)
+    assert not admits((await held_to(tool_choice="required", thinking=False)).grammar.text, thinking)
 
 
 async def test_a_call_that_goes_round_in_circles_is_cut():

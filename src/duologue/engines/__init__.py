@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from duologue.text.reply_grammar import ReplyGrammar
 from duologue.text.templates import ChatTemplate
-from duologue.text.toolcalls.call_grammar import CallGrammar
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 from duologue.values.speech import Transcript, Voice
@@ -40,13 +40,13 @@ class Ended(Struct, frozen=True):
 
 class Generation(Struct, frozen=True):
     """What to generate: sampling, an optional constraint, and `preserved`: markers that must come out as text even
-    where the tokenizer holds them for control tokens. `calls` is what a call must look like, where the engine can see to
-    that; its trigger is one of the markers."""
+    where the tokenizer holds them for control tokens. `grammar` is what the reply or its calls must look like, where
+    the engine can see to that; its trigger is one of the markers, and `format` is None."""
 
     sampling: Sampling = Sampling()
     format: OutputFormat | None = None
     preserved: tuple[str, ...] = ()
-    calls: CallGrammar | None = None
+    grammar: ReplyGrammar | None = None
 
 
 @runtime_checkable

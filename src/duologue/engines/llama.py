@@ -179,11 +179,11 @@ class LlamaEngine:
             try:
                 self._complete(request, reply.on)
             except BadRequest as problem:
-                if generation.calls is None or reply.began:
+                if generation.grammar is None or reply.began:
                     raise
-                if not generation.calls.trigger:
+                if not generation.grammar.trigger:
                     raise EngineFailed(
-                        f"The engine could not hold the reply to a call: {problem.message}"
+                        f"The engine could not hold the reply to its shape: {problem.message}"
                     ) from problem
                 # Schemas come from anywhere. One that makes no grammar must not cost the reply.
                 log.warning("calls are written without a grammar: %s", problem.message)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from duologue.engines import Generation
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
-from duologue.text.toolcalls.call_grammar import CallGrammar
+from duologue.text.reply_grammar import ReplyGrammar
 from duologue.values.events import TokenLogprob
 from duologue.values.requests import OutputFormat, Sampling
 
@@ -153,7 +153,7 @@ def generate_request(
     request = {
         **_base(slot, tokens),
         **sampling_fields(generation.sampling, vocabulary),
-        **(format_fields(generation.format) if generation.calls is None else call_fields(generation.calls)),
+        **(grammar_fields(generation.grammar) if generation.grammar else format_fields(generation.format)),
     }
     if generation.preserved:
         request["preserved_tokens"] = list(generation.preserved)
@@ -302,12 +302,12 @@ def format_fields(format: OutputFormat | None) -> dict[str, Any]:
     return {"json_schema": {**(format.schema or {"type": "object"}), **COMPACT}}
 
 
-def call_fields(calls: CallGrammar) -> dict[str, Any]:
-    """The constraint on a call. The grammar is ours, so that it is not refused as one of the caller's would be."""
-    if not calls.trigger:
-        return {"grammar": calls.text}
-    triggers = [{"type": TRIGGER_WORD, "value": calls.trigger}]
-    return {"grammar": calls.text, "grammar_lazy": True, "grammar_triggers": triggers}
+def grammar_fields(grammar: ReplyGrammar) -> dict[str, Any]:
+    """A grammar of ours, so that it is not refused as one of the caller's would be."""
+    if not grammar.trigger:
+        return {"grammar": grammar.text}
+    triggers = [{"type": TRIGGER_WORD, "value": grammar.trigger}]
+    return {"grammar": grammar.text, "grammar_lazy": True, "grammar_triggers": triggers}
 
 
 def token_logprobs(logprobs: Logprobs | None, top: int | None) -> tuple[TokenLogprob, ...]:

@@ -21,10 +21,10 @@ from duologue.sessions.spoken import for_the_ear
 from duologue.sessions.thought import BEHIND_THOUGHT, THOUGHT_TOKENS, ThoughtLimit
 from duologue.text.channels import ChannelMachine
 from duologue.text.repetition import Repetition
+from duologue.text.reply_grammar import Calls, ReplyGrammar, Thought, held, offered
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
-from duologue.text.toolcalls.call_grammar import CallGrammar, forced_calls, offered_calls
 from duologue.values.events import (
     Delta,
     Done,
@@ -54,6 +54,7 @@ FAR_TOO_LONG = 4
 """Times the context: nobody needs the exact number of such a prompt, and counting it would keep replies waiting."""
 MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
 """What a part of each kind is taken for where the engine cannot say."""
+ANY_OBJECT: dict[str, object] = {"type": "object"}
 
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
@@ -186,12 +187,17 @@ class _PromptTurn:
         self.cached = 0
         self.generated = 0
         self.reasoning = 0
+        self.unthinking = False
+        """No thought may begin any more."""
 
     async def run(self, now: datetime) -> None:
         if self.request.ahead:
             await self._read_ahead(now)
             return
         head, prompt = self._render(now)
+        tags = self.engine.template.reasoning
+        # A template says that nothing is to be thought by a thought that is over.
+        self.unthinking = head == prompt or (tags is not None and tags.end in prompt[len(head) :])
         tokens = await self.engine.tokenize(prompt)
         card = self.engine.card
         if len(tokens) >= card.context:
@@ -288,18 +294,35 @@ class _PromptTurn:
             positions=request.sampling.logprobs is not None,
         )
 
-    def _calls(self, machine: ChannelMachine) -> CallGrammar | None:
-        """What a call must look like; None where a format is asked for and no call is. A reply has one grammar."""
-        request, format = self.request, self.engine.card.tool_format
-        offered, several = _offered(request), request.parallel_tool_calls
-        if not offered or not format:
+    def _grammar(self, machine: ChannelMachine) -> ReplyGrammar | None:
+        """What the reply must look like, or its calls; None where the engine's own format does better or nothing is to be
+        held. A reply has one grammar."""
+        request, format = self.request, self.request.format
+        thought = self._thought(machine)
+        if request.tool_choice not in ("auto", "none"):
+            return held(self._calls(), None, thought)
+        calls = self._calls()
+        if format is None:
+            return None if calls is None else offered(calls)
+        if format.kind == "grammar" or (calls is None and thought is None):
             return None
-        if request.tool_choice == "auto":
-            return None if request.format is not None else offered_calls(format, offered, several=several)
+        return held(calls, (format.schema if format.kind == "json_schema" else None) or ANY_OBJECT, thought)
+
+    def _calls(self) -> Calls | None:
+        """The calls that may be written."""
+        request, format = self.request, self.engine.card.tool_format
         kind, _, name = request.tool_choice.partition(":")
-        tools = [tool for tool in offered if tool.name == name] if kind == "function" else offered
-        tags = self.engine.template.reasoning if machine.thinking or request.thinking is not False else None
-        return forced_calls(format, tools, several=several, reasoning=tags, thinking=machine.thinking)
+        tools = _offered(request)
+        if kind == "function":
+            tools = tuple(tool for tool in tools if tool.name == name)
+        return Calls(format, tools, request.parallel_tool_calls) if tools and format else None
+
+    def _thought(self, machine: ChannelMachine) -> Thought | None:
+        """What may stand before what a grammar holds; None where nothing is thought."""
+        tags = self.engine.template.reasoning
+        if tags is None or (not machine.thinking and (self.unthinking or self.request.thinking is False)):
+            return None
+        return Thought(tags, machine.thinking)
 
     def _markers(self) -> tuple[str, ...]:
         """What must come out as text although a tokenizer may hold it for control tokens."""
@@ -318,6 +341,7 @@ class _PromptTurn:
         while (ended := await self._write(written, machine, stops, aligned, limit)) is None:
             closing = f"\n{limit.end}"
             limit.closed(closing + BEHIND_THOUGHT)
+            self.unthinking = True
             if aligned is not None:
                 aligned.add(Piece(closing, 0))
             await self._say(machine.feed(closing), machine, stops, aligned)
@@ -345,9 +369,9 @@ class _PromptTurn:
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
             sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
-        calls = self._calls(machine)
-        format = self.request.format if calls is None else None
-        generation = Generation(sampling, format, self._markers(), calls)
+        grammar = self._grammar(machine)
+        format = self.request.format if grammar is None else None
+        generation = Generation(sampling, format, self._markers(), grammar)
         repetition = Repetition()
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:

@@ -1,7 +1,8 @@
 """JSON schemas as rules of a grammar in GBNF, the form llama.cpp reads.
 
 Pure. The rules admit all JSON of a schema, and perhaps more: what says nothing about shape (`pattern`, `minLength`, `not`)
-is left to whoever checks the value, and what is not understood admits any value. Only two things are narrower than
+is left to whoever checks the value, and what is not understood admits any value; `loose` tells that there was such a thing.
+Only two things are narrower than
 JSON Schema: the properties come in the schema's order, and others than those it lists only where it says so, as models
 are shown their tools that way. Knows no call and no engine.
 """
@@ -32,6 +33,23 @@ _ANY: dict[str, str] = {
     "array": '"[" space (value (comma value)*)? space "]"',
     VALUE: "object | array | string | number | boolean | null",
 }
+_HELD = frozenset(
+    {
+        *(
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "enum",
+            "const",
+            "anyOf",
+            "$ref",
+        ),
+        *("$defs", "definitions", "$schema", "title", "description", "default", "examples"),
+    }
+)
+"""Keywords that the rules hold to, or that ask for nothing."""
 _DEEPEST = 32
 _UNSAFE = re.compile(r"[^a-zA-Z0-9]+")
 
@@ -47,6 +65,8 @@ class JsonGrammar:
 
     def __init__(self) -> None:
         self.rules: dict[str, str] = dict(_ANY)
+        self.loose = False
+        """More is admitted than some schema does."""
 
     def __str__(self) -> str:
         return "".join(f"{name} ::= {rule}\n" for name, rule in self.rules.items())
@@ -76,9 +96,11 @@ class _Schema:
         """`bare` are the references that were followed since the last bracket: one of them again would be a rule that
         begins with itself."""
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
-            return VALUE
+            return VALUE if schema is True else self._any()
+        if set(schema) - _HELD:
+            self._grammar.loose = True
         if isinstance(reference := schema.get("$ref"), str):
-            return VALUE if reference in bare else self._reference(reference, depth, bare)
+            return self._any() if reference in bare else self._reference(reference, depth, bare)
         if "const" in schema:
             return self._grammar.add(name, literal(_written(schema["const"])))
         if isinstance(choices := schema.get("enum"), list) and choices:
@@ -97,14 +119,21 @@ class _Schema:
             return self.rule(parts[0], name, depth + 1, bare)
         if kinds == "array":
             return self._array(schema, name, depth)
-        return kinds if isinstance(kinds, str) and kinds in _PRIMITIVES else VALUE
+        if isinstance(kinds, str) and kinds in _PRIMITIVES:
+            return kinds
+        return self._any() if {"type", "items", "required", "anyOf"} & set(schema) else VALUE
+
+    def _any(self, rule: str = VALUE) -> str:
+        """What stands for a schema that is not understood."""
+        self._grammar.loose = True
+        return rule
 
     def _reference(self, reference: str, depth: int, bare: frozenset[str]) -> str:
         if reference in self._referred:
             return self._referred[reference]
         found = _pointed(self._whole, reference)
         if found is None:
-            return VALUE
+            return self._any()
         # A name of its own before what is in it is looked at: it may refer to itself.
         name = self._grammar.add(f"{self._name}-{_safe(reference)}", "")
         self._referred[reference] = name
@@ -126,14 +155,17 @@ class _Schema:
         it, as the first that is written has no comma before it."""
         properties = schema.get("properties")
         if any(key in schema for key in ("anyOf", "oneOf", "allOf", "patternProperties")):
-            return "object"  # they may bring properties of their own
+            return self._any("object")  # they may bring properties of their own
         if not isinstance(properties, Mapping) or not properties:
             return self._free(schema, name, depth)
         required = schema.get("required")
         needed = set(required) if isinstance(required, list) else set()
+        if needed - set(properties):
+            self._grammar.loose = True
         further = schema.get("additionalProperties", False)
         first = later = '""'
         if further is not False:
+            self._grammar.loose = True  # one of the listed may come again, with another shape
             pair = self._further(further, name, depth)
             first = self._grammar.add(f"{name}-first", f"({pair} (comma {pair})*)?")
             later = self._grammar.add(f"{name}-later", f"(comma {pair})*")
@@ -150,6 +182,8 @@ class _Schema:
 
     def _free(self, schema: Mapping[str, object], name: str, depth: int) -> str:
         further = schema.get("additionalProperties", True)
+        if schema.get("required"):
+            self._grammar.loose = True
         if further is False:
             return self._grammar.add(name, '"{" space "}"')
         if not isinstance(further, Mapping) or not further:
