@@ -474,6 +474,7 @@ async def test_a_format_and_a_thought_go_together():
     [
         OutputFormat("grammar", grammar='root ::= "yes"'),
         OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"}),
+        OutputFormat("json_schema"),
     ],
 )
 async def test_what_our_grammar_cannot_promise_is_left_to_the_engine(format):

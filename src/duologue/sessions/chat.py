@@ -304,9 +304,10 @@ class _PromptTurn:
         calls = self._calls()
         if format is None:
             return None if calls is None else offered(calls)
-        if format.kind == "grammar" or (calls is None and thought is None):
+        schema = ANY_OBJECT if format.kind == "json_object" else format.schema
+        if schema is None or (calls is None and thought is None):
             return None
-        return held(calls, (format.schema if format.kind == "json_schema" else None) or ANY_OBJECT, thought)
+        return held(calls, schema or ANY_OBJECT, thought)
 
     def _calls(self) -> Calls | None:
         """The calls that may be written."""
