@@ -19,6 +19,7 @@ TOOLS: dict[str, Fact] = {
         PROTOCOLS,
         "Send them as `tools`, as in OpenAI's API.",
         "Send `tools` with the request, as in OpenAI's API. The model answers with `tool_calls`; your program runs them and sends the results back as `tool` messages.",
+        "Send `tools` with the request; `tool_choice` with `required` or a function's name forces a call, and the arguments of models on this machine always have the tool's shape.",
         "Over `/v1/chat/completions` give `tools`, run the calls that come back in your own program, and send their results.[ In conversations on the server it runs the tools itself.]",
     ),
     "built in": fact(
@@ -27,6 +28,7 @@ TOOLS: dict[str, Fact] = {
         "A clock, a calculator, a page reader and a search.",
         "{Four|There are four}: `clock`, `calculator`, `fetch`, which reads web pages, and `search`, which looks through your conversations.",
         "A clock, a calculator, a page reader and a search of your conversations. `tools.builtin` says which are offered.",
+        "`clock`, which goes by the time zone of your browser, `calculator`, `fetch` for web pages and `search` for your conversations.",
     ),
     "built in off": fact(
         "leaving built-in tools out",
