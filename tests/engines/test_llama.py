@@ -682,6 +682,12 @@ class TestGrammar:
             assert pieces.pop(0).text == "</think>"
         assert called(pieces)
 
+    async def test_a_marker_may_be_several_tokens(self, engine: LlamaEngine) -> None:
+        sampling = Sampling(max_tokens=20, logit_bias={"A": NEVER})
+        grammar = ReplyGrammar('root ::= "AA" "BC"', "AA")
+        pieces, ended = await write(engine, Generation(sampling, preserved=("AA",), grammar=grammar))
+        assert ("".join(piece.text for piece in pieces), ended.finish) == ("AABC", "stop")
+
     async def test_json_can_be_forced_where_calls_are_offered(self, engine: LlamaEngine) -> None:
         sampling = replace_struct(CALLING, seed=1, logit_bias={str(token_id("<tool_call>")): -NEVER})
         grammar = held(CALLS, SCHEMA, None)
