@@ -23,7 +23,6 @@ from duologue.values.events import (
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
-from gbnf import admits
 
 pytestmark = pytest.mark.anyio
 
@@ -428,73 +427,26 @@ async def held_to(**more):
     return generation
 
 
-async def test_calls_have_the_shape_of_the_tools_that_are_offered():
-    generation = await held_to()
-    assert generation.grammar.trigger in generation.preserved
-    assert admits(
-        generation.grammar.text, '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
-    )
-    assert not admits(
-        generation.grammar.text, '<tool_call>{"name": "clock", "arguments": {"room": "hall"}}</tool_call>'
-    )
+async def test_a_reply_is_held_to_a_shape_or_to_a_format():
+    calling = await held_to()
+    assert calling.grammar.trigger in calling.preserved
+    answering = await held_to(format=JSON, tool_choice="none", thinking=False)
+    assert (answering.format, answering.grammar) == (JSON, None)
+    either = await held_to(format=JSON)
+    assert (either.format, either.grammar.trigger) == (None, "")
 
 
-async def test_without_tools_there_is_nothing_to_hold_calls_to():
-    assert (await held_to(tool_choice="none")).grammar is None
+async def test_a_thought_that_is_over_in_the_prompt_does_not_begin_again():
+    assert "thought" not in (await held_to(tool_choice="required", thinking=False)).grammar.text
+    assert "thought" in (await held_to(tool_choice="required", thinking=True)).grammar.text
+
+
+async def test_behind_a_thought_that_was_cut_none_begins(two_tokens):
     engine = Held()
-    await ask(user("/say x"), engine=engine)
-    assert engine.asked[0].grammar is None
-
-
-CALL = '<tool_call>{"name": "clock", "arguments": {}}</tool_call>'
-YES = OutputFormat("json_schema", schema={"type": "object", "properties": {"yes": {"type": "boolean"}}})
-
-
-async def test_a_format_and_calls_go_together():
-    generation = await held_to(format=YES)
-    assert (generation.format, generation.grammar.trigger) == (None, "")
-    assert admits(generation.grammar.text, '{"yes": true}')
-    assert admits(generation.grammar.text, CALL)
-    assert not admits(generation.grammar.text, "yes")
-    assert admits((await held_to(format=JSON)).grammar.text, '{"any": ["thing"]}')
-    forced = await held_to(format=YES, tool_choice="required")
-    assert admits(forced.grammar.text, CALL)
-    assert not admits(forced.grammar.text, '{"yes": true}')
-
-
-async def test_a_format_and_a_thought_go_together():
-    thought = '<think>Well.</think>{"yes": true}'
-    assert admits((await held_to(format=YES, tool_choice="none")).grammar.text, thought)
-    plain = await held_to(format=YES, tool_choice="none", thinking=False)
-    assert (plain.format, plain.grammar) == (YES, None)
-
-
-@pytest.mark.parametrize(
-    "format",
-    [
-        OutputFormat("grammar", grammar='root ::= "yes"'),
-        OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"}),
-        OutputFormat("json_schema"),
-    ],
-)
-async def test_what_our_grammar_cannot_promise_is_left_to_the_engine(format):
-    generation = await held_to(format=format)
-    assert (generation.format, generation.grammar) == (format, None)
-
-
-async def test_a_call_is_forced_to_any_tool_or_to_one():
-    searching = '<tool_call>{"name": "search", "arguments": {}}</tool_call>'
-    for choice, clock in (("required", True), ("function:clock", True), ("function:search", False)):
-        grammar = (await held_to(tool_choice=choice)).grammar.text
-        assert admits(grammar, searching.replace("search", "clock")) is clock
-        assert admits(grammar, searching) is (choice != "function:clock")
-        assert not admits(grammar, "x")
-
-
-async def test_a_forced_call_comes_behind_a_thought_only_where_thinking_is_not_switched_off():
-    thinking = '<think>Well.</think><tool_call>{"name": "clock", "arguments": {}}</tool_call>'
-    assert admits((await held_to(tool_choice="required")).grammar.text, thinking)
-    assert not admits((await held_to(tool_choice="required", thinking=False)).grammar.text, thinking)
+    await ask(
+        user(THINKS), engine=engine, effort="low", tools=(CLOCK,), tool_choice="required", thinking=True
+    )
+    assert ["thought" in generation.grammar.text for generation in engine.asked] == [True, False]
 
 
 async def test_a_call_that_goes_round_in_circles_is_cut():

@@ -17,11 +17,11 @@ from msgspec import Struct
 from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.sessions.alignment import Alignment
+from duologue.sessions.shape import offered_tools, shape
 from duologue.sessions.spoken import for_the_ear
 from duologue.sessions.thought import BEHIND_THOUGHT, THOUGHT_TOKENS, ThoughtLimit
 from duologue.text.channels import ChannelMachine
 from duologue.text.repetition import Repetition
-from duologue.text.reply_grammar import Calls, ReplyGrammar, Thought, held, offered
 from duologue.text.stops import StopMachine
 from duologue.text.templates import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
@@ -39,7 +39,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.messages import AudioPart, ImagePart, TextPart, Tool, VideoPart
+from duologue.values.messages import AudioPart, ImagePart, TextPart, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, unmet
 
 TOGETHER = 256
@@ -54,8 +54,6 @@ FAR_TOO_LONG = 4
 """Times the context: nobody needs the exact number of such a prompt, and counting it would keep replies waiting."""
 MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
 """What a part of each kind is taken for where the engine cannot say."""
-ANY_OBJECT: dict[str, object] = {"type": "object"}
-
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
 
@@ -109,15 +107,11 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
 
 def _estimated(request: ChatRequest) -> int:
     """Roughly the tokens of a prompt's text."""
-    size = sum(len(msgspec.json.encode(tool)) for tool in _offered(request))
+    size = sum(len(msgspec.json.encode(tool)) for tool in offered_tools(request))
     for message in request.messages:
         written = (message.text, message.reasoning or "", *(call.arguments for call in message.tool_calls))
         size += sum(len(text.encode(errors="replace")) for text in written)
     return math.ceil(size / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * len(request.messages)
-
-
-def _offered(request: ChatRequest) -> tuple[Tool, ...]:
-    return () if request.tool_choice == "none" else request.tools
 
 
 def _rendered(
@@ -129,11 +123,15 @@ def _rendered(
         variables = {"reasoning_effort": request.effort, **variables}
     if request.continue_final:
         return template.render_open(
-            request.messages, tools=_offered(request), thinking=request.thinking, variables=variables, now=now
+            request.messages,
+            tools=offered_tools(request),
+            thinking=request.thinking,
+            variables=variables,
+            now=now,
         )
     return template.render(
         request.messages,
-        tools=_offered(request),
+        tools=offered_tools(request),
         generation_prompt=generation_prompt,
         thinking=request.thinking,
         variables=variables,
@@ -283,7 +281,7 @@ class _PromptTurn:
 
     def _machine(self, head: str, prompt: str) -> ChannelMachine:
         card, template, request = self.engine.card, self.engine.template, self.request
-        takes_calls = bool(_offered(request)) and bool(card.tool_format)
+        takes_calls = bool(offered_tools(request)) and bool(card.tool_format)
         tags = template.reasoning
         return ChannelMachine(
             tool_format=tool_format(card.tool_format) if takes_calls else None,
@@ -293,37 +291,6 @@ class _PromptTurn:
             new_call_id=lambda: f"call_{secrets.token_hex(12)}",
             positions=request.sampling.logprobs is not None,
         )
-
-    def _grammar(self, machine: ChannelMachine) -> ReplyGrammar | None:
-        """What the reply must look like, or its calls; None where the engine's own format does better or nothing is to be
-        held. A reply has one grammar."""
-        request, format = self.request, self.request.format
-        thought = self._thought(machine)
-        if request.tool_choice not in ("auto", "none"):
-            return held(self._calls(), None, thought)
-        calls = self._calls()
-        if format is None:
-            return None if calls is None else offered(calls)
-        schema = ANY_OBJECT if format.kind == "json_object" else format.schema
-        if schema is None or (calls is None and thought is None):
-            return None
-        return held(calls, schema or ANY_OBJECT, thought)
-
-    def _calls(self) -> Calls | None:
-        """The calls that may be written."""
-        request, format = self.request, self.engine.card.tool_format
-        kind, _, name = request.tool_choice.partition(":")
-        tools = _offered(request)
-        if kind == "function":
-            tools = tuple(tool for tool in tools if tool.name == name)
-        return Calls(format, tools, request.parallel_tool_calls) if tools and format else None
-
-    def _thought(self, machine: ChannelMachine) -> Thought | None:
-        """What may stand before what a grammar holds; None where nothing is thought."""
-        tags = self.engine.template.reasoning
-        if tags is None or (not machine.thinking and (self.unthinking or self.request.thinking is False)):
-            return None
-        return Thought(tags, machine.thinking)
 
     def _markers(self) -> tuple[str, ...]:
         """What must come out as text although a tokenizer may hold it for control tokens."""
@@ -370,7 +337,10 @@ class _PromptTurn:
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
             sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
-        grammar = self._grammar(machine)
+        tool_format, tags = self.engine.card.tool_format, self.engine.template.reasoning
+        grammar = shape(
+            self.request, tool_format, tags, thinking=machine.thinking, unthinking=self.unthinking
+        )
         format = self.request.format if grammar is None else None
         generation = Generation(sampling, format, self._markers(), grammar)
         repetition = Repetition()
