@@ -8,6 +8,8 @@ import { giveBack, type Surroundings } from "./surroundings";
 export class Pending {
   readonly #around: Surroundings;
   #messages = $state.raw<readonly PendingMessage[]>([]);
+  /** Those the server has not answered yet: what is done with one before would be done to nothing. */
+  readonly #sending = new Map<string, Promise<unknown>>();
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -33,7 +35,10 @@ export class Pending {
     const id = newId();
     this.#messages = [...this.#messages, { id, content, how }];
     const message = { id, content: sentAgain(content, textOf(content)) };
-    const answer = await client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
+    const sending = client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
+    this.#sending.set(id, sending);
+    const answer = await sending;
+    this.#sending.delete(id);
     if (answer.kind === "ok" && "pending" in answer.value) return false;
     this.#without(id);
     if (answer.kind === "ok") return true;
@@ -44,6 +49,7 @@ export class Pending {
 
   /** It goes into the running reply at its next step. */
   async hurry(conversation: string, pending: PendingMessage): Promise<void> {
+    if (!(await this.#waits(pending))) return;
     const answer = await this.#around.client.changePending(conversation, pending.id, { how: "steer" });
     if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
     this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
@@ -52,12 +58,21 @@ export class Pending {
 
   /** It is taken back; with `keep` to where it was typed. */
   async takeBack(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
+    if (!(await this.#waits(pending))) return;
     const answer = await this.#around.client.dropPending(conversation, pending.id);
     if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
       return this.#around.notices.say(problemOf(answer));
     }
     this.#without(pending.id);
     if (keep) giveBack(this.#around, conversation, pending.content);
+  }
+
+  /** Whether it waits at the server, once that has answered. */
+  async #waits({ id }: PendingMessage): Promise<boolean> {
+    const sending = this.#sending.get(id);
+    if (sending === undefined) return true;
+    await sending;
+    return this.#messages.some((other) => other.id === id);
   }
 
   #without(id: string): void {

@@ -429,6 +429,44 @@ describe("what is said while a reply runs", () => {
     expect(server.last(chat.pending[0]!.id)).toEqual({ how: "steer" });
     expect(chat.pending[0]!.how).toBe("steer");
   });
+
+  it("is hurried, or taken back, when the server has it and not before", async () => {
+    chat.send("one");
+    await calm();
+    for (const act of ["hurry", "takeBack"] as const) {
+      const { promise, come } = later();
+      server.gate = promise;
+      chat.send(act);
+      await calm();
+      const [waiting] = chat.pending.slice(-1);
+      const acting = act === "hurry" ? chat.hurry(waiting!) : chat.takeBack(waiting!, true);
+      await calm();
+      server.gate = null;
+      come();
+      await acting;
+    }
+    expect(server.only.pending.map(({ id }) => id)).toEqual(chat.pending.map(({ id }) => id));
+    expect(chat.pending.map(({ how }) => how)).toEqual(["steer"]);
+    const dealt = server.commands().filter((command) => /\/(runs|pending)/.test(command));
+    expect(dealt.map((command) => command.split(" ")[0])).toEqual(["POST", "POST", "PATCH", "POST", "DELETE"]);
+    expect(draft.text).toBe("takeBack");
+    expect(notices.current).toBeNull();
+  });
+
+  it("is not taken back when it did not wait after all", async () => {
+    chat.send("one");
+    await calm();
+    const { promise, come } = later();
+    server.gate = promise;
+    chat.send("two");
+    await calm();
+    const taking = chat.takeBack(chat.pending[0]!, true);
+    server.ends();
+    server.gate = null;
+    come();
+    await taking;
+    expect(draft.text).toBe("");
+  });
 });
 
 describe("tools", () => {
