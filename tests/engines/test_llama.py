@@ -703,6 +703,17 @@ class TestGrammar:
         assert (len(pieces) > 0, ended.finish) == (True, "length")
         assert "without a grammar" in caplog.text
 
+    @pytest.mark.parametrize("grammar", [offered(CALLS), held(CALLS, None, None)])
+    async def test_what_is_wrong_with_something_else_is_still_the_callers(
+        self, engine: LlamaEngine, grammar: ReplyGrammar, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        sampling = Sampling(max_tokens=3, dry_multiplier=1.0, dry_sequence_breakers=())
+        with pytest.raises(BadRequest):
+            await write(engine, Generation(sampling))
+        with pytest.raises(BadRequest):
+            await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
+        assert "grammar" not in caplog.text
+
     async def test_a_shape_that_was_promised_is_not_given_up_for_that(self, engine: LlamaEngine) -> None:
         broken = ReplyGrammar("root ::= (((")
         with pytest.raises(EngineFailed):

@@ -50,6 +50,7 @@ def test_without_tools_there_is_nothing_to_hold_calls_to() -> None:
     assert shaped(tools=()) is None
     assert shaped(tool_choice="none") is None
     assert shaped(tool_format="") is None
+    assert shaped(tool_choice="function:nobody") is None
     assert offered_tools(ChatRequest((), tools=(CLOCK,), tool_choice="none")) == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as draw
 
-from duologue.text.json_grammar import JsonGrammar, literal
+from duologue.text.json_grammar import MOST_RULES, JsonGrammar, literal
 from gbnf import admits
 
 ANY = [
@@ -168,6 +168,37 @@ def test_properties_whose_names_are_alike_keep_apart() -> None:
     schema = thing("a b", **{"a b": STRING, "a-b": NUMBER, "é": NUMBER, "": STRING, "string": NUMBER})
     assert admitted(schema, {"a b": "x", "a-b": 1, "é": 2, "": "y", "string": 3}, ensure_ascii=False)
     assert not admitted(schema, {"a b": 1})
+
+
+KEYWORDS = draw.sampled_from(
+    [
+        *("type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const"),
+        *("anyOf", "oneOf", "allOf", "$ref", "$defs", "minItems", "title", "a b", "²"),
+    ]
+)
+WORDS = draw.sampled_from(
+    ["object", "array", "string", "a b", "#", "#/$defs/a b", "#/anyOf/0", "#/items/²", "#/title/0"]
+)
+SCHEMAS = draw.recursive(
+    draw.none() | draw.booleans() | draw.integers(-2, 2) | WORDS,
+    lambda inner: draw.lists(inner, max_size=3) | draw.dictionaries(KEYWORDS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(SCHEMAS, draw.sampled_from(ANY))
+def test_whatever_somebody_calls_a_schema_makes_rules_that_can_be_read(schema: object, value: object) -> None:
+    admitted(schema, value)
+
+
+def test_a_schema_makes_no_more_rules_than_there_is_room_for() -> None:
+    schema: dict[str, object] = {"type": "string"}
+    for _ in range(20):
+        schema = {"type": ["string", "number", "null", "boolean"], "anyOf": [schema, {"enum": [1, 2]}]}
+    grammar = JsonGrammar()
+    grammar.schema(schema, "it")
+    assert len(grammar.rules) < 2 * MOST_RULES
+    assert grammar.loose
 
 
 def test_a_text_is_written_so_that_it_means_itself() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from duologue.text.channels import ReasoningTags
 from duologue.text.parsed import parse_reply
-from duologue.text.reply_grammar import MOST, Calls, Thought, held, offered
+from duologue.text.reply_grammar import KEPT, MOST, Calls, Thought, _rules, held, offered
 from duologue.values.messages import Tool
 from gbnf import admits
 
@@ -107,6 +107,12 @@ def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
     assert len(grammar.text) < MOST
     assert admits(grammar.text, '<tool_call>{"name": "wide", "arguments": {"q": [1]}}</tool_call>')
     assert not admits(grammar.text, OSLO)
+
+
+def test_what_is_large_is_not_kept_for_the_next_turn() -> None:
+    before = _rules.cache_info().currsize
+    offered(Calls("hermes", (Tool("large", "x" * (KEPT + 1), {}),)))
+    assert _rules.cache_info().currsize == before
 
 
 def test_names_of_tools_mean_themselves() -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from duologue.errors import Unavailable
 from duologue.tools.addresses import Addresses, Allowed
 from duologue.tools.builtin import TOOLS, Builtin
 from duologue.values.conversations import Hit
@@ -45,6 +46,10 @@ async def nowhere(user):
     return ""
 
 
+async def unknown(user):
+    raise Unavailable("The database does not answer.")
+
+
 @pytest.mark.parametrize(
     ("zone", "home", "said"),
     [
@@ -54,8 +59,9 @@ async def nowhere(user):
             "The time is 11:13, Wednesday of week 46, 2023-11-15, Pacific/Auckland",
         ),
         (on_mars, "Europe/Berlin", "The time is 23:13, Tuesday of week 46, 2023-11-14, Europe/Berlin"),
+        (unknown, "Europe/Berlin", "The time is 23:13, Tuesday of week 46, 2023-11-14, Europe/Berlin"),
         (nowhere, "Europe/Berlin", "The time is 23:13, Tuesday of week 46, 2023-11-14, Europe/Berlin"),
-        (None, "Mars/Olympus", "The time is 22:13, Tuesday of week 46, 2023-11-14, UTC"),
+        (None, "UTC", "The time is 22:13, Tuesday of week 46, 2023-11-14, UTC"),
     ],
 )
 async def test_the_clock_is_read_where_the_user_is_else_where_the_server_is(zone, home, said):

@@ -179,7 +179,8 @@ class LlamaEngine:
             try:
                 self._complete(request, reply.on)
             except BadRequest as problem:
-                if generation.grammar is None or reply.began:
+                # What else is wrong with the request is the caller's to mend.
+                if generation.grammar is None or reply.began or problem.param != "response_format":
                     raise
                 if not generation.grammar.trigger:
                     raise EngineFailed(

@@ -54,6 +54,7 @@ FAR_TOO_LONG = 4
 """Times the context: nobody needs the exact number of such a prompt, and counting it would keep replies waiting."""
 MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
 """What a part of each kind is taken for where the engine cannot say."""
+
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
 

@@ -28,7 +28,7 @@ def shape(
     if tags is not None and (thinking or not (unthinking or request.thinking is False)):
         thought = Thought(tags, thinking)
     if request.tool_choice not in ("auto", "none"):
-        return held(calls, None, thought)
+        return None if calls is None else held(calls, None, thought)
     if request.format is None:
         return None if calls is None else offered(calls)
     schema = ANY_OBJECT if request.format.kind == "json_object" else request.format.schema

@@ -2,9 +2,9 @@
 
 Pure. The rules admit all JSON of a schema, and perhaps more: what says nothing about shape (`pattern`, `minLength`, `not`)
 is left to whoever checks the value, and what is not understood admits any value; `loose` tells that there was such a thing.
-Only two things are narrower than
-JSON Schema: the properties come in the schema's order, and others than those it lists only where it says so, as models
-are shown their tools that way. Knows no call and no engine.
+Narrower than JSON Schema are the order of properties, which is the schema's, those that it does not list, which come only
+where it says so, and numbers, which have no more digits than programs keep. Schemas come from anywhere: none of them fails
+here. Knows no call and no engine.
 """
 
 from __future__ import annotations
@@ -34,23 +34,12 @@ _ANY: dict[str, str] = {
     VALUE: "object | array | string | number | boolean | null",
 }
 _HELD = frozenset(
-    {
-        *(
-            "type",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "enum",
-            "const",
-            "anyOf",
-            "$ref",
-        ),
-        *("$defs", "definitions", "$schema", "title", "description", "default", "examples"),
-    }
-)
+    ("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref")
+) | {*("$defs", "definitions", "$schema", "title", "description", "default", "examples")}
 """Keywords that the rules hold to, or that ask for nothing."""
 _DEEPEST = 32
+MOST_RULES = 5000
+"""A small schema may ask for the same in so many combinations that nobody can write them down."""
 _UNSAFE = re.compile(r"[^a-zA-Z0-9]+")
 
 
@@ -65,6 +54,7 @@ class JsonGrammar:
 
     def __init__(self) -> None:
         self.rules: dict[str, str] = dict(_ANY)
+        self._taken: dict[str, int] = {}
         self.loose = False
         """More is admitted than some schema does."""
 
@@ -73,10 +63,10 @@ class JsonGrammar:
 
     def add(self, name: str, rule: str) -> str:
         """Add a rule; the name it got, `name` or one like it that was free."""
-        free, count = name, 1
+        free = name
         while free in self.rules:
-            count += 1
-            free = f"{name}-{count}"
+            self._taken[name] = self._taken.get(name, 1) + 1
+            free = f"{name}-{self._taken[name]}"
         self.rules[free] = rule
         return free
 
@@ -95,8 +85,10 @@ class _Schema:
     def rule(self, schema: object, name: str, depth: int, bare: frozenset[str]) -> str:
         """`bare` are the references that were followed since the last bracket: one of them again would be a rule that
         begins with itself."""
-        if not isinstance(schema, Mapping) or depth > _DEEPEST:
-            return VALUE if schema is True else self._any()
+        if schema is True:
+            return VALUE
+        if not isinstance(schema, Mapping) or depth > _DEEPEST or len(self._grammar.rules) > MOST_RULES:
+            return self._any()
         if set(schema) - _HELD:
             self._grammar.loose = True
         if isinstance(reference := schema.get("$ref"), str):
@@ -107,7 +99,10 @@ class _Schema:
             return self._grammar.add(name, " | ".join(literal(_written(choice)) for choice in choices))
         kinds = schema.get("type")
         if isinstance(kinds, list) and kinds:
-            named = [self.rule({**schema, "type": kind}, f"{name}-{kind}", depth + 1, bare) for kind in kinds]
+            named = [
+                self.rule({**schema, "type": kind}, f"{name}-{_safe(str(kind))}", depth + 1, bare)
+                for kind in kinds
+            ]
             return self._grammar.add(name, " | ".join(named))
         if kinds == "object" or (kinds is None and isinstance(schema.get("properties"), Mapping)):
             return self._object(schema, name, depth)
@@ -159,7 +154,7 @@ class _Schema:
         if not isinstance(properties, Mapping) or not properties:
             return self._free(schema, name, depth)
         required = schema.get("required")
-        needed = set(required) if isinstance(required, list) else set()
+        needed = {key for key in required if isinstance(key, str)} if isinstance(required, list) else set()
         if needed - set(properties):
             self._grammar.loose = True
         further = schema.get("additionalProperties", False)
@@ -207,7 +202,7 @@ def _pointed(whole: object, reference: str) -> object | None:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(found, Mapping) and name in found:
             found = found[name]
-        elif isinstance(found, Sequence) and name.isdigit() and int(name) < len(found):
+        elif isinstance(found, Sequence) and name.isdecimal() and int(name) < len(found):
             found = found[int(name)]
         else:
             return None

@@ -23,6 +23,10 @@ MOST = 256 * 1024
 take it 12 ms. Where schemas of tools are larger, only their names are held to."""
 
 
+KEPT = 1024 * 1024
+"""Bytes of tools or of a schema whose rules are kept for the next turn."""
+
+
 class ReplyGrammar(Struct, frozen=True):
     """`text` is GBNF with a rule `root`. With a `trigger` it holds from there on, and begins with it; without one from the
     reply's first character on."""
@@ -52,7 +56,7 @@ _decode_calls = msgspec.json.Decoder(Calls).decode
 
 def offered(calls: Calls) -> ReplyGrammar:
     """A reply that may call."""
-    rules, _ = _rules(_encode(calls), None)
+    rules, _ = _known_rules(calls, None)
     return ReplyGrammar(f"root ::= reply\n{rules}", tool_format(calls.format).starts[0])
 
 
@@ -60,9 +64,7 @@ def held(
     calls: Calls | None, schema: Mapping[str, object] | None, thought: Thought | None
 ) -> ReplyGrammar | None:
     """A reply that is one of these calls, or else JSON of the schema. None where it cannot be held to all of the schema."""
-    rules, exact = _rules(
-        None if calls is None else _encode(calls), None if schema is None else _encode(schema)
-    )
+    rules, exact = _known_rules(calls, schema)
     if schema is not None and not exact:
         return None
     if thought is None:
@@ -73,10 +75,16 @@ def held(
     return ReplyGrammar(f"root ::= {first} space reply\nthought ::= {_without(end)}\n{rules}")
 
 
+def _known_rules(calls: Calls | None, schema: Mapping[str, object] | None) -> tuple[str, bool]:
+    """The same tools come with every turn of a conversation."""
+    asked = tuple(None if one is None else _encode(one) for one in (calls, schema))
+    rules = _rules if sum(len(one or b"") for one in asked) <= KEPT else _rules.__wrapped__
+    return rules(*asked)
+
+
 @lru_cache(maxsize=64)
 def _rules(calls: bytes | None, schema: bytes | None) -> tuple[str, bool]:
-    """The rules of a reply, `reply` the first of them, and whether they admit nothing but the schema. The same tools come
-    with every turn of a conversation."""
+    """The rules of a reply, `reply` the first of them, and whether they admit nothing but the schema."""
     for shaped in (True, False):
         grammar = JsonGrammar()
         choices = []

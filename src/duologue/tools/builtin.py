@@ -140,14 +140,13 @@ class Builtin:
         raise BadRequest(f"There is no built-in tool {name!r}.")
 
     async def _zone(self, user: str) -> str:
-        """Where a user is. A zone that a browser knows and this machine does not is as good as none."""
-        told_of = await self._zone_of_user(user) if self._zone_of_user else ""
-        for zone in (told_of, self._home):
-            with suppress(BadRequest):
-                if zone:
-                    zone_of(zone)
-                    return zone
-        return "UTC"
+        """Where a user is, else where this machine is. A zone that a browser knows and this machine does not is as good as
+        none, and so is one that a database in trouble does not tell."""
+        with suppress(Problem):
+            if self._zone_of_user is not None and (told_of := await self._zone_of_user(user)):
+                zone_of(told_of)
+                return told_of
+        return self._home
 
     async def _searched(self, query: str, limit: int, user: str) -> str:
         assert self._search is not None

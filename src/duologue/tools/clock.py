@@ -56,11 +56,13 @@ def zone_of(name: str) -> tzinfo:
 
 
 def zone_here() -> str:
-    """The zone of this machine; UTC where it names none."""
+    """The zone of this machine; UTC where it names none that there is."""
     try:
-        return get_localzone_name() or "UTC"
-    except (LookupError, ValueError, OSError):
+        name = get_localzone_name() or "UTC"
+        zone_of(name)
+    except (LookupError, ValueError, OSError, BadRequest):
         return "UTC"
+    return name
 
 
 def _bad(name: str) -> BadRequest:
