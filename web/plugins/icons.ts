@@ -5,7 +5,7 @@ import { Resvg } from "@resvg/resvg-js";
 import type { Plugin } from "vite";
 
 const MARK = new URL("../public/mark.svg", import.meta.url);
-/** The page's paper by day, as in src/ui/page.css. */
+/** The page's paper by day, as in src/ui/app/page.css. */
 const PAPER = "#fcfbf8";
 
 interface Picture {

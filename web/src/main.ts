@@ -1,20 +1,20 @@
 // The page's composition root: every part is made here and handed to those who need it.
-import "./ui/page.css";
-import "./ui/prose.css";
+import "./ui/app/page.css";
+import "./ui/markdown/prose.css";
 
 import { mount } from "svelte";
 
-import { Announcer } from "./chat/announcer.svelte";
-import { type Attachment, Attachments } from "./chat/attachments.svelte";
+import { Announcer } from "./chat/announce/announcer.svelte";
+import { type Attachment, Attachments } from "./chat/draft/attachments.svelte";
 import { Chat } from "./chat/chat.svelte";
 import { Choices } from "./chat/choices.svelte";
-import { Draft } from "./chat/draft.svelte";
-import type { DraftKeeper } from "./chat/draft_keeper";
-import { openFeed } from "./chat/feed";
-import { canTake, givenFor } from "./chat/fitting";
-import { ConversationList } from "./chat/list.svelte";
-import { Notices } from "./chat/notices.svelte";
-import { Search } from "./chat/search.svelte";
+import { Draft } from "./chat/draft/draft.svelte";
+import type { DraftKeeper } from "./chat/draft/draft_keeper";
+import { openFeed } from "./chat/list/feed";
+import { canTake, givenFor } from "./chat/draft/fitting";
+import { ConversationList } from "./chat/list/list.svelte";
+import { Notices } from "./chat/announce/notices.svelte";
+import { Search } from "./chat/list/search.svelte";
 import { shell as words } from "./language/en/shell";
 import { preferredTongue, speak } from "./language/language.svelte";
 import { keepPage } from "./offline/register";
@@ -26,15 +26,15 @@ import { Server } from "./settings/server.svelte";
 import { BrowserShelf } from "./settings/shelf";
 import { addressOf, placeOf } from "./shell/place";
 import { Shell } from "./shell/shell.svelte";
-import App from "./ui/App.svelte";
+import App from "./ui/app/App.svelte";
 import { Voice } from "./voice/voice.svelte";
-import { browserClock as clock } from "./wire/clock";
+import { browserClock as clock } from "./wire/transport/clock";
 import { ConversationClient } from "./wire/conversations";
-import { EventStream, type StreamListener } from "./wire/event_source";
+import { EventStream, type StreamListener } from "./wire/transport/event_source";
 import { FolderClient } from "./wire/folders";
-import { type Fetch, problemOf } from "./wire/http";
+import { type Fetch, problemOf } from "./wire/transport/http";
 import { UserSettingsClient } from "./wire/settings";
-import { upload } from "./wire/upload";
+import { upload } from "./wire/transport/upload";
 
 const browser = new BrowserShelf(() => localStorage);
 const tab = new BrowserShelf(() => sessionStorage);
@@ -122,7 +122,7 @@ const voice = new Voice(() => ({
 let keeper: DraftKeeper | null = null;
 
 async function keepDrafts(): Promise<void> {
-  const [{ DraftKeeper }, { DraftClient }] = await Promise.all([import("./chat/draft_keeper"), import("./wire/drafts")]);
+  const [{ DraftKeeper }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_keeper"), import("./wire/drafts")]);
   keeper ??= new DraftKeeper({
     client: new DraftClient(ask),
     clock,

@@ -1,4 +1,4 @@
-import type { Clock } from "../src/wire/clock";
+import type { Clock } from "../src/wire/transport/clock";
 
 /** A clock that moves when told: timers run in their order, frames when asked for. */
 export class FakeClock implements Clock {

@@ -1,6 +1,6 @@
 // The server of the conversations, as far as the page's parts need one: kept in memory, answering at once, and writing
 // replies word by word as a test says. Its rules are the real one's; what it is not asked about it does not know.
-import type { Fetch } from "../src/wire/http";
+import type { Fetch } from "../src/wire/transport/http";
 import type { Folder } from "../src/wire/folders";
 import { type SparseMessage, textOf } from "../src/wire/rows";
 import type { RunEvent } from "../src/wire/runs";

@@ -1,8 +1,8 @@
 // The admin page's state: workers, queue and the figures of the last while, asked for again and again while the page
 // is open. Knows no DOM.
 import { type AdminClient, type QueueState, type Sample, type WorkerRow } from "../wire/admin";
-import type { Clock } from "../wire/clock";
-import { type Answer, problemOf } from "../wire/http";
+import type { Clock } from "../wire/transport/clock";
+import { type Answer, problemOf } from "../wire/transport/http";
 
 /** Milliseconds between two looks. */
 const POLL = 2000;

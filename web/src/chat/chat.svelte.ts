@@ -3,13 +3,13 @@
 // it is given.
 import { thread as words } from "../language/en/thread";
 import type { Deletion, Given, Opened } from "../wire/conversations";
-import { type Answer, problemOf } from "../wire/http";
+import { type Answer, problemOf } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
 import type { Place as ShellPlace } from "../shell/place";
-import type { ListEvent } from "./feed";
-import { Pending } from "./pending.svelte";
-import { isUnanswered, Running } from "./running.svelte";
+import type { ListEvent } from "./list/feed";
+import { Pending } from "./reply/pending.svelte";
+import { isUnanswered, Running } from "./reply/running.svelte";
 import { giveBack, type Surroundings, takeFromDesk } from "./surroundings";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
 import { Upkeep } from "./upkeep.svelte";

@@ -2,7 +2,7 @@
 // a conversation stays with it, and is where the next new one begins. Knows no DOM.
 import { chosen } from "../settings/options";
 import type { Preferences } from "../settings/preferences.svelte";
-import type { Answer } from "../wire/http";
+import type { Answer } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 
 /** What is chosen; undefined takes a choice back. */

@@ -1,6 +1,6 @@
 // How full the context of the conversation on the page is: asked for when something changed, never more often than it
 // can be read. Owns the last answer. Knows no DOM.
-import type { Clock } from "../wire/clock";
+import type { Clock } from "../wire/transport/clock";
 import type { ContextFill, ConversationClient } from "../wire/conversations";
 
 /** Changes that come together are asked about once, milliseconds. */

@@ -1,14 +1,14 @@
 // What a conversation on the page needs of everything around it, and what it does to the desk beside it: what had no
 // answer or did not arrive goes back to where it was typed, and is taken from there when it is asked again.
-import type { Clock } from "../wire/clock";
+import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient, RunOptions } from "../wire/conversations";
-import type { EventStream, StreamListener } from "../wire/event_source";
+import type { EventStream, StreamListener } from "../wire/transport/event_source";
 import { type Content, type Conversation, textOf } from "../wire/rows";
-import type { Announcer } from "./announcer.svelte";
-import type { Attachments } from "./attachments.svelte";
+import type { Announcer } from "./announce/announcer.svelte";
+import type { Attachments } from "./draft/attachments.svelte";
 import type { Choices } from "./choices.svelte";
-import type { Draft } from "./draft.svelte";
-import type { Notices } from "./notices.svelte";
+import type { Draft } from "./draft/draft.svelte";
+import type { Notices } from "./announce/notices.svelte";
 
 export interface Surroundings {
   readonly client: ConversationClient;

@@ -1,7 +1,7 @@
 // What is done with the conversation on the page beside talking: its instructions to the model, a copy of its beginning,
 // the room in the model's context and how to get more. Owns what a new conversation begins with. Knows no run and no DOM.
 import { thread as words } from "../language/en/thread";
-import { type Answer, problemOf } from "../wire/http";
+import { type Answer, problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
 import { Gauge } from "./gauge.svelte";
 import type { Surroundings } from "./surroundings";

@@ -1,8 +1,8 @@
 // The models page's state: what the server has, what is on its way, and what a person does about it. Kept in step by
 // the server's stream of events while the page is open. Knows no DOM.
-import type { Clock } from "../wire/clock";
-import type { EventStream, StreamListener } from "../wire/event_source";
-import { problemOf } from "../wire/http";
+import type { Clock } from "../wire/transport/clock";
+import type { EventStream, StreamListener } from "../wire/transport/event_source";
+import { problemOf } from "../wire/transport/http";
 import { type Download, type LoadWish, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models";
 
 /** Changes that come together are read once, milliseconds. */

@@ -1,6 +1,6 @@
 // Files of conversations on their way into the server, one after the other, and what came of each. Knows no DOM.
 import type { ImportFile, ImportReport, Sending } from "../wire/archive";
-import { problemOf } from "../wire/http";
+import { problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
 
 export interface Import {

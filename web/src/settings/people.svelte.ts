@@ -1,5 +1,5 @@
 // The people who may come in and their keys, as an admin sees and changes them. Knows no DOM.
-import { type Answer, problemOf } from "../wire/http";
+import { type Answer, problemOf } from "../wire/transport/http";
 import type { Account, Key, KeyClient, NewKey, Role } from "../wire/keys";
 
 export interface Person {

@@ -1,8 +1,8 @@
 // What this person likes: kept by the server for every device, and in this browser so that it is there at the first
 // paint and while the server is away. Below it lie the operator's first values, and below those the page's own.
 // `public/theme.js` reads the same key before the first paint.
-import type { Clock } from "../wire/clock";
-import { type Answer, problemOf } from "../wire/http";
+import type { Clock } from "../wire/transport/clock";
+import { type Answer, problemOf } from "../wire/transport/http";
 import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
 import type { Shelf } from "./shelf";
 

@@ -1,7 +1,7 @@
 // What the server says of itself, kept fresh while it is not ready. Owns when to ask; knows no page.
 import { shell as words } from "../language/en/shell";
-import type { Clock } from "../wire/clock";
-import type { Fetch } from "../wire/http";
+import type { Clock } from "../wire/transport/clock";
+import type { Fetch } from "../wire/transport/http";
 import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
 
 /** "asking" before the first answer; "locked" when a key is needed; "unreachable" when nobody answers. */

@@ -1,7 +1,7 @@
 // The tool servers as the settings show them: read again while somebody looks, more often while one of them is on its
 // way to another phase. Owns what is being done with each and what came of it. Knows no DOM.
-import type { Clock } from "../wire/clock";
-import { type Answer, problemOf } from "../wire/http";
+import type { Clock } from "../wire/transport/clock";
+import { type Answer, problemOf } from "../wire/transport/http";
 import type { Permission, Phase, ToolServer, ToolServerClient } from "../wire/mcp";
 import type { NamedConfig } from "./server_config";
 

@@ -1,7 +1,7 @@
 // What can be done from anywhere on the page, by a key or from the palette: what each action does, and whether there is
 // anything to do it to. Knows no key and no DOM but through the desk it is given.
 import type { Chat } from "../chat/chat.svelte";
-import type { ConversationList } from "../chat/list.svelte";
+import type { ConversationList } from "../chat/list/list.svelte";
 import { type Preferences, THEMES } from "../settings/preferences.svelte";
 import type { Server } from "../settings/server.svelte";
 import { addressOf, screenAddress } from "./place";

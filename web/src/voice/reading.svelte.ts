@@ -1,11 +1,11 @@
 // Reading messages out: their sentences are spoken by the server one after another, the next one asked for while one is
 // heard. Knows no DOM; loudspeaker and server are given to it.
-import { Sentences } from "../chat/sentences";
+import { Sentences } from "../chat/announce/sentences";
 import { voice as words } from "../language/en/voice";
-import { type Answer, problemOf } from "../wire/http";
-import type { PlayoutReport } from "./playout";
-import { SPOKEN_RATE, WholeSamples } from "./samples";
-import { InsecureSound, type Speaker } from "./speaker";
+import { type Answer, problemOf } from "../wire/transport/http";
+import type { PlayoutReport } from "./audio/playout";
+import { SPOKEN_RATE, WholeSamples } from "./audio/samples";
+import { InsecureSound, type Speaker } from "./audio/speaker";
 
 export type Speech = Answer<ReadableStream<Uint8Array>>;
 

@@ -1,10 +1,10 @@
 // What of voice is there from the first: whether a call, a dictation, a spoken message or a reading is on, and how each
 // begins. All of it is loaded when it is first wanted; only the browser's sound is begun at once, in the press that asked.
-import type { Call } from "./call.svelte";
-import { openSound } from "./context";
-import type { Dictation } from "./dictation.svelte";
+import type { Call } from "./call/call.svelte";
+import { openSound } from "./audio/context";
+import type { Dictation } from "./dictation/dictation.svelte";
 import type { Reading } from "./reading.svelte";
-import type { Utterance } from "./utterance.svelte";
+import type { Utterance } from "./dictation/utterance.svelte";
 import type { VoiceParts } from "./beginnings";
 
 export class Voice {

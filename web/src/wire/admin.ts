@@ -1,5 +1,5 @@
 // How the server is doing: workers, queue, figures over time. Shapes and calls; knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 export interface WorkerRow {
   readonly worker_id: string;

@@ -1,5 +1,5 @@
 // All conversations at once: a file of them into the server, and what is done with every one. Knows no page.
-import { type Answer, answerOf, ask, type Fetch, tell } from "./http";
+import { type Answer, answerOf, ask, type Fetch, tell } from "./transport/http";
 
 /** `skipped` were there already; `problems` name what was left out, in sentences. */
 export interface ImportReport {

@@ -1,6 +1,6 @@
 // The server's API of conversations, typed: every command as a function that gives an answer. Commands carry ids made
 // here, so that the same one sent twice is done once. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 import {
   type Approval,
   type Conversation,

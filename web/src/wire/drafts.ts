@@ -1,5 +1,5 @@
 // What was begun to be written, as the server keeps it for every device. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 export interface KeptDraft {
   readonly text: string;

@@ -1,5 +1,5 @@
 // The server's API of the folders and tags that conversations are sorted by. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 export interface Folder {
   readonly id: string;

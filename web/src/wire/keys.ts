@@ -1,5 +1,5 @@
 // Keys and the people they belong to: for admins. Times in milliseconds since 1970, 0 is never. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 export type Role = "user" | "admin";
 

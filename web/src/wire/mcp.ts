@@ -1,5 +1,5 @@
 // Tool servers: what there is and how it is, and what an admin changes about it. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 /** `idle`: not tried yet; `waiting`: it failed and is tried again soon; `failed`: only a person can mend it; `login`:
  * somebody has to sign in there first; `off`: disabled. */

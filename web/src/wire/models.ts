@@ -1,6 +1,6 @@
 // The models of the server: which are loaded, which could be, and bringing more. Shapes and calls; knows no page.
-import { EventParser } from "./event_source";
-import { type Answer, answerOf, ask, type Fetch, refusalOf, tell } from "./http";
+import { EventParser } from "./transport/event_source";
+import { type Answer, answerOf, ask, type Fetch, refusalOf, tell } from "./transport/http";
 
 export interface LoadedModel {
   readonly name: string;

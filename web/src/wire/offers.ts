@@ -1,5 +1,5 @@
 // What tool servers offer people: prompts to begin with and resources to attach. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 import type { Content } from "./rows";
 
 export interface PromptArgument {

@@ -1,5 +1,5 @@
 // What the server says of itself, and logging in to it.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 import type { Sampling, Settings } from "./settings";
 
 /** "empty": no model is loaded. */

@@ -1,5 +1,5 @@
 // A user's settings on the server, and how replies are made: shapes and calls. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./http";
+import { type Answer, ask, type Fetch, tell } from "./transport/http";
 
 /** How the next token is chosen; names as the server's. What is absent is inherited. */
 export type Sampling = Readonly<Record<string, number | string | readonly string[] | boolean>>;

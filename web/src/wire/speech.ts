@@ -1,5 +1,5 @@
 // The server's speech over HTTP: what is said written down, what is written said, and the voices there are. Knows no page.
-import { type Answer, answerOf, ask, type Fetch } from "./http";
+import { type Answer, answerOf, ask, type Fetch } from "./transport/http";
 
 export interface NamedVoice {
   readonly id: string;

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Announcer } from "../../src/chat/announcer.svelte";
-import { Attachments } from "../../src/chat/attachments.svelte";
+import { Announcer } from "../../src/chat/announce/announcer.svelte";
+import { Attachments } from "../../src/chat/draft/attachments.svelte";
 import { Chat } from "../../src/chat/chat.svelte";
 import { Choices } from "../../src/chat/choices.svelte";
-import { Draft } from "../../src/chat/draft.svelte";
-import { Notices } from "../../src/chat/notices.svelte";
+import { Draft } from "../../src/chat/draft/draft.svelte";
+import { Notices } from "../../src/chat/announce/notices.svelte";
 import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryShelf } from "../../src/settings/shelf";
 import { ConversationClient } from "../../src/wire/conversations";
-import { EventStream } from "../../src/wire/event_source";
+import { EventStream } from "../../src/wire/transport/event_source";
 import { textOf } from "../../src/wire/rows";
 import { FakeClock } from "../clock";
 import { calm, FakeServer } from "../server";

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { type Branch, Gauge } from "../../src/chat/gauge.svelte";
 import type { ContextFill } from "../../src/wire/conversations";
-import type { Answer } from "../../src/wire/http";
+import type { Answer } from "../../src/wire/transport/http";
 import { FakeClock } from "../clock";
 import { calm } from "../server";
 

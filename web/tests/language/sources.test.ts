@@ -30,7 +30,7 @@ function* textsIn(node: unknown, within = ""): Generator<string> {
 }
 
 describe("every component", () => {
-  it.each(readdirSync(folder).filter((name) => name.endsWith(".svelte")))("%s takes its words from the catalogue", (name) => {
+  it.each(readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".svelte")))("%s takes its words from the catalogue", (name) => {
     const { fragment } = parse(readFileSync(new URL(name, folder), "utf8"), { modern: true }) as AST.Root;
     expect([...textsIn(fragment)]).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { Imports } from "../../src/settings/imports.svelte";
 import type { ImportReport } from "../../src/wire/archive";
-import type { Answer } from "../../src/wire/http";
+import type { Answer } from "../../src/wire/transport/http";
 import { calm } from "../server";
 
 const REPORT: ImportReport = { imported: 2, skipped: 1, problems: ["Line 3 is damaged."], conversations: ["a", "b"] };

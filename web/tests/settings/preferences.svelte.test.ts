@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { FIRST, merged, Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryShelf } from "../../src/settings/shelf";
-import type { Answer } from "../../src/wire/http";
+import type { Answer } from "../../src/wire/transport/http";
 import type { Changes, Settings } from "../../src/wire/settings";
 import { FakeClock } from "../clock";
 

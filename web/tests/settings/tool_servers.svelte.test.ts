@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { ToolServers } from "../../src/settings/tool_servers.svelte";
-import type { Fetch } from "../../src/wire/http";
+import type { Fetch } from "../../src/wire/transport/http";
 import { ToolServerClient } from "../../src/wire/mcp";
 import { FakeClock } from "../clock";
 import { calm } from "../server";

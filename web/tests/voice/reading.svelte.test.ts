@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-vi.mock("../../src/voice/playout.worklet?worker&url", () => ({ default: "playout.js" }));
+vi.mock("../../src/voice/audio/playout.worklet?worker&url", () => ({ default: "playout.js" }));
 
-import type { PlayoutReport } from "../../src/voice/playout";
+import type { PlayoutReport } from "../../src/voice/audio/playout";
 import { Reading, type Speech } from "../../src/voice/reading.svelte";
-import { InsecureSound } from "../../src/voice/speaker";
+import { InsecureSound } from "../../src/voice/audio/speaker";
 import { calm } from "../server";
 
 let asked: string[];

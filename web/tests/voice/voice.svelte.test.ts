@@ -4,7 +4,7 @@ let done: string[];
 let calls: any[];
 let responds = false;
 
-vi.mock("../../src/voice/context", () => ({ openSound: (use: string) => (done.push(`sound ${use}`), { use }) }));
+vi.mock("../../src/voice/audio/context", () => ({ openSound: (use: string) => (done.push(`sound ${use}`), { use }) }));
 vi.mock("../../src/voice/beginnings", () => {
   const made = (kind: string, more: object, gone: () => void) => {
     const thing = { gone, ...more };

@@ -1,5 +1,5 @@
-import type { MicrophoneFault } from "../../voice/microphone";
-import type { CallState } from "../../voice/protocol";
+import type { MicrophoneFault } from "../../voice/audio/microphone";
+import type { CallState } from "../../voice/call/protocol";
 import { spoken } from "../language.svelte";
 
 const faults: Readonly<Record<MicrophoneFault, string>> = {

@@ -1,0 +1,40 @@
+// A short word on what just happened, with at most one thing to do about it. The next one takes its place.
+import type { Clock } from "../../wire/transport/clock";
+
+export interface Notice {
+  readonly text: string;
+  readonly action: { readonly label: string; readonly run: () => void } | null;
+}
+
+const STAYS = 10_000;
+
+export class Notices {
+  readonly #clock: Clock;
+  #current = $state.raw<Notice | null>(null);
+  #callOff: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get current(): Notice | null {
+    return this.#current;
+  }
+
+  say(text: string, action: Notice["action"] = null): void {
+    this.#current = { text, action };
+    this.hold(false);
+  }
+
+  /** It does not go away under a pointer or with the focus in it. */
+  hold(held: boolean): void {
+    this.#callOff?.();
+    this.#callOff = held || !this.#current ? null : this.#clock.after(STAYS, () => this.clear());
+  }
+
+  clear(): void {
+    this.#callOff?.();
+    this.#callOff = null;
+    this.#current = null;
+  }
+}

@@ -1,0 +1,48 @@
+// What changes elsewhere: the server's feed of all conversations, kept while the page is looked at.
+import type { EventStream, StreamListener } from "../../wire/transport/event_source";
+import type { Outcome, Waiting } from "../../wire/runs";
+
+export type ListEvent =
+  | { readonly type: "changed"; readonly conversation: string }
+  | { readonly type: "removed"; readonly conversation: string }
+  | { readonly type: "run"; readonly conversation: string; readonly run: string; readonly waiting?: Waiting; readonly outcome?: Outcome | null }
+  | { readonly type: "reset" };
+
+/** What was begun to be written in a conversation, or in none ("new"), is another; `updated` is 0 where it is gone. */
+export interface DraftEvent {
+  readonly type: "draft";
+  readonly conversation: string;
+  readonly updated: number;
+}
+
+export type FeedEvent = ListEvent | DraftEvent;
+
+const TYPES = new Set(["changed", "removed", "run", "draft", "reset"]);
+
+export function readListEvent(data: string): FeedEvent | null {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (typeof event !== "object" || event === null || !("type" in event)) return null;
+    return TYPES.has(String(event.type)) ? (event as FeedEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+export interface FeedListener {
+  heard(event: FeedEvent): void;
+  /** Nobody answers, or a key is needed. */
+  trouble(): void;
+}
+
+/** The feed's stream, asleep until woken. */
+export function openFeed(open: (address: string, listener: StreamListener) => EventStream, { heard, trouble }: FeedListener): EventStream {
+  return open("api/events", {
+    event: (data) => {
+      const event = readListEvent(data);
+      if (event) heard(event);
+    },
+    lost: trouble,
+    refused: trouble,
+  });
+}

@@ -1,0 +1,58 @@
+// The folders, and which of them are open in this browser. What is in them is the list's.
+import type { Shelf as Kept } from "../../settings/shelf";
+import type { Folder, FolderClient } from "../../wire/folders";
+import { type Shelf, shelvesOf } from "./shelves";
+
+const KEY = "duologue.folders";
+
+export class Folders {
+  readonly client: FolderClient;
+  readonly #kept: Kept;
+  #all = $state.raw<readonly Folder[]>([]);
+  #open = $state.raw<ReadonlySet<string>>(new Set());
+  readonly #shelves = $derived(shelvesOf(this.#all));
+  readonly #ids = $derived(new Set(this.#all.map(({ id }) => id)));
+  #known = false;
+
+  constructor(client: FolderClient, kept: Kept) {
+    this.client = client;
+    this.#kept = kept;
+    this.#open = new Set((kept.get(KEY) ?? "").split(" ").filter((id) => id !== ""));
+  }
+
+  /** In the order they are shown. */
+  get shelves(): readonly Shelf[] {
+    return this.#shelves;
+  }
+
+  get open(): ReadonlySet<string> {
+    return this.#open;
+  }
+
+  /** The server has said which there are. */
+  get known(): boolean {
+    return this.#known;
+  }
+
+  has(id: string | null): boolean {
+    return id !== null && this.#ids.has(id);
+  }
+
+  get(id: string): Folder | undefined {
+    return this.#all.find((folder) => folder.id === id);
+  }
+
+  async load(): Promise<void> {
+    const answer = await this.client.all();
+    if (answer.kind !== "ok") return;
+    this.#all = answer.value;
+    this.#known = true;
+  }
+
+  fold(id: string, shut: boolean): void {
+    const open = new Set([...this.#open].filter((other) => other !== id && (!this.#known || this.#ids.has(other))));
+    if (!shut) open.add(id);
+    this.#open = open;
+    this.#kept.put(KEY, open.size === 0 ? null : [...open].join(" "));
+  }
+}

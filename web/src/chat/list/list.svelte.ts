@@ -1,0 +1,417 @@
+// The list of conversations, newest first, as far as it was looked at, and what is done with one of them or many as a
+// whole. Kept in step by the feed. Knows no message.
+import { shell } from "../../language/en/shell";
+import { sidebar as words } from "../../language/en/sidebar";
+import type { Shelf as Kept } from "../../settings/shelf";
+import type { Clock } from "../../wire/transport/clock";
+import type { BulkVerb, ConversationClient, View } from "../../wire/conversations";
+import type { FolderClient } from "../../wire/folders";
+import { type Answer, problemOf } from "../../wire/transport/http";
+import type { Conversation } from "../../wire/rows";
+import type { Waiting } from "../../wire/runs";
+import type { ListEvent } from "./feed";
+import { Folders } from "./folders.svelte";
+import { groupsOf, untilMidnight } from "./groups";
+import { byAge, EVERYTHING, keyOf, merged, reachOf, shownOf } from "./listing";
+import type { Notices } from "../announce/notices.svelte";
+import { Selection } from "./selection.svelte";
+import { type Shelf, visible } from "./shelves";
+
+/** Many changes that come together are read once. */
+const SETTLE = 120;
+const SHORT = 40;
+
+export interface ListSurroundings {
+  readonly client: ConversationClient;
+  readonly folders: FolderClient;
+  readonly shelf: Kept;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly wall: () => number;
+  readonly notices: Notices;
+  /** A conversation was taken away here: whether it was the one on the page. */
+  readonly deleted: (id: string) => boolean;
+  /** The one on the page was brought back. */
+  readonly restored: (id: string) => void;
+  /** What the list says now. */
+  readonly noticed: (conversation: Conversation) => void;
+}
+
+/** A part of the list under a heading. */
+export interface Section {
+  /** "pinned", "temporary", a group's key, or the id of a folder. */
+  readonly key: string;
+  readonly shelf: Shelf | null;
+  readonly items: readonly Conversation[];
+  /** Something in it is being answered while it is folded. */
+  readonly busy: boolean;
+  /** There is more of it than was read. */
+  readonly more: boolean;
+}
+
+type Changes = Partial<Pick<Conversation, "title" | "archived" | "pinned" | "folder" | "tags">>;
+
+export class ConversationList {
+  readonly #around: ListSurroundings;
+  readonly folders: Folders;
+  /** Chosen ones; null while none are being chosen. */
+  selection = $state.raw<Selection | null>(null);
+  #all = $state.raw<readonly Conversation[]>([]);
+  #reach = $state.raw<Readonly<Record<string, string | null>>>({});
+  #view = $state.raw<View>(EVERYTHING);
+  #waiting = $state.raw<Readonly<Record<string, Waiting>>>({});
+  #titled = $state.raw<ReadonlySet<string>>(new Set());
+  #now = $state.raw(new Date(0));
+  readonly #items = $derived(this.#all.filter(({ archived }) => !archived));
+  readonly #sections = $derived.by(() => this.#laid());
+  readonly #rows = $derived(this.#sections.flatMap(({ items }) => items));
+  #drawn: readonly Section[] = [];
+  readonly #reading = new Set<string>();
+  /** Of each list, which of its readings was taken last; they are numbered as they are asked for. */
+  readonly #taken = new Map<string, number>();
+  #readings = 0;
+  /** What the server was asked to change and has not answered yet, the latest last. */
+  readonly #asking = new Map<string, readonly Changes[]>();
+  readonly #gone = new Set<string>();
+  #asked = false;
+  #callOffMidnight: (() => void) | null = null;
+
+  constructor(around: ListSurroundings) {
+    this.#around = around;
+    this.folders = new Folders(around.folders, around.shelf);
+  }
+
+  /** All that are known and not archived. */
+  get items(): readonly Conversation[] {
+    return this.#items;
+  }
+
+  get view(): View {
+    return this.#view;
+  }
+
+  /** The view as it is shown: headings, and what is under them. */
+  get sections(): readonly Section[] {
+    return this.#sections;
+  }
+
+  /** What is shown, from top to bottom. */
+  get rows(): readonly Conversation[] {
+    return this.#rows;
+  }
+
+  /** The server has said what there is in this view. */
+  get known(): boolean {
+    return this.#reach[keyOf(this.#view)] !== undefined;
+  }
+
+  /** Where the rest of this view begins; null where all of it was read. */
+  get rest(): string | null {
+    return this.#reach[keyOf(this.#view)] ?? null;
+  }
+
+  get(id: string | null): Conversation | undefined {
+    return this.#all.find((item) => item.id === id);
+  }
+
+  /** What the running reply of a conversation waits for. */
+  waiting(id: string): Waiting {
+    return this.#waiting[id] ?? "";
+  }
+
+  /** The model is thinking of a title. */
+  isTitled(id: string): boolean {
+    return this.#titled.has(id);
+  }
+
+  /** The one below or above, as they are shown; of none, the first. */
+  neighbour(id: string | null, step: 1 | -1): string | null {
+    const at = this.#rows.findIndex((row) => row.id === id);
+    return this.#rows[at < 0 && step < 0 ? -1 : at + step]?.id ?? null;
+  }
+
+  /** Begin to choose some, to do something with all of them. */
+  choose(): Selection {
+    return (this.selection ??= new Selection());
+  }
+
+  /** Show the archived ones, or those with a tag; without anything, all. */
+  async show(view: Partial<View> = {}): Promise<void> {
+    this.#view = { ...EVERYTHING, ...view };
+    this.selection = null;
+    await this.#read(this.#view);
+  }
+
+  /** Read what is newest, once more. */
+  async load(): Promise<void> {
+    this.#turnDay();
+    // Chats shown before their folders would jump into them, from under the pointer too.
+    const folders = this.folders.known ? null : this.folders.load();
+    const inside = [...this.folders.open].map((folder) => this.#read({ ...EVERYTHING, folder }));
+    await Promise.all([this.#read(this.#view, null, folders), ...inside]);
+  }
+
+  /** Read on in this view, or in a folder. */
+  async more(folder: string | null = null): Promise<void> {
+    const view = folder === null ? this.#view : { ...EVERYTHING, folder };
+    const before = this.#reach[keyOf(view)] ?? null;
+    if (before !== null) await this.#read(view, before);
+  }
+
+  async fold(folder: string, shut: boolean): Promise<void> {
+    this.folders.fold(folder, shut);
+    if (!shut) await this.#read({ ...EVERYTHING, folder });
+  }
+
+  heard(event: ListEvent): void {
+    switch (event.type) {
+      case "removed":
+        this.#drop([event.conversation]);
+        return;
+      case "run": {
+        const { conversation, run, waiting = "", outcome = null } = event;
+        this.#waiting = { ...this.#waiting, [conversation]: outcome === null ? waiting : "" };
+        this.#change([conversation], { running: outcome === null ? run : null });
+        // One that is not known yet is read; and what has an answer now may stand elsewhere in the list.
+        if (outcome !== null || !this.get(conversation)) this.#changed(conversation);
+        return;
+      }
+      case "reset":
+        void this.folders.load();
+        this.#loadSoon();
+        return;
+      case "changed":
+        this.#changed(event.conversation);
+    }
+  }
+
+  /** A conversation was begun or opened here. */
+  met(conversation: Conversation): void {
+    if (this.#gone.has(conversation.id)) return;
+    this.#all = [...this.#all.filter(({ id }) => id !== conversation.id), conversation].sort(byAge);
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    const wanted = title.trim();
+    if (wanted !== "" && wanted !== this.get(id)?.title) await this.#ask(id, { title: wanted });
+  }
+
+  async tag(id: string, tags: readonly string[]): Promise<void> {
+    await this.#ask(id, { tags });
+  }
+
+  /** Let the model write a title. */
+  async retitle(id: string): Promise<void> {
+    if (this.#titled.has(id)) return;
+    this.#titled = new Set([...this.#titled, id]);
+    const answer = await this.#around.client.title(id);
+    this.#titled = new Set([...this.#titled].filter((other) => other !== id));
+    if (answer.kind !== "ok") return this.#complain(answer);
+    this.#change([id], { title: answer.value.title });
+  }
+
+  /** End the reply that is being written in it. */
+  async stop(id: string): Promise<void> {
+    const run = this.get(id)?.running;
+    if (run) this.#complain(await this.#around.client.stop(run));
+  }
+
+  async pin(ids: string | readonly string[], pinned: boolean): Promise<void> {
+    await this.#bulk([ids].flat(), pinned ? "pin" : "unpin", { pinned });
+  }
+
+  async archive(ids: string | readonly string[], archived: boolean): Promise<void> {
+    const all = [ids].flat();
+    const [verb, back] = archived ? (["archive", "unarchive"] as const) : (["unarchive", "archive"] as const);
+    const said = words()[verb === "archive" ? "archived" : "unarchived"](this.#called(all));
+    if (!(await this.#bulk(all, verb, { archived }))) return;
+    this.#offer(said, () => this.#bulk(all, back, { archived: !archived }));
+  }
+
+  /** Null takes them out of their folders. */
+  async move(ids: string | readonly string[], folder: string | null): Promise<void> {
+    const there = [ids].flat().filter((id) => this.get(id)?.folder !== folder);
+    const before = new Map<string | null, string[]>();
+    for (const id of there) {
+      const old = this.get(id)?.folder ?? null;
+      before.set(old, [...(before.get(old) ?? []), id]);
+    }
+    const name = folder === null ? "" : (this.folders.get(folder)?.name ?? "");
+    const said = name === "" ? words().movedOut(this.#called(there)) : words().moved(this.#called(there), name);
+    if (there.length === 0 || !(await this.#bulk(there, "move", { folder }))) return;
+    this.#offer(said, () => Promise.all([...before].map(([old, some]) => this.#bulk(some, "move", { folder: old }))));
+  }
+
+  async delete(ids: string | readonly string[]): Promise<void> {
+    const all = [ids].flat();
+    const said = words().deleted(this.#called(all));
+    for (const id of all) this.#gone.add(id);
+    this.#drop(all);
+    const open = all.filter((id) => this.#around.deleted(id));
+    if (await this.#bulk(all, "delete")) return this.#offer(said, () => this.#restore(all, open));
+    for (const id of all) this.#gone.delete(id);
+    await this.load();
+  }
+
+  async #restore(ids: readonly string[], open: readonly string[]): Promise<void> {
+    for (const id of ids) this.#gone.delete(id);
+    const done = await this.#bulk(ids, "restore");
+    await this.load();
+    if (done) open.forEach(this.#around.restored);
+  }
+
+  /** The view cut into its sections; what is as before is the same object, so that it is not drawn again. */
+  #laid(): readonly Section[] {
+    const before = new Map(this.#drawn.map((section) => [section.key, section]));
+    this.#drawn = this.#cut().map((section) => {
+      const old = before.get(section.key);
+      return old && isSame(old, section) ? old : section;
+    });
+    return this.#drawn;
+  }
+
+  #cut(): Section[] {
+    const view = this.#view;
+    const shown = shownOf(this.#all, view, this.rest);
+    const isPlain = keyOf(view) === keyOf(EVERYTHING);
+    const section = (key: string, items: readonly Conversation[]): Section => ({ key, shelf: null, items, busy: false, more: false });
+    const temporary = this.selection ? [] : this.#all.filter((item) => item.temporary);
+    const shelves = isPlain ? visible(this.folders.shelves, this.folders.open).map((shelf) => this.#shelved(shelf)) : [];
+    const loose = shown.filter(({ pinned, folder }) => !pinned && !(isPlain && this.folders.has(folder)));
+    return [
+      section("temporary", isPlain ? temporary : []),
+      section("pinned", shown.filter(({ pinned }) => pinned)),
+      ...shelves,
+      ...groupsOf(loose, this.#now).map(({ key, items }) => section(key, items)),
+    ].filter(({ shelf, items }) => shelf !== null || items.length > 0);
+  }
+
+  #shelved(shelf: Shelf): Section {
+    const { id } = shelf.folder;
+    const view = { ...EVERYTHING, folder: id };
+    const rest = this.#reach[keyOf(view)] ?? null;
+    const all = shownOf(this.#all, view, rest).filter(({ pinned }) => !pinned);
+    const open = this.folders.open.has(id);
+    return { key: id, shelf, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
+  }
+
+  /** Read a page of a view, from its beginning or `before` another; it is taken once this `other` is done. */
+  async #read(view: View, before: string | null = null, other: Promise<void> | null = null): Promise<void> {
+    const key = keyOf(view);
+    const reading = `${key} ${before}`;
+    if (before !== null && this.#reading.has(reading)) return;
+    this.#reading.add(reading);
+    const number = ++this.#readings;
+    const [answer] = await Promise.all([this.#around.client.list(view, before), other]);
+    this.#reading.delete(reading);
+    // While this was asked for, the list may have been read anew from its beginning.
+    if (answer.kind !== "ok" || (before !== null && this.#reach[key] !== before)) return;
+    if (before === null && number < (this.#taken.get(key) ?? 0)) return;
+    this.#taken.set(key, number);
+    const conversations = answer.value.conversations.filter(({ id }) => !this.#gone.has(id)).map((one) => Object.assign({}, one, ...(this.#asking.get(one.id) ?? [])) as Conversation);
+    const page = { conversations, next: answer.value.next };
+    const reach = before === null ? reachOf(this.#all, view, page, this.#reach[key]) : page.next;
+    this.#all = merged(this.#all, view, page, before);
+    this.#reach = { ...this.#reach, [key]: reach };
+    for (const conversation of conversations) this.#around.noticed(conversation);
+  }
+
+  /** Change one at once, and take it back when the server will not. */
+  async #ask(id: string, changes: Changes): Promise<void> {
+    const before = this.get(id);
+    if (!before) return;
+    const answer = await this.#meanwhile([id], changes, () => this.#around.client.change(id, changes));
+    if (answer.kind === "ok") return;
+    this.#change([id], Object.fromEntries(Object.keys(changes).map((name) => [name, before[name as keyof Changes]])));
+    this.#complain(answer);
+  }
+
+  /** Change many at once; gives whether the server did. */
+  async #bulk(ids: readonly string[], verb: BulkVerb, changes: Changes = {}): Promise<boolean> {
+    const answer = await this.#meanwhile(ids, changes, () => this.#around.client.bulk(ids, verb, changes.folder));
+    if (answer.kind === "ok") return true;
+    this.#complain(answer);
+    await this.load();
+    return false;
+  }
+
+  /** What was asked for is shown until the answer is there, whatever is read meanwhile. */
+  async #meanwhile(ids: readonly string[], changes: Changes, ask: () => Promise<Answer<unknown>>): Promise<Answer<unknown>> {
+    for (const id of ids) this.#asking.set(id, [...(this.#asking.get(id) ?? []), changes]);
+    this.#change(ids, changes);
+    const answer = await ask();
+    for (const id of ids) {
+      const others = this.#asking.get(id)?.filter((other) => other !== changes) ?? [];
+      if (others.length > 0) this.#asking.set(id, others);
+      else this.#asking.delete(id);
+    }
+    return answer;
+  }
+
+  #change(ids: readonly string[], changes: Partial<Conversation>): void {
+    const these = new Set(ids);
+    this.#all = this.#all.map((item) => (these.has(item.id) ? { ...item, ...changes } : item));
+    for (const item of this.#all) if (these.has(item.id)) this.#around.noticed(item);
+  }
+
+  #drop(ids: readonly string[]): void {
+    const gone = new Set(ids);
+    this.#all = this.#all.filter(({ id }) => !gone.has(id));
+    this.selection?.drop(gone);
+  }
+
+  /** One that is in no list of the server is read by itself. */
+  #changed(id: string): void {
+    if (!this.get(id)?.temporary) return this.#loadSoon();
+    void this.#around.client.open(id).then((answer) => {
+      if (answer.kind !== "ok") return;
+      this.met(answer.value.conversation);
+      this.#around.noticed(answer.value.conversation);
+    });
+  }
+
+  #loadSoon(): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    this.#around.clock.after(SETTLE, () => {
+      this.#asked = false;
+      void this.load();
+    });
+  }
+
+  /** "Today" is another day at midnight. */
+  #turnDay(): void {
+    this.#callOffMidnight?.();
+    this.#now = new Date(this.#around.wall());
+    this.#callOffMidnight = this.#around.clock.after(untilMidnight(this.#now) + 1000, () => this.#turnDay());
+  }
+
+  /** One by its title, many by their number. */
+  #called(ids: readonly string[]): string {
+    if (ids.length !== 1) return words().chats(ids.length);
+    return words().quoted(shortened(this.get(ids[0]!)?.title || words().untitled));
+  }
+
+  #offer(text: string, undo: () => Promise<unknown>): void {
+    const { notices } = this.#around;
+    const run = () => {
+      notices.clear();
+      void undo();
+    };
+    notices.say(text, { label: shell().undo, run });
+  }
+
+  #complain(answer: Answer<unknown>): void {
+    if (answer.kind !== "ok") this.#around.notices.say(problemOf(answer));
+  }
+}
+
+function shortened(title: string): string {
+  return title.length <= SHORT ? title : `${title.slice(0, SHORT).trimEnd()}…`;
+}
+
+function isSame(one: Section, other: Section): boolean {
+  const { items } = other;
+  if (one.shelf !== other.shelf || one.busy !== other.busy || one.more !== other.more || one.items.length !== items.length) return false;
+  return one.items.every((item, index) => item === items[index]);
+}

@@ -1,0 +1,93 @@
+// Searching everything that was ever said: the words typed, and what the server found. Owns when to ask, and that a
+// late answer to earlier words is dropped.
+import type { Clock } from "../../wire/transport/clock";
+import type { ConversationClient } from "../../wire/conversations";
+import { problemOf } from "../../wire/transport/http";
+import type { Hit } from "../../wire/rows";
+
+/** Milliseconds without another letter. */
+const PAUSE = 150;
+
+export class Search {
+  readonly #client: ConversationClient;
+  readonly #clock: Clock;
+  #query = $state("");
+  #hits = $state.raw<readonly Hit[] | null>(null);
+  #problem = $state("");
+  #callOff: (() => void) | null = null;
+  #abort: AbortController | null = null;
+
+  constructor(client: ConversationClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  get query(): string {
+    return this.#query;
+  }
+
+  set query(query: string) {
+    this.#query = query;
+    this.#callOff?.();
+    this.#abort?.abort();
+    this.#abort = null;
+    if (query.trim() === "") {
+      this.#hits = null;
+      this.#problem = "";
+    } else this.#callOff = this.#clock.after(PAUSE, () => void this.#ask(query.trim()));
+  }
+
+  /** Null before the first answer. */
+  get hits(): readonly Hit[] | null {
+    return this.#hits;
+  }
+
+  get problem(): string {
+    return this.#problem;
+  }
+
+  async #ask(query: string): Promise<void> {
+    const abort = (this.#abort = new AbortController());
+    const answer = await this.#client.search(query, abort.signal);
+    if (this.#abort !== abort) return;
+    this.#hits = answer.kind === "ok" ? answer.value : [];
+    this.#problem = problemOf(answer);
+  }
+}
+
+/** The places found in one conversation. */
+export interface Found {
+  readonly conversation: string;
+  readonly title: string;
+  readonly archived: boolean;
+  readonly hits: readonly Hit[];
+}
+
+/** Each conversation once, where its best place was. */
+export function byConversation(hits: readonly Hit[]): Found[] {
+  const found = new Map<string, Hit[]>();
+  for (const hit of hits) found.set(hit.conversation, [...(found.get(hit.conversation) ?? []), hit]);
+  return [...found].map(([conversation, inside]) => {
+    const { title, archived = false } = inside[0]!;
+    return { conversation, title, archived, hits: inside };
+  });
+}
+
+export interface Piece {
+  readonly text: string;
+  readonly marked: boolean;
+}
+
+/** A snippet cut at its marks; they count characters, which JavaScript does not. */
+export function piecesOf(snippet: string, marks: Hit["marks"]): Piece[] {
+  const characters = Array.from(snippet);
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const [start, end] of marks ?? []) {
+    if (start > at) pieces.push({ text: characters.slice(at, start).join(""), marked: false });
+    pieces.push({ text: characters.slice(Math.max(start, at), end).join(""), marked: true });
+    at = Math.max(at, end);
+  }
+  pieces.push({ text: characters.slice(at).join(""), marked: false });
+  return pieces.filter(({ text }) => text !== "");
+}

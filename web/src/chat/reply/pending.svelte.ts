@@ -1,0 +1,81 @@
+// What is said while a reply runs, and waits: for its end, or for its next step. Owns the line of what waits.
+import { composer as words } from "../../language/en/composer";
+import { problemOf } from "../../wire/transport/http";
+import { type Content, newId, type PendingMessage, sentAgain, textOf } from "../../wire/rows";
+import type { RunOptions } from "../../wire/conversations";
+import { giveBack, type Surroundings } from "../surroundings";
+
+export class Pending {
+  readonly #around: Surroundings;
+  #messages = $state.raw<readonly PendingMessage[]>([]);
+  /** Those the server has not answered yet: what is done with one before would be done to nothing. */
+  readonly #sending = new Map<string, Promise<unknown>>();
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  get messages(): readonly PendingMessage[] {
+    return this.#messages;
+  }
+
+  /** What the server says waits. */
+  load(messages: readonly PendingMessage[]): void {
+    this.#messages = messages;
+  }
+
+  /** Without those that were said in the meantime. */
+  said(wasSaid: (id: string) => boolean): void {
+    if (this.#messages.some(({ id }) => wasSaid(id))) this.#messages = this.#messages.filter(({ id }) => !wasSaid(id));
+  }
+
+  /** Gives true when it does not wait: the reply had just ended, and the server answers it at once. */
+  async add(conversation: string, content: readonly Content[], options: RunOptions, how: "queue" | "steer" = "queue"): Promise<boolean> {
+    const { client, notices } = this.#around;
+    const id = newId();
+    this.#messages = [...this.#messages, { id, content, how }];
+    const message = { id, content: sentAgain(content, textOf(content)) };
+    const sending = client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
+    this.#sending.set(id, sending);
+    const answer = await sending;
+    this.#sending.delete(id);
+    if (answer.kind === "ok" && "pending" in answer.value) return false;
+    this.#without(id);
+    if (answer.kind === "ok") return true;
+    giveBack(this.#around, conversation, content);
+    notices.say(problemOf(answer));
+    return false;
+  }
+
+  /** It goes into the running reply at its next step. */
+  async hurry(conversation: string, pending: PendingMessage): Promise<void> {
+    if (!(await this.#waits(pending))) return;
+    const answer = await this.#around.client.changePending(conversation, pending.id, { how: "steer" });
+    if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
+    this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
+    this.#around.announcer.say(words().goesInSaid);
+  }
+
+  /** It is taken back; with `keep` to where it was typed. */
+  async takeBack(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
+    if (!(await this.#waits(pending))) return;
+    const answer = await this.#around.client.dropPending(conversation, pending.id);
+    if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
+      return this.#around.notices.say(problemOf(answer));
+    }
+    this.#without(pending.id);
+    if (keep) giveBack(this.#around, conversation, pending.content);
+  }
+
+  /** Whether it waits at the server, once that has answered. */
+  async #waits({ id }: PendingMessage): Promise<boolean> {
+    const sending = this.#sending.get(id);
+    if (sending === undefined) return true;
+    await sending;
+    return this.#messages.some((other) => other.id === id);
+  }
+
+  #without(id: string): void {
+    this.#messages = this.#messages.filter((other) => other.id !== id);
+  }
+}

@@ -1,0 +1,19 @@
+// The frame of preview.html: an origin of its own, which reaches neither the page nor the network.
+import { type Asked, type Told, toldBy } from "../../markdown/frame";
+
+export const FRAME = "preview.html";
+
+/** For `{@attach}` on the frame's element: `hear` is given what it tells, and the way to ask it something. */
+export function heard(hear: (told: Told, ask: (asked: Asked) => void) => void): (element: HTMLIFrameElement) => () => void {
+  return (element) => {
+    // Its origin is nobody's, so it has no name to address it by.
+    const ask = (asked: Asked) => element.contentWindow?.postMessage(asked, "*");
+    const listen = ({ source, data }: MessageEvent) => {
+      if (source !== element.contentWindow) return;
+      const told = toldBy(data);
+      if (told !== null) hear(told, ask);
+    };
+    addEventListener("message", listen);
+    return () => removeEventListener("message", listen);
+  };
+}

@@ -1,0 +1,27 @@
+// Boxes that scroll are reached by keyboard, but only where there is something to scroll.
+import { blocks as words } from "../../language/en/blocks";
+
+function mark(box: HTMLElement): void {
+  const sideways = box.scrollWidth > box.clientWidth;
+  if (sideways || box.scrollHeight > box.clientHeight) {
+    const key = box.dataset["scrolls"] ?? "";
+    const name = words().boxes[key] ?? key;
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", sideways ? words().sideways(name) : words().scrolls(name));
+  } else {
+    for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+  }
+}
+
+/** For `{@attach}` around boxes that carry `data-scrolls`, the name of what they hold or its key in the words of
+ * blocks; `content` is what it must look at again when changed. */
+export function scrollable(content: string): (root: HTMLElement) => () => void {
+  void content;
+  return (root) => {
+    const boxes = [...root.querySelectorAll<HTMLElement>("[data-scrolls]")];
+    const observer = new ResizeObserver(() => boxes.forEach(mark));
+    if (boxes.length > 0) observer.observe(root);
+    return () => observer.disconnect();
+  };
+}

@@ -1,0 +1,158 @@
+// The voice socket's dialect, as the page speaks it: what comes is checked field by field, and what nobody here knows is
+// let go by. Sound is binary frames and no business of this file. Pure.
+import type { Given } from "../../wire/conversations";
+import type { Approval, CallState as ToolState } from "../../wire/rows";
+
+export const STATES = ["listening", "hearing", "thinking", "speaking", "paused", "waiting"] as const;
+
+export type CallState = (typeof STATES)[number];
+
+export type Ending = "spoken" | "interrupted" | "failed" | "replaced";
+
+/** A word of a reply: when it sounds, in milliseconds from the reply's first sample, and where the server says so, which part
+ * of the written text it is (characters as Python counts them). */
+export interface CaptionWord {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  readonly at?: number;
+  readonly to?: number;
+}
+
+export type ServerMessage =
+  | { readonly type: "status"; readonly epoch: number; readonly state: CallState }
+  | { readonly type: "transcript"; readonly epoch: number; readonly turn: number; readonly text: string; readonly final: boolean; readonly understood: boolean }
+  | { readonly type: "response_text"; readonly epoch: number; readonly reply: number; readonly text: string; readonly final: boolean }
+  | { readonly type: "audio_start"; readonly epoch: number; readonly reply: number; readonly chunk: number }
+  | { readonly type: "caption"; readonly epoch: number; readonly reply: number; readonly words: readonly CaptionWord[] }
+  | { readonly type: "audio_end"; readonly epoch: number; readonly reply: number }
+  | { readonly type: "pause" | "resume" | "interrupt"; readonly epoch: number; readonly reply: number }
+  | { readonly type: "reply_done"; readonly epoch: number; readonly reply: number; readonly text: string; readonly unheard: string; readonly ending: Ending }
+  | { readonly type: "tool"; readonly epoch: number; readonly reply: number; readonly call: string; readonly tool: string; readonly server: string; readonly state: ToolState; readonly text: string }
+  | { readonly type: "asked"; readonly epoch: number; readonly reply: number; readonly approval: Approval }
+  | { readonly type: "answered"; readonly epoch: number; readonly id: string }
+  | { readonly type: "history"; readonly epoch: number }
+  | { readonly type: "error"; readonly epoch: number; readonly code: string; readonly message: string; readonly param: string }
+  | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
+  | { readonly type: "queue_done"; readonly epoch: number };
+
+export interface CallStart {
+  readonly conversation: string | null;
+  /** Empty: the conversation's, else the default one. */
+  readonly model: string;
+  /** Empty: the server's. */
+  readonly voice: string;
+  readonly speed: number;
+  readonly language: string;
+}
+
+export type ClientMessage =
+  | { readonly type: "played"; readonly reply_id: number; readonly samples: number }
+  | { readonly type: "interrupt"; readonly reply_id?: number; readonly samples?: number; readonly last_chunk_id?: number }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "hold"; readonly down: boolean }
+  | ({ readonly type: "approval"; readonly id: string } & Given)
+  | { readonly type: "stop" };
+
+const TOOL_STATES: readonly ToolState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
+
+type Plain = Readonly<Record<string, unknown>>;
+
+const text = (value: unknown) => (typeof value === "string" ? value : "");
+const whole = (value: unknown) => (typeof value === "number" && Number.isSafeInteger(value) ? value : null);
+const amount = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null);
+
+/** What a text frame says; null for what is not known here, or no message at all. */
+export function readMessage(frame: string): ServerMessage | null {
+  let said: unknown;
+  try {
+    said = JSON.parse(frame);
+  } catch {
+    return null;
+  }
+  if (typeof said !== "object" || said === null || Array.isArray(said)) return null;
+  const fields = said as Plain;
+  const epoch = whole(fields["epoch"]) ?? 0;
+  return ofReply(fields, epoch) ?? ofCall(fields, epoch);
+}
+
+function ofReply(fields: Plain, epoch: number): ServerMessage | null {
+  const reply = whole(fields["reply_id"]);
+  if (reply === null) return null;
+  const { type } = fields;
+  switch (type) {
+    case "response_text":
+      return { type, epoch, reply, text: text(fields["text"]), final: fields["final"] === true };
+    case "audio_start":
+      return { type, epoch, reply, chunk: whole(fields["chunk_id"]) ?? 0 };
+    case "caption":
+      return { type, epoch, reply, words: Array.isArray(fields["words"]) ? fields["words"].flatMap(wordOf) : [] };
+    case "audio_end":
+    case "pause":
+    case "resume":
+    case "interrupt":
+      return { type, epoch, reply };
+    case "reply_done": {
+      const endings: readonly Ending[] = ["spoken", "interrupted", "failed", "replaced"];
+      return { type, epoch, reply, text: text(fields["text"]), unheard: text(fields["unheard"]), ending: endings.find((ending) => ending === fields["ending"]) ?? "spoken" };
+    }
+    case "tool": {
+      const state = TOOL_STATES.find((known) => known === fields["state"]);
+      const call = text(fields["call_id"]);
+      if (state === undefined || call === "") return null;
+      return { type, epoch, reply, call, tool: text(fields["tool"]) || text(fields["name"]), server: text(fields["server"]), state, text: text(fields["text"]) };
+    }
+    case "approval_asked": {
+      const approval = fields["approval"] as Partial<Approval> | null | undefined;
+      return typeof approval?.id === "string" ? { type: "asked", epoch, reply, approval: approval as Approval } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function ofCall(fields: Plain, epoch: number): ServerMessage | null {
+  const { type } = fields;
+  switch (type) {
+    case "status": {
+      const state = STATES.find((known) => known === fields["state"]);
+      return state === undefined ? null : { type, epoch, state };
+    }
+    case "transcript":
+      return { type, epoch, turn: whole(fields["turn"]) ?? 0, text: text(fields["text"]), final: fields["final"] === true, understood: fields["understood"] !== false };
+    case "error":
+      return { type, epoch, code: text(fields["code"]), message: text(fields["message"]), param: text(fields["param"]) };
+    case "queued":
+    case "queue_update":
+      return { type: "queued", epoch, position: whole(fields["position"]) ?? 0, wait: amount(fields["estimated_wait_s"]) };
+    case "approval_answered":
+      return { type: "answered", epoch, id: text(fields["id"]) };
+    case "queue_done":
+    case "history":
+      return { type, epoch };
+    default:
+      return null;
+  }
+}
+
+function wordOf(said: unknown): CaptionWord[] {
+  if (typeof said !== "object" || said === null) return [];
+  const fields = said as Plain;
+  const [start, end] = [amount(fields["start_ms"]), amount(fields["end_ms"])];
+  if (start === null || end === null || end < start) return [];
+  const [at, to] = [whole(fields["at"]), whole(fields["to"])];
+  return [{ text: text(fields["text"]), start, end, ...(at !== null && to !== null && at >= 0 && to >= at ? { at, to } : {}) }];
+}
+
+/** The first message of a call: this client holds and resumes when told, and tells what was heard. */
+export function startMessage({ conversation, model, voice, speed, language }: CallStart): string {
+  return JSON.stringify({
+    type: "start",
+    features: ["pause", "played"],
+    ...(conversation === null ? {} : { conversation_id: conversation }),
+    ...(model === "" ? {} : { model }),
+    ...(voice === "" ? {} : { voice }),
+    ...(language === "" ? {} : { language }),
+    ...(speed === 1 ? {} : { speed }),
+  });
+}

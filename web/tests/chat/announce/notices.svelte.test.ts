@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+
+import { Notices } from "../../../src/chat/announce/notices.svelte";
+import { FakeClock } from "../../clock";
+
+describe("a notice", () => {
+  it("goes away by itself, but not while it is held", () => {
+    const clock = new FakeClock();
+    const notices = new Notices(clock);
+    notices.say("Deleted.");
+    clock.pass(9000);
+    notices.hold(true);
+    clock.pass(60_000);
+    expect(notices.current?.text).toBe("Deleted.");
+    notices.hold(false);
+    clock.pass(10_000);
+    expect(notices.current).toBeNull();
+  });
+
+  it("gives its place to the next one, for a whole time of its own", () => {
+    const clock = new FakeClock();
+    const notices = new Notices(clock);
+    notices.say("one");
+    clock.pass(9000);
+    notices.say("two");
+    clock.pass(9000);
+    expect(notices.current?.text).toBe("two");
+  });
+});

@@ -1,0 +1,227 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { Attachments, attachmentsOf, type Rules } from "../../../src/chat/draft/attachments.svelte";
+import { MemoryShelf } from "../../../src/settings/shelf";
+import type { Answer } from "../../../src/wire/transport/http";
+import type { Kept } from "../../../src/wire/rows";
+import { calm } from "../../server";
+
+let shelf: MemoryShelf;
+let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<Kept>) => void; aborted: boolean }[];
+let attachments: Attachments;
+let complaints: string[];
+
+const page = (rules: Partial<Rules> = {}) =>
+  new Attachments(
+    shelf,
+    (file, progress) => {
+      let end: (answer: Answer<Kept>) => void = () => {};
+      const answer = new Promise<Answer<Kept>>((resolve) => (end = resolve));
+      const upload = { file, progress, end, aborted: false };
+      sent.push(upload);
+      return { answer, abort: () => (upload.aborted = true) };
+    },
+    { limits: () => ({}), fits: () => true, given: ({ given }) => given, complain: (sentence) => complaints.push(sentence), ...rules },
+  );
+
+const kept = (hash: string, mime: string): Answer<Kept> => ({ kind: "ok", value: { hash, mime, size: 1 } });
+
+const picture = new File(["x"], "cat.png", { type: "image/png" });
+
+beforeEach(() => {
+  shelf = new MemoryShelf();
+  sent = [];
+  complaints = [];
+  attachments = page();
+});
+
+describe("attached files", () => {
+  it("go to the server at once, and tell how far they are", () => {
+    attachments.add([picture]);
+    sent[0]!.progress(0.5);
+    expect(attachments.items).toMatchObject([{ name: "cat.png", stage: "sending", share: 0.5 }]);
+    expect([attachments.busy, attachments.ready]).toEqual([true, false]);
+  });
+
+  it("belong to the message they are taken for", async () => {
+    attachments.add([picture, new File(["y"], "notes.pdf", { type: "application/pdf" })]);
+    sent[0]!.end({ kind: "ok", value: { hash: "h1", mime: "image/png", size: 1 } });
+    sent[1]!.end({ kind: "ok", value: { hash: "h2", mime: "application/pdf", size: 1 } });
+    await calm();
+    expect(attachments.take()).toEqual([
+      { type: "image", blob: "h1", mime: "image/png", name: "cat.png" },
+      { type: "document", blob: "h2", mime: "application/pdf", name: "notes.pdf" },
+    ]);
+    expect(attachments.items).toEqual([]);
+  });
+
+  it("say why one did not arrive, and do not send that one", async () => {
+    attachments.add([picture]);
+    sent[0]!.end({ kind: "refused", status: 413, code: "too_large", message: "The file is larger than 256 MB." });
+    await calm();
+    expect(attachments.items).toMatchObject([{ stage: "failed", problem: "The file is larger than 256 MB." }]);
+    expect(attachments.take()).toEqual([]);
+  });
+
+  it("are called back when taken away", async () => {
+    attachments.add([picture]);
+    attachments.remove(attachments.items[0]!.key);
+    expect(sent[0]!.aborted).toBe(true);
+    sent[0]!.end({ kind: "ok", value: { hash: "h", mime: "image/png", size: 1 } });
+    await calm();
+    expect(attachments.items).toEqual([]);
+  });
+
+  it("outlive a reload, each conversation its own", async () => {
+    attachments.add([picture]);
+    sent[0]!.end({ kind: "ok", value: { hash: "h", mime: "image/png", size: 1 } });
+    await calm();
+    attachments.become("c");
+    expect(page().items).toEqual([]);
+    const again = page();
+    again.turnTo("c");
+    expect(again.items).toMatchObject([{ blob: "h" }]);
+    again.turnTo(null);
+    expect(again.items).toEqual([]);
+  });
+
+  it("come back from a message, resources too", () => {
+    const resource = { type: "resource", server: "s", uri: "notes://1" } as const;
+    attachments.putBack([{ type: "text", text: "x" }, { type: "image", blob: "h", mime: "image/png", name: "cat.png" }, resource]);
+    expect(attachments.items).toMatchObject([{ blob: "h", stage: "kept", name: "cat.png" }, { name: "notes://1", stage: "kept" }]);
+    expect(attachments.take()).toEqual([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }, resource]);
+  });
+
+  it("are sent three at a time, the others after them", async () => {
+    attachments.add(["a", "b", "c", "d", "e"].map((name) => new File([name], name)));
+    expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c"]);
+    sent[1]!.end(kept("h", "text/plain"));
+    await calm();
+    expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c", "d"]);
+    attachments.remove(attachments.items[0]!.key);
+    expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c", "d", "e"]);
+  });
+
+  it("arrive though another conversation is looked at", async () => {
+    attachments.turnTo("c");
+    attachments.add([picture]);
+    attachments.turnTo("d");
+    expect(attachments.items).toEqual([]);
+    sent[0]!.end(kept("h", "image/png"));
+    await calm();
+    expect(attachments.items).toEqual([]);
+    attachments.turnTo("c");
+    expect(attachments.items).toMatchObject([{ blob: "h", stage: "kept" }]);
+  });
+
+  it("are called back with their conversation", () => {
+    attachments.turnTo("c");
+    attachments.add([picture]);
+    attachments.turnTo("d");
+    attachments.forget("c");
+    expect(sent[0]!.aborted).toBe(true);
+  });
+
+  it("are tried again when asked, and not when nothing is there to try", async () => {
+    attachments.add([picture]);
+    sent[0]!.end({ kind: "unreachable" });
+    await calm();
+    const [item] = attachments.items;
+    expect(attachments.mayRetry(item!)).toBe(true);
+    attachments.retry(item!.key);
+    expect(attachments.items).toMatchObject([{ stage: "sending", problem: "" }]);
+    sent[1]!.end(kept("h", "image/png"));
+    await calm();
+    expect(attachments.items).toMatchObject([{ stage: "kept", blob: "h" }]);
+    attachments.retry(item!.key);
+    expect(sent).toHaveLength(2);
+  });
+
+  it("are refused before they are sent, with the setting's name", () => {
+    attachments = page({ limits: () => ({ attachments: 2, blob_bytes: 2 ** 20 }) });
+    const large = new File([new Uint8Array(2 ** 20 + 1)], "film.mp4", { type: "video/mp4" });
+    attachments.add([large, picture, picture, picture]);
+    expect(attachments.items).toMatchObject([{ stage: "failed", problem: expect.stringContaining("limits.blob_mb") }, { stage: "sending" }]);
+    expect(complaints).toEqual([expect.stringMatching(/At most 2 .*limits\.attachments.* 2 were left out/)]);
+    expect(attachments.mayRetry(attachments.items[0]!)).toBe(false);
+  });
+
+  it("stay behind where the model cannot take them", async () => {
+    attachments = page({ fits: ({ mime }) => !mime.startsWith("image/") });
+    attachments.add([picture, new File(["y"], "notes.txt")]);
+    sent[0]!.end(kept("h1", "image/png"));
+    await calm();
+    expect(attachments.ready).toBe(false);
+    sent[1]!.end(kept("h2", "text/plain"));
+    await calm();
+    expect(attachments.ready).toBe(true);
+    expect(attachments.take()).toMatchObject([{ blob: "h2" }]);
+    expect(attachments.items).toMatchObject([{ blob: "h1" }]);
+  });
+
+  it("of text show how they begin, and a document how it is given", async () => {
+    const key = attachments.addText("First line.\n  Second line.", "Pasted text.txt");
+    sent[0]!.end(kept("h", "text/plain"));
+    for (let turn = 0; turn < 5; turn++) await calm();
+    expect(attachments.items).toMatchObject([{ key, beginning: "First line. Second line." }]);
+    attachments.putBack([{ type: "document", blob: "p", mime: "application/pdf", name: "a.pdf" }]);
+    const pdf = attachments.items[1]!.key;
+    attachments.give(pdf, "pages");
+    expect(attachments.items[1]).toMatchObject({ given: "pages" });
+    attachments.give(pdf, undefined);
+    expect("given" in attachments.items[1]!).toBe(false);
+    attachments.give(pdf, "text");
+    expect(attachments.take()).toMatchObject([{ type: "document" }, { type: "document", given: "text" }]);
+  });
+
+  it("tell of changes that would outlive a reload, and not of progress", async () => {
+    let changes = 0;
+    attachments.changed = () => changes++;
+    attachments.add([picture]);
+    sent[0]!.progress(0.5);
+    expect(changes).toBe(0);
+    sent[0]!.end(kept("h", "image/png"));
+    await calm();
+    expect(changes).toBe(1);
+  });
+
+  it("are read from what was kept, and nothing else is", () => {
+    expect(attachmentsOf({})).toEqual([]);
+    expect(attachmentsOf([null, 1, { key: "a" }, { key: "a", blob: "h", stage: "failed" }])).toEqual([]);
+    expect(attachmentsOf([{ key: "a", blob: "h", stage: "kept", name: "n" }])).toMatchObject([{ key: "a", size: 0, mime: "" }]);
+  });
+});
+
+describe("attached files that did not arrive, or not yet", () => {
+  it("wait while another conversation is looked at, to be tried again", async () => {
+    attachments.add([picture]);
+    sent[0]!.end({ kind: "unreachable" });
+    await calm();
+    attachments.turnTo("c");
+    attachments.turnTo(null);
+    expect(attachments.items).toMatchObject([{ name: "cat.png", stage: "failed" }]);
+    expect(attachments.mayRetry(attachments.items[0]!)).toBe(true);
+  });
+
+  it("stay beside what another device has attached", async () => {
+    attachments.add([picture]);
+    attachments.replace(attachmentsOf([{ key: "k", name: "notes.pdf", mime: "application/pdf", stage: "kept", share: 1, blob: "h", problem: "", size: 1 }]));
+    expect(attachments.items.map(({ name }) => name)).toEqual(["notes.pdf", "cat.png"]);
+    expect(sent[0]!.aborted).toBe(false);
+  });
+
+  it("are no file of a text for which there was no room", () => {
+    attachments = page({ limits: () => ({ attachments: 1 }) });
+    attachments.add([picture]);
+    expect(attachments.addText("long", "Pasted text.txt")).toBe("");
+    expect(attachments.items.map(({ name }) => name)).toEqual(["cat.png"]);
+  });
+
+  it("go back to a conversation that is not looked at", () => {
+    attachments.turnTo("c");
+    attachments.putBack([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }], null);
+    expect(attachments.items).toEqual([]);
+    attachments.turnTo(null);
+    expect(attachments.items).toMatchObject([{ name: "cat.png", blob: "h" }]);
+  });
+});

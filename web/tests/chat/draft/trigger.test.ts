@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+
+import { triggerOf } from "../../../src/chat/draft/trigger";
+
+/** The caret is where "|" stands. */
+function at(text: string) {
+  const caret = text.indexOf("|");
+  return triggerOf(text.replace("|", ""), caret);
+}
+
+describe("a list over the composer", () => {
+  it("is asked for by a slash that begins an empty line", () => {
+    expect(at("/|")).toEqual({ kind: "prompts", query: "", start: 0, end: 1 });
+    expect(at("first\n/sum|\nlast")).toEqual({ kind: "prompts", query: "sum", start: 6, end: 10 });
+  });
+
+  it("is not asked for by any other slash", () => {
+    for (const text of ["and/or|", "see /etc|", "/say hello|", "/usr/bin|", "/|say", "//|"]) expect(at(text)).toBeNull();
+  });
+
+  it("is asked for by an at that begins a word", () => {
+    expect(at("look at @no|")).toEqual({ kind: "resources", query: "no", start: 8, end: 11 });
+    expect(at("@| and more")).toEqual({ kind: "resources", query: "", start: 0, end: 1 });
+  });
+
+  it("is not asked for by an address or by a word that goes on", () => {
+    for (const text of ["me@home|", "@a b|", "@|home", "@@|"]) expect(at(text)).toBeNull();
+  });
+
+  it("is not looked for in a word without an end", () => {
+    expect(at(`/${"x".repeat(200)}|`)).toBeNull();
+    expect(at(`${"x".repeat(66)}/|`)).toBeNull();
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+
+import { type FeedEvent, openFeed, readListEvent } from "../../../src/chat/list/feed";
+import { EventStream } from "../../../src/wire/transport/event_source";
+import { FakeClock } from "../../clock";
+import { calm, FakeServer } from "../../server";
+
+describe("the feed", () => {
+  it("tells what it knows, and skips what it does not", async () => {
+    const server = new FakeServer();
+    const clock = new FakeClock();
+    const heard: FeedEvent[] = [];
+    const stream = openFeed((address, listener) => new EventStream(server.fetch, clock, address, listener), {
+      heard: (event) => void heard.push(event),
+      trouble: () => {},
+    });
+    stream.wake();
+    await calm();
+    server.tells({ type: "changed", conversation: "c" });
+    server.tells({ type: "new_in_a_later_version" });
+    await calm();
+    expect(heard).toEqual([{ type: "changed", conversation: "c" }]);
+    stream.close();
+  });
+
+  it("reads no nonsense", () => {
+    for (const data of ["", "null", "[]", '{"type":1}']) expect(readListEvent(data)).toBeNull();
+  });
+});

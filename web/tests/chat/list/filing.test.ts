@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { Filing } from "../../../src/chat/list/filing";
+import { ConversationList } from "../../../src/chat/list/list.svelte";
+import { Notices } from "../../../src/chat/announce/notices.svelte";
+import { MemoryShelf } from "../../../src/settings/shelf";
+import { ConversationClient } from "../../../src/wire/conversations";
+import { FolderClient } from "../../../src/wire/folders";
+import { FakeClock } from "../../clock";
+import { calm, FakeServer } from "../../server";
+
+let server: FakeServer;
+let notices: Notices;
+let list: ConversationList;
+let filing: Filing;
+
+beforeEach(async () => {
+  const clock = new FakeClock();
+  server = new FakeServer();
+  notices = new Notices(clock);
+  const client = new ConversationClient(server.fetch);
+  list = new ConversationList({
+    client,
+    folders: new FolderClient(server.fetch),
+    shelf: new MemoryShelf(),
+    clock,
+    wall: () => 0,
+    notices,
+    deleted: () => false,
+    restored: () => {},
+    noticed: () => {},
+  });
+  filing = new Filing({ list, client, notices });
+  server.page = 2;
+  for (const id of ["a", "b", "c"]) server.conversation(id, [], id);
+  await list.load();
+});
+
+const names = () => list.folders.shelves.map(({ folder }) => folder.name);
+const placesOf = () => [...server.kept.values()].map(({ conversation }) => conversation.folder ?? null);
+
+describe("filing", () => {
+  it("makes folders, in others, and opens them", async () => {
+    const tea = await filing.make(" Tea ", null);
+    const green = await filing.make("Green", tea);
+    expect(names()).toEqual(["Tea", "Green"]);
+    expect(list.folders.open.has(tea!) && list.folders.open.has(green!)).toBe(true);
+    expect(await filing.make("  ", null)).toBeNull();
+  });
+
+  it("says why a folder cannot be", async () => {
+    server.refusal = { status: 400, code: "cycle", message: "A folder cannot be in itself." };
+    expect(await filing.make("Tea", null)).toBeNull();
+    expect(notices.current?.text).toBe("A folder cannot be in itself.");
+  });
+
+  it("takes a folder away and keeps what is in it; and brings it back with all of that", async () => {
+    const tea = (await filing.make("Tea", null))!;
+    await filing.make("Green", tea);
+    await list.move(["a", "b", "c"], tea);
+    await filing.remove(list.folders.get(tea)!);
+    expect(names()).toEqual(["Green"]);
+    expect(placesOf()).toEqual([null, null, null]);
+    expect(notices.current?.text).toBe("Deleted the folder “Tea”. What was in it is kept.");
+    notices.current?.action?.run();
+    await calm();
+    expect(names()).toEqual(["Tea", "Green"]);
+    expect(list.folders.shelves.map(({ depth }) => depth)).toEqual([0, 1]);
+    expect(placesOf()).toEqual([tea, tea, tea]);
+  });
+});

@@ -1,0 +1,36 @@
+import { beforeEach, expect, it } from "vitest";
+
+import { Folders } from "../../../src/chat/list/folders.svelte";
+import { MemoryShelf } from "../../../src/settings/shelf";
+import { FolderClient } from "../../../src/wire/folders";
+import { FakeServer } from "../../server";
+
+let server: FakeServer;
+let shelf: MemoryShelf;
+const make = () => new Folders(new FolderClient(server.fetch), shelf);
+
+beforeEach(() => {
+  server = new FakeServer();
+  shelf = new MemoryShelf();
+  server.folders.set("f", { id: "f", name: "Tea" });
+});
+
+it("knows the folders when the server has said them", async () => {
+  const folders = make();
+  expect([folders.known, folders.has("f")]).toEqual([false, false]);
+  await folders.load();
+  expect([folders.known, folders.has("f"), folders.has(null), folders.get("f")?.name]).toEqual([true, true, false, "Tea"]);
+  server.away = true;
+  await folders.load();
+  expect(folders.has("f")).toBe(true);
+});
+
+it("opens again what was left open, and forgets what is gone", async () => {
+  make().fold("f", false);
+  make().fold("gone", false);
+  const folders = make();
+  expect([...folders.open]).toEqual(["f", "gone"]);
+  await folders.load();
+  folders.fold("f", true);
+  expect([...make().open]).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
+
+import { faultNamed, microphones, NoMicrophone, openMicrophone } from "../../../src/voice/audio/microphone";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const choice = { device: "", cleaned: true };
+const listener = { heard: () => {}, lost: () => {} };
+
+async function fault(): Promise<string> {
+  return openMicrophone({} as AudioContext, choice, listener).then(
+    () => "",
+    (error) => (error instanceof NoMicrophone ? error.fault : String(error)),
+  );
+}
+
+describe("why there is no microphone", () => {
+  it("is told by the name of the browser's error", () => {
+    expect(["NotAllowedError", "NotFoundError", "NotReadableError", "SomethingElse"].map(faultNamed)).toEqual(["denied", "none", "busy", "failed"]);
+  });
+
+  it("is that the page came over plain http, before anything is asked", async () => {
+    vi.stubGlobal("isSecureContext", false);
+    expect(await fault()).toBe("insecure");
+  });
+
+  it("is that the browser has none to offer", async () => {
+    vi.stubGlobal("isSecureContext", true);
+    vi.stubGlobal("navigator", {});
+    expect(await fault()).toBe("unsupported");
+    expect(await microphones()).toEqual([]);
+  });
+
+  it("is what the browser said; the one that was chosen once may be gone, and another is taken", async () => {
+    vi.stubGlobal("isSecureContext", true);
+    const asked: unknown[] = [];
+    const getUserMedia = async ({ audio }: MediaStreamConstraints) => {
+      asked.push((audio as MediaTrackConstraints).deviceId);
+      throw Object.assign(new Error(), { name: asked.length === 1 ? "OverconstrainedError" : "NotAllowedError" });
+    };
+    vi.stubGlobal("navigator", { mediaDevices: { getUserMedia } });
+    await expect(openMicrophone({} as AudioContext, { device: "gone", cleaned: false }, listener)).rejects.toMatchObject({ fault: "denied" });
+    expect(asked).toEqual([{ exact: "gone" }, undefined]);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+
+import { speak } from "../../../src/language/language.svelte";
+import { ask, problemOf, tell } from "../../../src/wire/transport/http";
+
+const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
+
+describe("an answer", () => {
+  it("is its value, or nothing where the server says nothing", async () => {
+    expect(await ask(answering(200, '{"a":1}'), "x")).toEqual({ kind: "ok", value: { a: 1 } });
+    expect(await ask(answering(204, null), "x")).toEqual({ kind: "ok", value: null });
+  });
+
+  it("is the server's own sentence when it refuses", async () => {
+    const body = '{"error":{"code":"run_in_progress","message":"A reply is being written."}}';
+    const answer = await ask(answering(409, body), "x");
+    expect(answer).toEqual({ kind: "refused", status: 409, code: "run_in_progress", message: "A reply is being written." });
+    expect(problemOf(answer)).toBe("A reply is being written.");
+  });
+
+  it("is the page's sentence for what is common, with the server's own where that names what it is about", async () => {
+    const told = (code: string, message: string) => problemOf({ kind: "refused", status: 400, code, message });
+    await speak("de");
+    expect(told("run_in_progress", "A reply is being written.")).toContain("Hier wird gerade eine Antwort geschrieben.");
+    expect(told("model_not_found", "There is no model x.")).toBe("Dieses Modell gibt es hier nicht. Der Server sagt: There is no model x.");
+    expect(told("something_rare", "As it is.")).toBe("As it is.");
+    await speak("en");
+    expect(told("run_in_progress", "A reply is being written.")).toBe("A reply is being written.");
+  });
+
+  it("is a sentence also where nobody answers", async () => {
+    for (const fetch of [answering(502, ""), () => Promise.reject(new TypeError("failed"))]) {
+      const answer = await ask(fetch, "x");
+      expect(answer).toEqual({ kind: "unreachable" });
+      expect(problemOf(answer)).toContain("does not answer");
+    }
+  });
+});
+
+describe("a command", () => {
+  it("carries its body as JSON", async () => {
+    let sent: RequestInit | undefined;
+    await tell((_, init) => ((sent = init), Promise.resolve(new Response("{}"))), "PUT", "x", { a: 1 });
+    expect(sent).toMatchObject({ method: "PUT", body: '{"a":1}', headers: { "Content-Type": "application/json" } });
+  });
+});
