@@ -21,7 +21,7 @@ from typing import Any
 import anyio
 import httpx
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duplex.crowd import Crowd, Member, clips, converse, probe, speak_all_the_time
 from duplex.server import Server, family_seconds, machine_load, memory, serving
 from duplex.sounds import Clip, Voices

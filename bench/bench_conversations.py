@@ -22,10 +22,10 @@ from pathlib import Path
 
 import anyio
 
-from duologue.store import rows
-from duologue.store.search_index import owner_token
+from duologue.store.schema import rows
+from duologue.store.search.index import owner_token
+from duologue.store.search.tokenizer import folded
 from duologue.store.stores import Stores
-from duologue.store.words import folded
 from duologue.values.conversations import Conversation, StoredMessage, TextContent
 from duologue.values.events import Timings, Usage
 

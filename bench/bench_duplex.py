@@ -16,7 +16,7 @@ from pathlib import Path
 
 import anyio
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duplex import counts, table
 from duplex.caller import perform
 from duplex.recording import Recording

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from duologue.engines import Ended, Generation, Piece
-from duologue.engines.llama import LlamaEngine, load
+from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.values.requests import Sampling
 
 PROMPT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"

@@ -23,8 +23,9 @@ from statistics import median
 import anyio
 import numpy
 
-from duologue.engines import load_recogniser, pocketsphinx
-from duologue.engines.pocketsphinx import PocketsphinxRecogniser
+from duologue.engines import load_recogniser
+from duologue.engines.sphinx import engine as recogniser
+from duologue.engines.sphinx.engine import PocketsphinxRecogniser
 from duologue.values.audio import HEARD_RATE
 from duplex.server import family, family_seconds, memory
 from duplex.sounds import Noise, Voices, cough, hum
@@ -81,7 +82,7 @@ async def heard(engine: PocketsphinxRecogniser, said: str, pcm: bytes) -> Heard:
     return Heard(
         words(said),
         words(" ".join(word.text for word in found)),
-        bool(found) and sure >= pocketsphinx.STANDS,
+        bool(found) and sure >= recogniser.STANDS,
         len(pcm) / 2 / HEARD_RATE,
         time.process_time() - begun,
         wait,
@@ -197,10 +198,10 @@ async def main() -> None:
     parser.add_argument("--voices", nargs="+", default=VOICES)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--noise", type=float, help="dB that a room's noise is below the speech")
-    parser.add_argument("--hearing", type=Path, default=pocketsphinx.HEARING)
+    parser.add_argument("--hearing", type=Path, default=recogniser.HEARING)
     parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
-    pocketsphinx.HEARING = arguments.hearing
+    recogniser.HEARING = arguments.hearing
     begun = time.perf_counter()
     engine = await load_recogniser("pocketsphinx", {})
     assert isinstance(engine, PocketsphinxRecogniser)

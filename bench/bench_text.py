@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from duologue.text.channels import ChannelMachine, ReasoningTags
-from duologue.text.stops import StopMachine
+from duologue.text.output.channels import ChannelMachine, ReasoningTags
+from duologue.text.stream.stops import StopMachine
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import TextDelta
 

@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import aclosing
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
 
 SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 from uuid import uuid4
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
 
 SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")

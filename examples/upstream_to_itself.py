@@ -14,7 +14,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 
-from duologue.client import Client
+from duologue.client.http import Client
 
 SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")
 

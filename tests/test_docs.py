@@ -72,9 +72,9 @@ def test_every_engine_and_tool_format_is_documented() -> None:
 @pytest.mark.anyio
 async def test_every_route_is_documented(tmp_path: Path) -> None:
     from duologue.conversations import service
-    from duologue.conversations.routes import router
+    from duologue.conversations.api import router
     from duologue.gateway.app import Gateway
-    from duologue.gateway.loadouts import loadouts
+    from duologue.gateway.workers.load_specs import loadouts
 
     settings = Settings(engine="scripted", data=tmp_path)
     gateway = Gateway(settings, loadouts(settings), print)
@@ -178,7 +178,7 @@ def test_every_state_of_the_default_model_is_a_documented_code() -> None:
     # `/ready` says model_STATE; the states are the first halves of what `standing` returns.
     standing = next(
         node
-        for node in ast.walk(ast.parse((SOURCE / "gateway/status.py").read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse((SOURCE / "gateway/admin/status.py").read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name == "standing"
     )
     states = {

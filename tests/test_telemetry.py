@@ -18,7 +18,7 @@ def lines():
     def write(format: str, *args: object, level: str = "info", **options: object) -> str:
         stream = io.StringIO()
         telemetry.set_up_logging(level, format, stream)
-        logging.getLogger("duologue.gateway.pool").info(*args, **options)
+        logging.getLogger("duologue.gateway.scheduling.pool").info(*args, **options)
         return stream.getvalue()
 
     yield write
@@ -72,7 +72,7 @@ def test_a_json_line_is_one_object_with_the_trace_inside(lines):
     assert written.count("\n") == 1
     assert (record["level"], record["logger"], record["message"]) == (
         "info",
-        "duologue.gateway.pool",
+        "duologue.gateway.scheduling.pool",
         "failed\nbadly",
     )
     assert record["request_id"] == "abc-1"

@@ -14,8 +14,8 @@ from typing import Any
 
 import xllamacpp
 
-from duologue.engines.llama_request import grammar_fields
-from duologue.text.reply_grammar import Calls, offered
+from duologue.engines.llama.request import grammar_fields
+from duologue.text.output.reply_grammar import Calls, offered
 from duologue.values.messages import Tool
 from training.heldout import Call
 from training.heldout import Reply as Said

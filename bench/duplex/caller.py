@@ -12,10 +12,10 @@ from typing import Any
 import anyio
 import numpy
 
-from duologue.calling import Call, calling
-from duologue.client import Client
-from duologue.engines.resampling import Resampler
-from duologue.playing import Player
+from duologue.client.call import Call, calling
+from duologue.client.http import Client
+from duologue.client.player import Player
+from duologue.engines.audio.resample import Resampler
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 from .recording import Deed, Message, Recording

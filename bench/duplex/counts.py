@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from duologue.gateway.call_history import CUT
+from duologue.gateway.calls.history import CUT
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.requests import ChatRequest
 

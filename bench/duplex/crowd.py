@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import numpy
 
-from duologue.calling import calling
-from duologue.client import Client
+from duologue.client.call import calling
+from duologue.client.http import Client
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 from .caller import Microphone

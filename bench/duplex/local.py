@@ -18,18 +18,18 @@ import anyio
 import anyio.abc
 from anyio.lowlevel import checkpoint
 
+from duologue.client.player import Player
 from duologue.config.settings import Limits
-from duologue.engines.scripted_speech import GAP_MS, WORD_MS, ScriptedSpeaker
-from duologue.gateway.call_history import LooseHistory
-from duologue.gateway.calls import Call
-from duologue.gateway.pool import Pool
-from duologue.playing import Player
-from duologue.sessions.clock import StepClock
-from duologue.sessions.judge import Judge
-from duologue.sessions.speech_engines import SpeechEngines
-from duologue.sessions.voice import call
+from duologue.engines.scripted.speaker import GAP_MS, WORD_MS, ScriptedSpeaker
+from duologue.gateway.calls.call import Call
+from duologue.gateway.calls.history import LooseHistory
+from duologue.gateway.scheduling.pool import Pool
+from duologue.sessions.call.clock import StepClock
+from duologue.sessions.call.session import call
+from duologue.sessions.speech.speech_engines import SpeechEngines
+from duologue.sessions.speech.vad_batcher import Judge
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
-from duologue.values.calls import CallControl, CallEvent, CallSetup, Hear
+from duologue.values.call_events import CallControl, CallEvent, CallSetup, Hear
 from duologue.values.events import Done, Event, TextDelta
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import Transcript

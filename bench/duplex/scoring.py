@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from duologue.playing import DROP_FADE
+from duologue.client.player import DROP_FADE
 from duologue.values.audio import SPOKEN_RATE
 
 from .recording import Deed, Message, Recording

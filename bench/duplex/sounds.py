@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from duologue.engines.espeak import load
-from duologue.engines.resampling import at_rate, resampled
+from duologue.engines.audio.resample import at_rate, resampled
+from duologue.engines.tts.espeak import load
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 Sound = numpy.ndarray

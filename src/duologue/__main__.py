@@ -1,6 +1,6 @@
 """`python -m duologue`."""
 
-from duologue.cli import main
+from duologue.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 
 import numpy
 
-from duologue.playing import HOLD_FADE, Player
+from duologue.client.player import HOLD_FADE, Player
 from duplex import scoring
 from duplex.recording import Deed, Message, Recording
 

@@ -1,3 +1,3 @@
 """Fixtures of this room's tests."""
 
-from conversation_service import site as site
+from tests.support.conversation_service import site as site

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.support.conversation_service import CARD, Model, Site, opened_site
 
-from conversation_service import CARD, Model, Site, opened_site
 from duologue.config import Settings
 from duologue.conversations import service
 from duologue.errors import StartFailed
@@ -19,7 +19,7 @@ HEAVY = ("sqlalchemy", "alembic", "aiosqlite", "mcp", "PIL", "pypdfium2", "pi_he
 
 
 def test_importing_it_loads_nothing_heavy() -> None:
-    code = "import sys, json, duologue.conversations.service, duologue.conversations.routes; print(json.dumps(list(sys.modules)))"
+    code = "import sys, json, duologue.conversations.service, duologue.conversations.api; print(json.dumps(list(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {name.partition(".")[0] for name in json.loads(loaded)} & set(HEAVY)
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-
-from ports import free_port
+from tests.support.ports import free_port
 
 READY_SECONDS = 60.0
 

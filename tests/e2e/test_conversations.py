@@ -7,10 +7,10 @@ import signal
 import anyio
 import httpx
 import pytest
+from tests.support.talk import Talk, content, got, kinds, new_id, seen, text_of
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
-from talk import Talk, content, got, kinds, new_id, seen, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 

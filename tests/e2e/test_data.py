@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, scanned_pdf, svg, turned, wav
+from tests.support.store_fixtures import drop_schema, make_schema
+from tests.support.talk import Talk, content, got, kinds, seen, text_of
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
-from sample_files import HEIC, drawing, encoded, opened, pdf, scanned_pdf, svg, turned, wav
-from store_fixtures import drop_schema, make_schema
-from talk import Talk, content, got, kinds, seen, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-
-from hub_stand_in import Hub, serving
-from tiny_model import TinyModel, write_tiny_model
+from tests.support.hub_stand_in import Hub, serving
+from tests.support.tiny_model import TinyModel, write_tiny_model
 
 pytestmark = pytest.mark.system
 REPOSITORY = "someone/Tiny-GGUF"

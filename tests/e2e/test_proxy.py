@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from tests.support.reverse_proxy import ReverseProxy
 
-from duologue.client import Client
-from reverse_proxy import ReverseProxy
+from duologue.client.http import Client
 
 pytestmark = pytest.mark.system
 

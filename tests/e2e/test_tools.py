@@ -9,11 +9,11 @@ import anyio
 import httpx
 import pytest
 from msgspec import convert
+from tests.support.talk import Talk, calling, content, got, kinds, new_id, text_of
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
 from duologue.values.conversations import StoredMessage
-from talk import Talk, calling, content, got, kinds, new_id, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 

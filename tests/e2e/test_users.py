@@ -8,11 +8,11 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from tests.support.sample_files import drawing, encoded
+from tests.support.talk import Talk, calling, content, got, new_id, text_of
 
-from duologue.client import Client
+from duologue.client.http import Client
 from duologue.errors import Problem
-from sample_files import drawing, encoded
-from talk import Talk, calling, content, got, new_id, text_of
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 

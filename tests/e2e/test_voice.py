@@ -28,7 +28,9 @@ pytest.importorskip("av", reason="a call needs: pip install 'duologue[voice]'")
 pytest.importorskip("numpy", reason="a call needs: pip install 'duologue[voice]'")
 sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 
-from duologue.client import Client
+from tests.support.talk import calling, new_id, text_of
+
+from duologue.client.http import Client
 from duplex import scoring
 from duplex.caller import perform
 from duplex.crowd import Crowd, Member, clips, converse, speak_all_the_time
@@ -36,7 +38,6 @@ from duplex.recording import Recording
 from duplex.scenario import Scenario, variations
 from duplex.server import memory
 from duplex.sounds import Voices
-from talk import calling, new_id, text_of
 
 pytestmark = pytest.mark.system
 

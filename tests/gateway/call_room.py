@@ -10,11 +10,11 @@ from typing import Any
 import anyio
 from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
 
-from duologue.gateway.call_history import LooseHistory
-from duologue.gateway.calls import Call, CallEnded
-from duologue.gateway.reading_ahead import ReadAhead
-from duologue.values import calls
-from duologue.values.calls import CallSetup
+from duologue.gateway.calls.call import Call, CallEnded
+from duologue.gateway.calls.history import LooseHistory
+from duologue.gateway.calls.prefill_ahead import ReadAhead
+from duologue.values import call_events
+from duologue.values.call_events import CallSetup
 from duologue.values.messages import Tool
 from duologue.wire import voice
 
@@ -66,7 +66,7 @@ class Room:
         self.client = Client()
         self.generate = generate or FakeGenerate()
         self.history = history or LooseHistory("Be kind.", "m", tools)
-        self.figures: list[calls.TurnFigures] = []
+        self.figures: list[call_events.TurnFigures] = []
         self.ended: CallEnded | None = None
         self.call = Call(
             FakeSeats(*leases),  # type: ignore[arg-type]

@@ -14,9 +14,9 @@ from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from duologue.gateway.duplex import Sessions, router
-from duologue.gateway.models import Models
-from duologue.gateway.voice import Switchboard
+from duologue.gateway.calls.duplex_socket import Sessions, router
+from duologue.gateway.calls.voice_socket import Switchboard
+from duologue.gateway.models.registry import Models
 from duologue.values.requests import ModelCard
 
 MINI = ModelCard("mini", "scripted", 2048)

@@ -8,8 +8,8 @@ from typing import Any
 
 import anyio
 
-from duologue.gateway.queue import Moved
-from duologue.values.calls import CallControl, CallSetup
+from duologue.gateway.scheduling.scheduler import Moved
+from duologue.values.call_events import CallControl, CallSetup
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.requests import ChatRequest
 

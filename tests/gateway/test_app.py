@@ -9,7 +9,7 @@ import pytest
 from duologue.config import load
 from duologue.errors import EngineFailed
 from duologue.gateway.app import Gateway, guarded
-from duologue.wire.internal import Loadout
+from duologue.wire.worker_protocol import Loadout
 
 pytestmark = pytest.mark.anyio
 
@@ -219,7 +219,7 @@ async def test_the_host_and_scheme_of_a_believed_proxy_count_at_the_doors(tmp_pa
 
 
 async def test_the_log_says_for_whom_a_proxy_asked(tmp_path, caplog):
-    caplog.set_level("INFO", "duologue.gateway.doors")
+    caplog.set_level("INFO", "duologue.gateway.middleware.host_check")
     async with before(tmp_path, proxies=["10.0.0.1"], host_names=["chat.example"]) as asking:
         await asking.get("/status", headers=FORWARDED)
     assert "GET /status 200" in caplog.text

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 
 from duologue.errors import Problem
-from duologue.gateway.worker_view import WorkerView
-from duologue.values import calls
+from duologue.gateway.workers.worker_status import WorkerView
+from duologue.values import call_events
 from duologue.values.events import Failed, Word
 from duologue.values.speech import (
     SpeechCard,
@@ -91,13 +91,13 @@ class Seat:
                 TimedWord(word, float(at), at + 0.5) for at, word in enumerate(text.split()) if request.words
             )
             said = Transcript(text, words, "en", 0.5, bool(text))
-            self._say(calls.Written(text), calls.Written(transcript=said), calls.Ended())
+            self._say(call_events.Written(text), call_events.Written(transcript=said), call_events.Ended())
         else:
             self._speak(request.text, last=not request.open)
 
     def tell(self, choice: int, *controls: Any) -> bool:
         for control in controls:
-            assert isinstance(control, calls.Text)
+            assert isinstance(control, call_events.Text)
             assert control.reply == 0
             self._speak(control.text, last=control.last)
         return True
@@ -116,14 +116,16 @@ class Seat:
         for word in text.split():
             start = self._words * WORD
             self._words += 1
-            self._say(calls.Sound(0, 0, b"\1\2" * WORD, (Word(word, start, start + WORD, 0, len(word)),)))
+            self._say(
+                call_events.Sound(0, 0, b"\1\2" * WORD, (Word(word, start, start + WORD, 0, len(word)),))
+            )
             if isinstance(self._seats.fails, Failed):
                 self._say(self._seats.fails)
             elif self._seats.fails is not None:
                 problem = self._seats.fails
-                self._say(calls.Ended(problem.code, problem.message, problem.status))
+                self._say(call_events.Ended(problem.code, problem.message, problem.status))
         if last:
-            self._say(calls.SoundEnds(0, 0, self._words * WORD), calls.Ended())
+            self._say(call_events.SoundEnds(0, 0, self._words * WORD), call_events.Ended())
 
     def _say(self, *events: Any) -> None:
         self._events.extend(events)

@@ -1,10 +1,10 @@
 """PDF documents: their text and their pages."""
 
 import pytest
+from tests.support.sample_files import locked_pdf, opened, pdf, scanned_pdf
 
 from duologue.errors import BadRequest
 from duologue.media import documents
-from sample_files import locked_pdf, opened, pdf, scanned_pdf
 
 
 def test_the_text_of_one_page():

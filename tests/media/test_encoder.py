@@ -6,10 +6,10 @@ from array import array
 from io import BytesIO
 
 import pytest
+from tests.support.sample_files import loudness, tone
 
 from duologue.errors import Unsupported
-from duologue.media import encoder, kinds, recordings, sound
-from sample_files import loudness, tone
+from duologue.media import encoder, recordings, sniff, wav
 
 RATE = 24_000
 PIECE = RATE // 5 * 2
@@ -25,7 +25,7 @@ def test_a_wav_stream_begins_with_its_header_and_says_no_length():
     made = encoder.encoder("wav", RATE)
     data = made.feed(tone(RATE, 0.5)) + made.finish()
     assert data[40:44] == b"\xff\xff\xff\xff"
-    assert sound.wav(data).duration == 500
+    assert wav.wav(data).duration == 500
 
 
 def test_a_whole_wav_file_says_its_length():
@@ -48,7 +48,7 @@ def test_a_compressed_file_comes_while_it_is_made_and_sounds_the_same(kind):
     assert all(pieces[1:])
     data = b"".join(pieces) + made.finish()
     assert len(data) < len(pcm)
-    mime = kinds.kind(data[: kinds.HEAD])
+    mime = sniff.kind(data[: sniff.HEAD])
     assert mime == encoder.TYPES[kind]
     heard = recordings.heard(data, mime)
     assert heard.duration == pytest.approx(2000, abs=150)

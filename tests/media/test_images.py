@@ -7,10 +7,10 @@ import zlib
 
 import pytest
 from PIL import Image
+from tests.support.sample_files import HEIC, HEIC_TURNED, SVG, drawing, encoded, opened, svg, turned
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.media import images
-from sample_files import HEIC, HEIC_TURNED, SVG, drawing, encoded, opened, svg, turned
 
 KINDS = ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"]
 

@@ -3,10 +3,10 @@
 import sys
 
 import pytest
+from tests.support.sample_files import CODECS, loudness, recorded, wav
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.media import kinds, recordings
-from sample_files import CODECS, loudness, recorded, wav
+from duologue.media import recordings, sniff
 
 av = pytest.importorskip("av", reason="PyAV is not installed: compressed sound is not tested")
 
@@ -14,7 +14,7 @@ av = pytest.importorskip("av", reason="PyAV is not installed: compressed sound i
 @pytest.mark.parametrize("mime", CODECS)
 def test_every_kind_is_told_by_its_bytes_and_sounds_the_same(mime):
     data = recorded(mime)
-    assert kinds.kind(data[: kinds.HEAD]) == mime
+    assert sniff.kind(data[: sniff.HEAD]) == mime
     heard = recordings.heard(data, mime)
     assert heard.duration == pytest.approx(500, abs=120)
     assert loudness(heard.samples) == pytest.approx(0.5, rel=0.2)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.hub_stand_in import Hub, serving
+from tests.support.tiny_model import TinyModel, write_tiny_model
 
-from duologue.models.connection import Connection
 from duologue.models.fit import Hardware
-from hub_stand_in import Hub, serving
-from tiny_model import TinyModel, write_tiny_model
+from duologue.models.hub.http import Connection
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duologue.models.listing import HubFile, quantisation_of
+from duologue.models.hub.reference import HubReference, check_file_name, parse
+from duologue.models.hub.repository import HubFile, quantisation_of
 from duologue.models.recommended import BILLION, MILLION, RECOMMENDED
-from duologue.models.reference import HubReference, check_file_name, parse
 
 
 def test_every_model_is_found_by_its_name_and_lies_in_a_repository() -> None:

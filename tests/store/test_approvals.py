@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import conversation
 
 from duologue.errors import NotFound
 from duologue.values.conversations import Approval
 from duologue.values.runs import Run
-from store_fixtures import conversation
 
 pytestmark = pytest.mark.anyio
 

@@ -11,13 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.store_fixtures import conversation
 
 from duologue.errors import StartFailed
 from duologue.store.backup import back_up, restore
 from duologue.store.database import FILE
 from duologue.store.stores import Stores
 from duologue.values.conversations import Blob
-from store_fixtures import conversation
 
 pytestmark = pytest.mark.anyio
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import NotFound
 from duologue.values.conversations import Blob, DocumentContent, ImageContent, PendingMessage
-from store_fixtures import conversation, row
 
 pytestmark = pytest.mark.anyio
 

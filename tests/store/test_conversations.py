@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store import conversations
 from duologue.values.conversations import Conversation, Folder, GenerationOptions
 from duologue.values.requests import Sampling
-from store_fixtures import conversation, row
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ import anyio
 import pytest
 from sqlalchemy import insert, select, text
 from sqlalchemy.exc import IntegrityError
+from tests.support.ports import free_port
 
 from duologue.errors import StartFailed, Unavailable
 from duologue.store.database import FILE, Database
-from duologue.store.tables import users
-from ports import free_port
+from duologue.store.schema.tables import users
 
 pytestmark = pytest.mark.anyio
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from sqlalchemy import select
+from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import BadRequest, NotFound, Problem
 from duologue.store.database import Database
+from duologue.store.schema.tables import message_blobs
 from duologue.store.stores import Store
-from duologue.store.tables import message_blobs
 from duologue.values.conversations import (
     AudioContent,
     CallRecord,
@@ -29,7 +30,6 @@ from duologue.values.conversations import (
     VideoContent,
 )
 from duologue.values.events import Timings, Usage
-from store_fixtures import conversation, row
 
 pytestmark = pytest.mark.anyio
 

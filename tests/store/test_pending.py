@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import conversation
 
 from duologue.errors import NotFound
 from duologue.values.conversations import GenerationOptions, ImageContent, PendingMessage, TextContent
-from store_fixtures import conversation
 
 pytestmark = pytest.mark.anyio
 

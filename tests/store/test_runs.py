@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import conversation
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store.runs import LogEntry
 from duologue.values.conversations import RowError
 from duologue.values.runs import Run
-from store_fixtures import conversation
 
 pytestmark = pytest.mark.anyio
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.store_fixtures import row
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store import stores as stores_file
 from duologue.store.stores import Stores
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
-from store_fixtures import row
 
 pytestmark = pytest.mark.anyio
 

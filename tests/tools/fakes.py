@@ -10,12 +10,12 @@ import anyio
 from msgspec import Struct
 
 from duologue.config.settings import McpServer
-from duologue.tools.calling import Calling, Lost
-from duologue.tools.definitions import Definition
-from duologue.tools.health import Journal, Phase
-from duologue.tools.login import Login
-from duologue.tools.offerings import About, FilledPrompt, Listing, ServerTool
-from duologue.tools.offers import Answer, Keep, ToolOutcome
+from duologue.tools.mcp.call_context import Calling, Lost
+from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing, ServerTool
+from duologue.tools.mcp.health import Journal, Phase
+from duologue.tools.mcp.login import Login
+from duologue.tools.mcp.server_config import Definition
+from duologue.tools.values import Answer, Keep, ToolOutcome
 from duologue.values.conversations import Approval, Content, ImageContent, TextContent
 
 SCHEMA: dict[str, object] = {

@@ -11,11 +11,11 @@ from mcp_types import (
     TextResourceContents,
 )
 from mcp_types import TextContent as Said
+from tests.tools.fakes import Person
 
 from duologue.errors import TooLarge
 from duologue.tools.results import BLOCKS, TEXT, cut, outcome
 from duologue.values.conversations import ResourceContent, TextContent
-from tools.fakes import Person
 
 pytestmark = pytest.mark.anyio
 DATA = base64.b64encode(b"bytes").decode()

@@ -4,13 +4,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
+from tests.tools.fakes import Person, Row, Rows, Servers, Time, until
+from tests.tools.mcp.test_registry import Guarded
 
 from duologue.config import Settings
 from duologue.errors import Problem
 from duologue.tools import routes
 from duologue.tools.toolbox import Toolbox
-from tools.fakes import Person, Row, Rows, Servers, Time, until
-from tools.test_hub import Guarded
 
 pytestmark = pytest.mark.anyio
 WEB = {"url": "https://web.example/mcp", "headers": {"Authorization": "Bearer s3cret-s3cret"}}

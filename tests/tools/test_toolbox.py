@@ -1,14 +1,14 @@
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.tools.fakes import SCHEMA, FakeSession, Person, Rows, Servers, Time, until
 
 from duologue.config import Settings
 from duologue.errors import BadRequest, NotFound, Unavailable
-from duologue.tools.login import LoginNeeded
-from duologue.tools.offerings import ServerTool
+from duologue.tools.mcp.capabilities import ServerTool
+from duologue.tools.mcp.login import LoginNeeded
 from duologue.tools.toolbox import Toolbox
 from duologue.values.conversations import GenerationOptions
-from tools.fakes import SCHEMA, FakeSession, Person, Rows, Servers, Time, until
 
 pytestmark = pytest.mark.anyio
 ANY = GenerationOptions()
@@ -205,7 +205,7 @@ async def test_reconnecting_tells_what_came_of_it():
 
 
 async def test_a_prompt_without_what_it_needs_is_refused():
-    from duologue.tools.offerings import Listing, PromptArgument, ServerPrompt
+    from duologue.tools.mcp.capabilities import Listing, PromptArgument, ServerPrompt
 
     class Prompting(FakeSession):
         async def listing(self):

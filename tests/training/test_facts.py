@@ -15,13 +15,13 @@ from training.inquiries import INQUIRIES
 from training.phrases import say
 from training.skills import guide, manners, scope
 
-from duologue.cli import app as command_line
+from duologue.cli.main import app as command_line
 from duologue.config import Settings
 from duologue.config.words import all_settings
 from duologue.conversations import service
-from duologue.conversations.routes import router
+from duologue.conversations.api import router
 from duologue.gateway.app import Gateway
-from duologue.gateway.loadouts import loadouts
+from duologue.gateway.workers.load_specs import loadouts
 from duologue.models.recommended import RECOMMENDED
 from training import glossary, portrait
 

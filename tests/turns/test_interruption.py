@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
+from duologue.turns.caller_turn import Turn
 from duologue.turns.interruption import Evidence, Verdict, goes_on, judge
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.turns.turn import Turn
 
 PAUSING = TurnSettings(pauses=True, marks=True)
 OLD = seconds(0.2)

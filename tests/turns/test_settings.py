@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.calls import CallSetup
+from duologue.values.call_events import CallSetup
 
 
 def test_a_second_is_sixteen_thousand_samples() -> None:

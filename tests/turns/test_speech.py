@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from duologue.turns.exchange import FRAME, Frame
+from duologue.turns.facts_and_decisions import FRAME, Frame
 from duologue.turns.settings import seconds
 from duologue.turns.speech import Change, Speech, SpeechRules
 

@@ -11,8 +11,8 @@ from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
-from duologue.wire.body import validate
 from duologue.wire.openai import ChatCompletionRequest, model_entry, model_list
+from duologue.wire.validation import validate
 
 HELLO = [{"role": "user", "content": "Hello"}]
 PNG = b"\x89PNG\r\n\x1a\n."

@@ -9,7 +9,6 @@ import pytest
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound, NotFound, TooLarge
 from duologue.values.speech import SpeechCard, SpeechRequest, Station, Voice
-from duologue.wire.body import validate
 from duologue.wire.speech import (
     VOICES,
     SpeechBody,
@@ -21,6 +20,7 @@ from duologue.wire.speech import (
     voice_list,
     voice_named,
 )
+from duologue.wire.validation import validate
 
 CARD = SpeechCard(
     recogniser=Station("ready", "pocketsphinx", "small-en"),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, EngineFailed, Unsupported
 from duologue.values.speech import SpeechCard, Station, TimedWord, Transcript
-from duologue.wire.body import validate
 from duologue.wire.transcripts import (
     LONGEST,
     Heard,
@@ -22,6 +21,7 @@ from duologue.wire.transcripts import (
     srt,
     vtt,
 )
+from duologue.wire.validation import validate
 
 CARD = SpeechCard(recogniser=Station("ready", "pocketsphinx", "small"), hears=("en-US",), word_times=True)
 SAID = Transcript(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, Problem
-from duologue.values import calls
+from duologue.values import call_events
 from duologue.values.conversations import CLIENT, Approval, CallRecord, StoredMessage, TextContent
 from duologue.values.events import Queued, Word
 from duologue.values.messages import ToolCall
@@ -23,7 +23,7 @@ def said(kind: str, **fields: Any) -> voice.Said:
     return voice.decode(json.dumps({"type": kind, **fields}), LIMITS)
 
 
-def told(*events: calls.CallEvent, encoder: voice.VoiceEncoder | None = None) -> list[Any]:
+def told(*events: call_events.CallEvent, encoder: voice.VoiceEncoder | None = None) -> list[Any]:
     messages = (encoder or voice.VoiceEncoder()).encode(events)
     return [message if isinstance(message, bytes) else json.loads(message) for message in messages]
 
@@ -46,7 +46,7 @@ def test_a_start_says_how_the_call_is_to_be():
         instructions="Be brief.",
     )
     assert start == voice.Start(
-        calls.CallSetup(voice="en-us", language="de", pauses=True, marks=True, listens=False),
+        call_events.CallSetup(voice="en-us", language="de", pauses=True, marks=True, listens=False),
         conversation_id="c1",
         instructions="Be brief.",
     )
@@ -69,9 +69,9 @@ def test_fields_nobody_knows_are_told_and_harm_nothing():
 @pytest.mark.parametrize(
     ("message", "meaning"),
     [
-        ({"type": "played", "reply_id": 2, "samples": 4800, "epoch": 1}, calls.Played(2, 4800)),
-        ({"type": "text", "text": "hello"}, calls.Typed("hello")),
-        ({"type": "hold", "down": True}, calls.Pressed(True)),
+        ({"type": "played", "reply_id": 2, "samples": 4800, "epoch": 1}, call_events.Played(2, 4800)),
+        ({"type": "text", "text": "hello"}, call_events.Typed("hello")),
+        ({"type": "hold", "down": True}, call_events.Pressed(True)),
         ({"type": "interrupt", "last_chunk_id": 7}, voice.Interrupted(7)),
         ({"type": "interrupt"}, voice.Interrupted()),
         ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ToolResult("a", "4")),
@@ -124,14 +124,17 @@ def test_a_wrong_field_is_named(message: dict[str, Any], param: str):
 def test_sound_is_numbered_over_the_whole_session():
     encoder = voice.VoiceEncoder()
     first = told(
-        calls.SoundBegins(0, 1),
-        calls.Sound(0, 1, b"\0\0" * 480),
-        calls.Sound(0, 1, b"\0\0" * 480),
+        call_events.SoundBegins(0, 1),
+        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.Sound(0, 1, b"\0\0" * 480),
         encoder=encoder,
     )
     assert first[0] == {"type": "audio_start", "epoch": 0, "reply_id": 1, "chunk_id": 0, "sample_rate": 24000}
     second = told(
-        calls.SoundEnds(0, 1, 960), calls.SoundBegins(0, 2), calls.Sound(0, 2, b"\0\0"), encoder=encoder
+        call_events.SoundEnds(0, 1, 960),
+        call_events.SoundBegins(0, 2),
+        call_events.Sound(0, 2, b"\0\0"),
+        encoder=encoder,
     )
     assert second[1]["chunk_id"] == 2
     assert encoder.heard(1) == (1, 960)
@@ -142,13 +145,13 @@ def test_sound_is_numbered_over_the_whole_session():
 def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
     encoder = voice.VoiceEncoder()
     messages = told(
-        calls.SoundBegins(0, 1),
-        calls.Sound(0, 1, b"\0\0" * 480),
-        calls.SoundBegins(0, 2),
-        calls.Sound(0, 2, b"\0\0" * 240),
-        calls.SoundEnds(0, 2, 240),
-        calls.Sound(0, 1, b"\0\0" * 480),
-        calls.SoundEnds(0, 1, 960),
+        call_events.SoundBegins(0, 1),
+        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.SoundBegins(0, 2),
+        call_events.Sound(0, 2, b"\0\0" * 240),
+        call_events.SoundEnds(0, 2, 240),
+        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.SoundEnds(0, 1, 960),
         encoder=encoder,
     )
     starts = [
@@ -161,37 +164,37 @@ def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
 
 def test_frames_of_long_ago_are_forgotten_and_later_ones_keep_their_numbers():
     encoder = voice.VoiceEncoder()
-    told(calls.SoundBegins(0, 1), encoder=encoder)
+    told(call_events.SoundBegins(0, 1), encoder=encoder)
     count = voice.FRAMES_KEPT + 10
     for _ in range(count):
-        told(calls.Sound(0, 1, b"\0\0"), encoder=encoder)
+        told(call_events.Sound(0, 1, b"\0\0"), encoder=encoder)
     assert encoder.heard(0) is None
     assert encoder.heard(count - 1) == (1, count)
 
 
 def test_the_texts_of_a_reply_are_told_as_a_whole():
     encoder = voice.VoiceEncoder()
-    [one] = told(calls.ReplyText(0, 1, "Hello, "), encoder=encoder)
-    [two] = told(calls.ReplyText(0, 1, "you.", final=True), encoder=encoder)
+    [one] = told(call_events.ReplyText(0, 1, "Hello, "), encoder=encoder)
+    [two] = told(call_events.ReplyText(0, 1, "you.", final=True), encoder=encoder)
     assert (one["text"], one["final"]) == ("Hello, ", False)
     assert (two["text"], two["final"]) == ("Hello, you.", True)
-    [other] = told(calls.ReplyText(0, 2, "New."), encoder=encoder)
+    [other] = told(call_events.ReplyText(0, 2, "New."), encoder=encoder)
     assert other["text"] == "New."
 
 
 def test_captions_come_before_their_sound_in_milliseconds():
-    sound = calls.Sound(0, 1, b"\0\0", (Word("Hello", 2400, 12000, 0, 5),))
-    messages = told(calls.SoundBegins(0, 1), sound)
+    sound = call_events.Sound(0, 1, b"\0\0", (Word("Hello", 2400, 12000, 0, 5),))
+    messages = told(call_events.SoundBegins(0, 1), sound)
     assert types(messages) == ["audio_start", "caption", "sound"]
     assert messages[1]["words"] == [{"text": "Hello", "start_ms": 100, "end_ms": 500, "at": 0, "to": 5}]
 
 
 def test_nothing_stale_leaves_even_when_the_interruption_came_with_it():
     messages = told(
-        calls.Sound(0, 1, b"\0\0"),
-        calls.ReplyText(0, 1, "never heard"),
-        calls.Cut(1, 1),
-        calls.AssistantSaid(1, 1, "Hello", " there", "interrupted"),
+        call_events.Sound(0, 1, b"\0\0"),
+        call_events.ReplyText(0, 1, "never heard"),
+        call_events.Cut(1, 1),
+        call_events.AssistantSaid(1, 1, "Hello", " there", "interrupted"),
     )
     assert types(messages) == ["interrupt", "reply_done"]
     assert all(message["epoch"] == 1 for message in messages)
@@ -199,20 +202,22 @@ def test_nothing_stale_leaves_even_when_the_interruption_came_with_it():
 
 def test_what_is_late_is_dropped_and_what_was_heard_is_not():
     encoder = voice.VoiceEncoder()
-    told(calls.Cut(3, 1), encoder=encoder)
-    late = told(calls.Sound(2, 1, b"\0\0"), calls.Transcribed(2, 4, "wait", final=True), encoder=encoder)
+    told(call_events.Cut(3, 1), encoder=encoder)
+    late = told(
+        call_events.Sound(2, 1, b"\0\0"), call_events.Transcribed(2, 4, "wait", final=True), encoder=encoder
+    )
     assert types(late) == ["transcript"]
 
 
 def test_the_rest_of_a_call_is_said_in_its_words():
     messages = told(
-        calls.State(0, "hearing"),
-        calls.Transcribed(0, 1, "", final=True, understood=False),
-        calls.Hold(0, 1),
-        calls.Resume(0, 1),
-        calls.Trouble(0, "slow", "It takes long."),
-        calls.Wanted(0, 1, 1, 1, "for the gateway alone"),
-        calls.Ended(),
+        call_events.State(0, "hearing"),
+        call_events.Transcribed(0, 1, "", final=True, understood=False),
+        call_events.Hold(0, 1),
+        call_events.Resume(0, 1),
+        call_events.Trouble(0, "slow", "It takes long."),
+        call_events.Wanted(0, 1, 1, 1, "for the gateway alone"),
+        call_events.Ended(),
     )
     assert types(messages) == ["status", "transcript", "pause", "resume", "error"]
     assert messages[0]["state"] == "hearing"
@@ -285,20 +290,20 @@ def test_an_error_has_its_code_and_its_sentence():
 def test_an_interruption_by_chunk_is_one_by_sample():
     encoder = voice.VoiceEncoder()
     told(
-        calls.SoundBegins(0, 1),
-        calls.Sound(0, 1, b"\0\0" * 480),
-        calls.Sound(0, 1, b"\0\0" * 480),
+        call_events.SoundBegins(0, 1),
+        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.Sound(0, 1, b"\0\0" * 480),
         encoder=encoder,
     )
-    assert voice.control(voice.Interrupted(0), encoder) == calls.Interrupt(1, 480)
-    assert voice.control(voice.Interrupted(1), encoder) == calls.Interrupt(1, 960)
-    assert voice.control(voice.Interrupted(-1), encoder) == calls.Interrupt(None, 0)
-    assert voice.control(voice.Interrupted(99), encoder) == calls.Interrupt(None)
-    assert voice.control(voice.Interrupted(None, 1, 77), encoder) == calls.Interrupt(1, 77)
+    assert voice.control(voice.Interrupted(0), encoder) == call_events.Interrupt(1, 480)
+    assert voice.control(voice.Interrupted(1), encoder) == call_events.Interrupt(1, 960)
+    assert voice.control(voice.Interrupted(-1), encoder) == call_events.Interrupt(None, 0)
+    assert voice.control(voice.Interrupted(99), encoder) == call_events.Interrupt(None)
+    assert voice.control(voice.Interrupted(None, 1, 77), encoder) == call_events.Interrupt(1, 77)
 
 
 def test_marks_and_typed_words_pass_as_they_are_and_the_gateways_business_does_not():
     encoder = voice.VoiceEncoder()
-    assert voice.control(calls.Played(1, 2), encoder) == calls.Played(1, 2)
-    assert voice.control(calls.Typed("hi"), encoder) == calls.Typed("hi")
+    assert voice.control(call_events.Played(1, 2), encoder) == call_events.Played(1, 2)
+    assert voice.control(call_events.Typed("hi"), encoder) == call_events.Typed("hi")
     assert voice.control(voice.Stop(), encoder) is None

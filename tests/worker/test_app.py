@@ -10,7 +10,7 @@ from starlette.websockets import WebSocketDisconnect
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
-from duologue.wire import internal
+from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build
 
 SECRET = {"Authorization": "Bearer the-secret"}
@@ -22,15 +22,15 @@ def door(monkeypatch):
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(internal.Loadout("w", "scripted", "m"))
+    worker = Worker(worker_protocol.Loadout("w", "scripted", "m"))
     with TestClient(build(worker, "the-secret")) as client:
         yield client
 
 
-def receive(socket, enough) -> list[internal.Up]:
-    heard: list[internal.Up] = []
+def receive(socket, enough) -> list[worker_protocol.Up]:
+    heard: list[worker_protocol.Up] = []
     while not enough(heard):
-        heard.extend(internal.decode_up(socket.receive_bytes()))
+        heard.extend(worker_protocol.decode_up(socket.receive_bytes()))
     return heard
 
 
@@ -57,9 +57,13 @@ def test_the_metrics_are_prometheus_text(door):
 def test_a_request_over_the_socket_is_answered(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda heard: any(report.state == "ready" for report in heard))
-        socket.send_bytes(internal.encode([internal.Begin(1, 0, ChatRequest((user("/say hi"),)))]))
-        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
-    events = [event for message in heard if isinstance(message, internal.Emit) for event in message.events]
+        socket.send_bytes(
+            worker_protocol.encode([worker_protocol.Begin(1, 0, ChatRequest((user("/say hi"),)))])
+        )
+        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
+    events = [
+        event for message in heard if isinstance(message, worker_protocol.Emit) for event in message.events
+    ]
     assert TextDelta("hi") in events
     assert isinstance(events[-1], Done)
 
@@ -68,15 +72,20 @@ def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(door):
     request = ChatRequest((user("/say hi"),))
     with door.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda heard: any(report.state == "ready" for report in heard))
-        socket.send_bytes(internal.encode([internal.Count(9, request), internal.Begin(1, 0, request)]))
+        socket.send_bytes(
+            worker_protocol.encode([worker_protocol.Count(9, request), worker_protocol.Begin(1, 0, request)])
+        )
         heard = receive(
             socket,
             lambda heard: (
-                internal.Closed(1) in heard and any(isinstance(one, internal.Counted) for one in heard)
+                worker_protocol.Closed(1) in heard
+                and any(isinstance(one, worker_protocol.Counted) for one in heard)
             ),
         )
-    [counted] = [message for message in heard if isinstance(message, internal.Counted)]
-    events = [event for message in heard if isinstance(message, internal.Emit) for event in message.events]
+    [counted] = [message for message in heard if isinstance(message, worker_protocol.Counted)]
+    events = [
+        event for message in heard if isinstance(message, worker_protocol.Emit) for event in message.events
+    ]
     assert counted.ask == 9
     assert counted.tokens == events[-1].usage.input
     assert counted.context == events[0].context
@@ -88,13 +97,13 @@ def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatc
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(internal.Loadout("w", "nothing", "m"))
+    worker = Worker(worker_protocol.Loadout("w", "nothing", "m"))
     with (
         TestClient(build(worker, "the-secret")) as client,
         client.websocket_connect("/live", headers=SECRET) as socket,
     ):
         receive(socket, lambda heard: any(report.state == "failed" for report in heard))
-        socket.send_bytes(internal.encode([internal.Count(9, ChatRequest((user("hi"),)))]))
+        socket.send_bytes(worker_protocol.encode([worker_protocol.Count(9, ChatRequest((user("hi"),)))]))
         [counted] = receive(socket, lambda heard: bool(heard))
     assert (counted.code, counted.status) == ("unavailable", 503)
     assert counted.message

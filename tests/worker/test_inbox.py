@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from duologue.errors import Busy
-from duologue.values.calls import Hear, Played, Text
+from duologue.values.call_events import Hear, Played, Text
 from duologue.worker.inbox import CONTROLS, SOUND, Inbox
 
 pytestmark = pytest.mark.anyio

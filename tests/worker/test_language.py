@@ -3,11 +3,11 @@ import anyio.lowlevel
 import pytest
 
 from duologue.errors import Unavailable, Unsupported
-from duologue.values.calls import CallSetup
+from duologue.values.call_events import CallSetup
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
-from duologue.wire import internal
+from duologue.wire import worker_protocol
 from duologue.worker.inbox import Inbox
 from duologue.worker.language import LanguageStation
 from duologue.worker.state import Standing
@@ -18,7 +18,7 @@ REQUEST = ChatRequest((user("/say hi"),))
 
 
 def station(engine="scripted"):
-    return LanguageStation(internal.Loadout("w", engine, "m"), Standing("w"), lambda: None)
+    return LanguageStation(worker_protocol.Loadout("w", engine, "m"), Standing("w"), lambda: None)
 
 
 async def served(one):
@@ -27,7 +27,7 @@ async def served(one):
     async def emit(event):
         events.append(event)
 
-    await one.serve(internal.Begin(1, 0, REQUEST), emit)
+    await one.serve(worker_protocol.Begin(1, 0, REQUEST), emit)
     return events
 
 
@@ -37,7 +37,7 @@ async def test_a_loaded_model_writes_and_counts():
     events = await served(one)
     assert TextDelta("hi") in events
     assert isinstance(events[-1], Done)
-    assert (await one.count(internal.Count(3, REQUEST))).ask == 3
+    assert (await one.count(worker_protocol.Count(3, REQUEST))).ask == 3
     await one.close()
 
 
@@ -48,12 +48,12 @@ async def test_without_its_model_it_says_so():
     assert isinstance(failed, Failed)
     assert failed.code == "unavailable"
     with pytest.raises(Unavailable):
-        await one.count(internal.Count(1, REQUEST))
+        await one.count(worker_protocol.Count(1, REQUEST))
     await one.close()
 
 
 async def test_a_call_is_for_another_worker():
     with pytest.raises(Unsupported):
         await station().attend(
-            internal.Open(1, 0, CallSetup()), Inbox(), lambda event: anyio.lowlevel.checkpoint()
+            worker_protocol.Open(1, 0, CallSetup()), Inbox(), lambda event: anyio.lowlevel.checkpoint()
         )

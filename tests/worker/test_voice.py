@@ -5,13 +5,13 @@ from array import array
 import anyio
 import pytest
 from starlette.testclient import TestClient
-from tests.call_parts import Told, silence, speech
+from tests.support.call_parts import Told, silence, speech
 
 from duologue import engines
 from duologue.errors import StartFailed, Unavailable
-from duologue.sessions.clock import RealClock
-from duologue.sessions.voice import call
-from duologue.values.calls import (
+from duologue.sessions.call.clock import RealClock
+from duologue.sessions.call.session import call
+from duologue.values.call_events import (
     AssistantSaid,
     CallSetup,
     Ended,
@@ -27,7 +27,7 @@ from duologue.values.events import Failed
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
-from duologue.wire import internal
+from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build
 from duologue.worker.state import Standing
 from duologue.worker.voice import VoiceStation
@@ -55,7 +55,7 @@ def door(monkeypatch, scripted):
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(internal.Loadout("voice", "voice", "", OPTIONS))
+    worker = Worker(worker_protocol.Loadout("voice", "voice", "", OPTIONS))
     with TestClient(build(worker, "the-secret")) as client:
         yield client
 
@@ -64,7 +64,7 @@ async def loaded(options):
     """The station with these options, and the card at every time it was told."""
     standing = Standing("voice")
     told = []
-    loadout = internal.Loadout("voice", "voice", "", options)
+    loadout = worker_protocol.Loadout("voice", "voice", "", options)
     station = VoiceStation(loadout, standing, lambda: told.append(standing.speech))
     assert standing.speech.detector.standing in ("loading", "absent")
     await station.load()
@@ -104,7 +104,7 @@ async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
     assert standing.speech.speaker.standing == "failed"
     assert standing.speech.speaker.detail == "The voices file is broken."
     with pytest.raises(Unavailable, match="voices file is broken"):
-        await station.attend(internal.Open(1, 0, CallSetup()), None, None)
+        await station.attend(worker_protocol.Open(1, 0, CallSetup()), None, None)
 
 
 @pytest.mark.anyio
@@ -151,20 +151,20 @@ async def test_a_voice_worker_writes_no_replies_and_counts_nothing(scripted):
         events.append(event)
 
     request = ChatRequest((user("hi"),))
-    await station.serve(internal.Begin(1, 0, request), emit)
+    await station.serve(worker_protocol.Begin(1, 0, request), emit)
     assert isinstance(events[0], Failed)
     with pytest.raises(Unavailable):
-        await station.count(internal.Count(1, request))
+        await station.count(worker_protocol.Count(1, request))
     await station.close()
 
 
 # ---- over the socket
 
 
-def receive(socket, enough) -> list[internal.Up]:
-    heard: list[internal.Up] = []
+def receive(socket, enough) -> list[worker_protocol.Up]:
+    heard: list[worker_protocol.Up] = []
     while not enough(heard):
-        heard.extend(internal.decode_up(socket.receive_bytes()))
+        heard.extend(worker_protocol.decode_up(socket.receive_bytes()))
     return heard
 
 
@@ -172,7 +172,7 @@ def told(heard, lease=1):
     return [
         event
         for message in heard
-        if isinstance(message, internal.Told) and message.lease == lease
+        if isinstance(message, worker_protocol.Told) and message.lease == lease
         for event in message.events
     ]
 
@@ -181,20 +181,20 @@ def ready(socket):
     return receive(
         socket,
         lambda heard: any(
-            isinstance(message, internal.Report) and message.state == "ready" for message in heard
+            isinstance(message, worker_protocol.Report) and message.state == "ready" for message in heard
         ),
     )
 
 
 def send(socket, *messages):
-    socket.send_bytes(internal.encode(messages))
+    socket.send_bytes(worker_protocol.encode(messages))
 
 
 def test_a_text_is_spoken_over_the_socket(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
-        send(socket, internal.Open(1, 0, SpeechRequest("Hello there.")))
-        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+        send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello there.")))
+        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
     events = told(heard)
     assert events[-2:] == [SoundEnds(0, 0, 14400), Ended()]
     assert sum(len(event.pcm) for event in events if isinstance(event, Sound)) == 28800
@@ -203,8 +203,8 @@ def test_a_text_is_spoken_over_the_socket(door):
 def test_a_recording_is_written_down_over_the_socket(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
-        send(socket, internal.Open(1, 0, TranscriptionRequest(speech(0.5))))
-        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+        send(socket, worker_protocol.Open(1, 0, TranscriptionRequest(speech(0.5))))
+        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
     assert told(heard)[0] == Written("hello there")
     assert told(heard)[-1] == Ended()
 
@@ -212,8 +212,8 @@ def test_a_recording_is_written_down_over_the_socket(door):
 def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
-        send(socket, internal.Open(1, 0, SpeechRequest("Hello.", voice="nobody")))
-        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
+        send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello.", voice="nobody")))
+        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
     [ended] = told(heard)
     assert (ended.code, ended.status) == ("voice_not_found", 404)
 
@@ -221,17 +221,17 @@ def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
 def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
-        send(socket, internal.Open(1, 0, CallSetup(marks=True)))
-        send(socket, internal.Tell(1, (Hear(silence(0.1)), Typed("hello"))))
+        send(socket, worker_protocol.Open(1, 0, CallSetup(marks=True)))
+        send(socket, worker_protocol.Tell(1, (Hear(silence(0.1)), Typed("hello"))))
         heard = receive(socket, lambda heard: any(isinstance(event, Wanted) for event in told(heard)))
         [wanted] = [event for event in told(heard) if isinstance(event, Wanted)]
-        send(socket, internal.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
+        send(socket, worker_protocol.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
         heard = receive(socket, lambda heard: any(isinstance(event, AssistantSaid) for event in told(heard)))
         assert [event.heard for event in told(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
         assert door.get("/health", headers=SECRET).json()["running"] == 1
-        send(socket, internal.Cancel(1))
-        heard = receive(socket, lambda heard: internal.Closed(1) in heard)
-        assert heard.count(internal.Closed(1)) == 1
+        send(socket, worker_protocol.Cancel(1))
+        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
+        assert heard.count(worker_protocol.Closed(1)) == 1
         assert not any(isinstance(event, Ended) for event in told(heard))
         assert door.get("/health", headers=SECRET).json()["running"] == 0
 
@@ -244,7 +244,7 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
         pytest.importorskip(library, reason="pip install 'duologue[voice]' brings it")
     if recogniser != "scripted":
         pytest.importorskip(f"duologue.engines.{recogniser}", reason="this version has no such engine")
-    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", ("duologue.engines.silero", "load"))
+    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", ("duologue.engines.vad.silero", "load"))
     options = {
         "detector": {"engine": "silero"},
         "recogniser": {"engine": recogniser}

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from duologue.conversations.importing import FILES
-from duologue.conversations.importing.duologue import VERSION, FileLine, Header, Line, Row, files_of
+from duologue.conversations.importing.duologue_format import VERSION, FileLine, Header, Line, Row, files_of
 from duologue.media import lane
 from duologue.values.conversations import (
     AudioContent,

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.asking import Generate
-from duologue.conversations.compaction import Compaction
-from duologue.conversations.contents import Contents
-from duologue.conversations.editing import Editing
-from duologue.conversations.feed import Feed
-from duologue.conversations.housekeeping import Housekeeping
-from duologue.conversations.naming import Naming
-from duologue.conversations.options import inherited
-from duologue.conversations.provisions import Count, Provisions
+from duologue.conversations.agent.dependencies import Count, Provisions
+from duologue.conversations.agent.one_shot import Generate
+from duologue.conversations.files.message_content import Contents
+from duologue.conversations.history.compaction import Compaction
+from duologue.conversations.history.editing import Editing
+from duologue.conversations.history.generation_options import inherited
+from duologue.conversations.history.title_generator import Naming
+from duologue.conversations.list_feed import Feed
+from duologue.conversations.retention import Housekeeping
 from duologue.errors import BadRequest, StartFailed
 from duologue.values.conversations import Content, GenerationOptions, Hit
 from duologue.values.requests import ModelCard
@@ -31,8 +31,8 @@ from duologue.wire import api
 
 if TYPE_CHECKING:
     from duologue.config import Settings
-    from duologue.conversations.attachments import Attachments
-    from duologue.conversations.blobs import Blobs
+    from duologue.conversations.files.attachments import Attachments
+    from duologue.conversations.files.blobs import Blobs
     from duologue.store.stores import Stores
     from duologue.tools.toolbox import Toolbox
 
@@ -61,8 +61,8 @@ class Service:
         now: Callable[[], int],
         clock: Callable[[], float],
     ) -> None:
-        from duologue.conversations.attachments import Attachments
-        from duologue.conversations.runs import Runs
+        from duologue.conversations.files.attachments import Attachments
+        from duologue.conversations.runs.service import Runs
 
         self.limits = settings.limits
         self.run_settings = settings.runs
@@ -166,11 +166,11 @@ async def opened(
     `generate` runs a model's turn, `resolve` finds a model's card by name, `count` says how long a prompt is,
     `crowded` whether anybody waits for a model; tool servers are connected when `settled` returns. Raises StartFailed when the database cannot be opened.
     """
-    from duologue.conversations.blobs import Blobs
+    from duologue.conversations.files.blobs import Blobs
     from duologue.media import lane
     from duologue.store.stores import Stores
-    from duologue.tools.clock import zone_here
-    from duologue.tools.hub import load
+    from duologue.tools.builtin.clock import zone_here
+    from duologue.tools.mcp.registry import load
     from duologue.tools.toolbox import Toolbox
 
     url = settings.database.get_secret_value() if settings.database else None

@@ -1,7 +1,7 @@
 """Models behind narrow doors: the Protocols every engine keeps, and the tables of their names.
 
 Owns the contracts. Knows no model library: choosing an engine by name imports its file only then. Nothing outside
-`sessions/chat.py` knows which of the two kinds of language engine it talks to. Sound is as `values/audio.py` says: 16-bit
+`sessions/chat/chat.py` knows which of the two kinds of language engine it talks to. Sound is as `values/audio.py` says: 16-bit
 mono, heard at 16 kHz, spoken at 24 kHz.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from duologue.text.reply_grammar import ReplyGrammar
-from duologue.text.templates import ChatTemplate
+from duologue.text.output.reply_grammar import ReplyGrammar
+from duologue.text.templates.chat_template import ChatTemplate
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 from duologue.values.speech import Transcript, Voice
@@ -108,9 +108,9 @@ LanguageEngine = PromptEngine | ChatEngine
 
 # name -> (module, function); `await function(loadout_options)` returns the loaded engine.
 LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
-    "scripted": ("duologue.engines.scripted", "load"),
-    "llama": ("duologue.engines.llama", "load"),
-    "remote": ("duologue.engines.remote", "load"),
+    "scripted": ("duologue.engines.scripted.language", "load"),
+    "llama": ("duologue.engines.llama.engine", "load"),
+    "remote": ("duologue.engines.openai_remote.engine", "load"),
 }
 
 
@@ -242,23 +242,23 @@ class SpeakerEngine(Protocol):
 
 # kind -> name -> (module, function); `await function(options)` returns the loaded engine.
 DETECTOR_ENGINES: dict[str, tuple[str, str]] = {
-    "silero": ("duologue.engines.silero", "load"),
-    "energy": ("duologue.engines.energy", "load"),
+    "silero": ("duologue.engines.vad.silero", "load"),
+    "energy": ("duologue.engines.vad.energy", "load"),
 }
 RECOGNISER_ENGINES: dict[str, tuple[str, str]] = {
-    "pocketsphinx": ("duologue.engines.pocketsphinx", "load"),
-    "scripted": ("duologue.engines.scripted_recogniser", "load"),
-    "whisper": ("duologue.engines.whisper", "load"),
-    "sherpa": ("duologue.engines.sherpa", "load"),
-    "qwen": ("duologue.engines.qwen_asr", "load"),
-    "remote": ("duologue.engines.remote_speech", "load_recogniser"),
+    "pocketsphinx": ("duologue.engines.sphinx.engine", "load"),
+    "scripted": ("duologue.engines.scripted.recogniser", "load"),
+    "whisper": ("duologue.engines.asr.whisper", "load"),
+    "sherpa": ("duologue.engines.asr.sherpa", "load"),
+    "qwen": ("duologue.engines.asr.qwen", "load"),
+    "remote": ("duologue.engines.openai_remote.speech", "load_recogniser"),
 }
 SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
-    "espeak": ("duologue.engines.espeak", "load"),
-    "scripted": ("duologue.engines.scripted_speech", "load_speaker"),
-    "kokoro": ("duologue.engines.kokoro", "load"),
-    "kokoro_onnx": ("duologue.engines.kokoro_onnx", "load"),
-    "remote": ("duologue.engines.remote_speech", "load_speaker"),
+    "espeak": ("duologue.engines.tts.espeak", "load"),
+    "scripted": ("duologue.engines.scripted.speaker", "load_speaker"),
+    "kokoro": ("duologue.engines.tts.kokoro", "load"),
+    "kokoro_onnx": ("duologue.engines.tts.kokoro_onnx", "load"),
+    "remote": ("duologue.engines.openai_remote.speech", "load_speaker"),
 }
 
 

@@ -23,46 +23,38 @@ from starlette.types import ASGIApp
 from duologue import __version__, telemetry
 from duologue.config import Settings
 from duologue.errors import StartFailed, Unavailable
-from duologue.gateway import (
-    admin_routes,
-    audio,
-    auth,
-    certificate,
-    chat,
-    claims,
-    doors,
-    duplex,
-    key_routes,
-    logins,
-    openai,
-    status,
-    voice,
-)
-from duologue.gateway.ears import Ears
-from duologue.gateway.eta import BASES, Estimator
-from duologue.gateway.figures import STEP, Figures
-from duologue.gateway.forwarded import Proxies
-from duologue.gateway.herald import Herald, address
-from duologue.gateway.keys import Keys, read_key, wall_clock
-from duologue.gateway.loader import Look
-from duologue.gateway.loadouts import loadouts, voice_loadout
-from duologue.gateway.measures import measure_reply, measure_turn, rendered
-from duologue.gateway.models import Models
-from duologue.gateway.pages import FOLDER, Pages
-from duologue.gateway.pool import Pool
-from duologue.gateway.problems import exception_handlers
-from duologue.gateway.queue import Queue
-from duologue.gateway.relay import Relay
-from duologue.gateway.speech import Speech
-from duologue.gateway.stock import Stock
+from duologue.gateway import process_lock, tls
+from duologue.gateway.admin import routes as admin_routes
+from duologue.gateway.admin import status
+from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
+from duologue.gateway.admin.metrics_history import STEP, Figures
+from duologue.gateway.auth import key_routes, middleware, sessions
+from duologue.gateway.auth.keys import Keys, read_key, wall_clock
+from duologue.gateway.calls import duplex_socket, voice_socket
+from duologue.gateway.dialects import audio, chat_completions, chat_socket
+from duologue.gateway.middleware import host_check
+from duologue.gateway.middleware.forwarded import Proxies
+from duologue.gateway.models.loader import Look
+from duologue.gateway.models.registry import Models
+from duologue.gateway.models.service import Stock
+from duologue.gateway.scheduling.eta import BASES, Estimator
+from duologue.gateway.scheduling.generate import Relay
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.speech.audio_input import Ears
+from duologue.gateway.speech.service import Speech
+from duologue.gateway.startup_messages import Herald, address
+from duologue.gateway.static_page import FOLDER, Pages
+from duologue.gateway.workers.load_specs import loadouts, voice_loadout
+from duologue.http.error_responses import exception_handlers
 from duologue.values.events import Done, Failed
-from duologue.wire.internal import Loadout
+from duologue.wire.worker_protocol import Loadout
 
 if TYPE_CHECKING:
     import ssl
 
+    from duologue.conversations.call_turns import SpokenTurns
     from duologue.conversations.service import Service
-    from duologue.conversations.spoken import SpokenTurns
     from duologue.values.messages import Tool
 
 log = logging.getLogger(__name__)
@@ -89,7 +81,7 @@ class Gateway:
         announce: Callable[[str], None],
         look: Look | None = None,
     ) -> None:
-        reachable = not auth.is_loopback(settings.host)
+        reachable = not middleware.is_loopback(settings.host)
         self.settings = settings
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=reachable)
         self.pages = Pages(FOLDER if settings.ui.enabled else None)
@@ -108,7 +100,7 @@ class Gateway:
         self.models = Models(self.pool.cards, settings.aliases)
         self.voice = self._voice()
         self.speech = Speech(self.voice, settings.voice)
-        self.board = voice.Switchboard(
+        self.board = voice_socket.Switchboard(
             self.voice,
             self.generate,
             self.models,
@@ -118,7 +110,7 @@ class Gateway:
             read_ahead=self.generate.ahead,
             observe=measure_turn,
         )
-        self.duplex = duplex.Sessions(self.board, most=settings.limits.sockets_per_user)
+        self.duplex = duplex_socket.Sessions(self.board, most=settings.limits.sockets_per_user)
         self.stock = Stock(settings, worker_loadouts, self.pool, self.models, look)
         self._settled = anyio.Event()
         self.service: Service | None = None
@@ -132,7 +124,7 @@ class Gateway:
         self, user: str, conversation: str, model: str, tools: Sequence[Tool]
     ) -> SpokenTurns:
         """A conversation that goes on as a call. Raises Problem."""
-        from duologue.conversations.spoken import spoken_turns
+        from duologue.conversations.call_turns import spoken_turns
 
         if self.service is None:
             raise Unavailable("The server is starting. Call again in a moment.")
@@ -189,8 +181,8 @@ class Gateway:
 
     def _application(self) -> FastAPI:
         settings, keys, pages = self.settings, self.keys, self.pages
-        sessions = logins.Logins(keys)
-        cookie = auth.cookie_name(settings.port)
+        logins = sessions.Logins(keys)
+        cookie = middleware.cookie_name(settings.port)
         app = FastAPI(
             title="Duologue",
             version=__version__,
@@ -201,23 +193,23 @@ class Gateway:
             servers=[{"url": "."}],
             middleware=[
                 Middleware(
-                    auth.Authentication,
+                    middleware.Authentication,
                     keys,
-                    sessions,
+                    logins,
                     cookie=cookie,
-                    open_files=pages.addresses | {certificate.CA_PATH},
+                    open_files=pages.addresses | {tls.CA_PATH},
                     login_page=pages.login if settings.ui.enabled else None,
                 ),
-                Middleware(auth.SocketLimit, settings.limits.sockets_per_user),
+                Middleware(middleware.SocketLimit, settings.limits.sockets_per_user),
                 Middleware(
-                    doors.BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)
+                    host_check.BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)
                 ),
             ],
             exception_handlers=exception_handlers(),
         )
-        app.include_router(logins.router(keys, sessions, cookie=cookie, now=wall_clock))
+        app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock))
         app.include_router(key_routes.router(keys))
-        app.include_router(certificate.router(settings))
+        app.include_router(tls.router(settings))
         app.include_router(
             status.router(
                 self.pool,
@@ -237,14 +229,14 @@ class Gateway:
         app.include_router(admin_routes.router(self._pools(), self.figures, time.time))
         given: dict[str, Any] = {"limits": settings.limits, "speech": self.speech, "ears": Ears(self.speech)}
         app.include_router(audio.router(self.speech, limits=settings.limits))
-        app.include_router(openai.router(self.generate, self.models, **given))
-        for routes in self.stock.routes():
-            app.include_router(routes)
+        app.include_router(chat_completions.router(self.generate, self.models, **given))
+        for more in self.stock.routes():
+            app.include_router(more)
         app.include_router(
-            chat.router(self.generate, self.models, timeouts=settings.chat, board=self.board, **given)
+            chat_socket.router(self.generate, self.models, timeouts=settings.chat, board=self.board, **given)
         )
-        app.include_router(voice.router(self.board))
-        app.include_router(duplex.router(self.duplex))
+        app.include_router(voice_socket.router(self.board))
+        app.include_router(duplex_socket.router(self.duplex))
         app.router.default = pages
         return app
 
@@ -252,7 +244,7 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Raises StartFailed, within an exception group, when the database cannot be used."""
         from duologue.conversations import service as conversations
-        from duologue.conversations.routes import router
+        from duologue.conversations.api import router
         from duologue.store.users import Users
 
         async with AsyncExitStack() as stack:
@@ -278,7 +270,7 @@ class Gateway:
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
             self.app.include_router(router(self.service))
             if self.tls is not None:
-                tasks.start_soon(certificate.keep_fresh, self.settings, self.tls)
+                tasks.start_soon(tls.keep_fresh, self.settings, self.tls)
             self.herald.begin(self.pool, self.voice)
             yield
             await self.keys.note_used()
@@ -291,18 +283,18 @@ def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | N
     engine into this process.
     """
     telemetry.set_up_logging(settings.log.level, settings.log.format)
-    has_key = auth.has_key(settings)
-    auth.check_start(
+    has_key = middleware.has_key(settings)
+    middleware.check_start(
         settings.host,
         has_key=has_key,
         insecure_http=settings.insecure_http,
-        tls=certificate.is_on(settings.tls),
+        tls=tls.is_on(settings.tls),
     )
     if settings.proxies and not has_key:
         log.warning("There is no key: whoever comes through the proxy is an admin. `duologue key add NAME`")
     worker_loadouts = loadouts(settings)
-    listener = claims.port(settings.host, settings.port)
-    with listener, claims.data_folder(settings.data, address(settings, listener.getsockname()[1])):
+    listener = process_lock.port(settings.host, settings.port)
+    with listener, process_lock.data_folder(settings.data, address(settings, listener.getsockname()[1])):
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         # Told to end and having ended, uvicorn raises the signal once more; a clean end is no failure of the command.
         for told in (signal.SIGINT, signal.SIGTERM):
@@ -312,8 +304,8 @@ def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | N
 
 def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
     """The application behind the doors that every request passes, and every answer: errors too."""
-    visitors = doors.Visitors(settings.host_names, settings.allow_origins)
-    return doors.behind_doors(app, visitors, settings.base_path, Proxies(settings.proxies))
+    visitors = host_check.Visitors(settings.host_names, settings.allow_origins)
+    return host_check.behind_doors(app, visitors, settings.base_path, Proxies(settings.proxies))
 
 
 class _Server(uvicorn.Server):
@@ -322,7 +314,7 @@ class _Server(uvicorn.Server):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         settings = gateway.settings
-        files = certificate.tls_files(settings) if certificate.is_on(settings.tls) else (None, None)
+        files = tls.tls_files(settings) if tls.is_on(settings.tls) else (None, None)
         super().__init__(
             uvicorn.Config(
                 guarded(gateway.app, settings),
@@ -331,7 +323,7 @@ class _Server(uvicorn.Server):
                 server_header=False,
                 ssl_certfile=files[0],
                 ssl_keyfile=files[1],
-                ssl_ciphers=certificate.CIPHERS,
+                ssl_ciphers=tls.CIPHERS,
                 proxy_headers=False,
                 ws="websockets-sansio",
                 ws_max_size=settings.limits.body_mb * MEGABYTE,

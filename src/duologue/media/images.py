@@ -219,7 +219,7 @@ def _encoded(image: Image.Image, *, drawn: bool) -> Picture:
 
 
 def _is_svg(data: bytes) -> bool:
-    from duologue.media.kinds import HEAD, SVG, kind
+    from duologue.media.sniff import HEAD, SVG, kind
 
     return kind(data[:HEAD]) == SVG
 

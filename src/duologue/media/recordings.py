@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
-from duologue.media.sound import MINUTES, RATE, Sound
+from duologue.media.wav import MINUTES, RATE, Sound
 
 # Only these readers, chosen by what the bytes are: left to guess, FFmpeg would take a playlist that names other files.
 FORMATS = {

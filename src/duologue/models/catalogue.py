@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from duologue.errors import StartFailed
-from duologue.models.gguf import SPLIT
+from duologue.models.gguf.header import SPLIT
 
 BUNDLED = "duologue-mini"
 SUFFIX = ".gguf"

@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.rows import json, one_of_its_kind
-from duologue.store.tables import approvals, permissions
+from duologue.store.schema.rows import json, one_of_its_kind
+from duologue.store.schema.tables import approvals, permissions
 from duologue.values.conversations import Approval
 
 _COLUMNS = tuple(approvals.c[name] for name in Approval.__struct_fields__)

@@ -25,8 +25,8 @@ from typing import IO, NamedTuple
 from duologue import __version__
 from duologue.errors import StartFailed
 from duologue.store.database import FILE
-from duologue.store.migrating import COPIES_FOLDER
-from duologue.store.tables import HEAD
+from duologue.store.schema.migrate import COPIES_FOLDER
+from duologue.store.schema.tables import HEAD
 
 BLOBS = "blobs"
 MANIFEST = "duologue.json"

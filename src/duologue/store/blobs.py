@@ -15,7 +15,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.tables import blob_owners, blobs, conversations, drafts, message_blobs, messages, pending
+from duologue.store.schema.tables import (
+    blob_owners,
+    blobs,
+    conversations,
+    drafts,
+    message_blobs,
+    messages,
+    pending,
+)
 from duologue.values.conversations import Blob
 
 _COLUMNS = (blobs.c.hash, blobs.c.mime, blobs.c.size, blobs.c.width, blobs.c.height, blobs.c.duration)

@@ -14,9 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
-from duologue.store.rows import json
-from duologue.store.tables import conversations, drafts, folders, messages
-from duologue.store.words import folded
+from duologue.store.schema.rows import json
+from duologue.store.schema.tables import conversations, drafts, folders, messages
+from duologue.store.search.tokenizer import folded
 from duologue.values.conversations import Conversation, GenerationOptions
 
 MOST_PINNED = 1000

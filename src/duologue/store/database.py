@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from duologue.errors import Problem, StartFailed
-from duologue.store.outages import outage
+from duologue.store.schema.outages import outage
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -57,9 +57,9 @@ class Database:
         database = _postgresql(url) if url else _sqlite(data)
         try:
             with _starting(database.place):
-                from duologue.store import migrating
+                from duologue.store.schema import migrate
 
-                await migrating.bring_up(database, data / migrating.COPIES_FOLDER, now)
+                await migrate.bring_up(database, data / migrate.COPIES_FOLDER, now)
             yield database
         finally:
             await database._close()
@@ -68,14 +68,14 @@ class Database:
     @asynccontextmanager
     async def memory() -> AsyncIterator[Database]:
         """A database that ends with the block: for temporary chats, and for tests."""
-        from duologue.store import migrating
+        from duologue.store.schema import migrate
 
         engine = _sqlite_engine(
             ":memory:", size=1, begin="BEGIN IMMEDIATE", pragmas=_PRAGMAS.format(keys="ON")
         )
         database = Database(engine, engine, "the memory of this server")
         try:
-            await migrating.bring_up(database, None, lambda: 0)
+            await migrate.bring_up(database, None, lambda: 0)
             yield database
         finally:
             await database._close()

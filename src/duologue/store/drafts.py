@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from duologue.store.database import Database
-from duologue.store.documents import Documents
-from duologue.store.tables import drafts
+from duologue.store.json_table import Documents
+from duologue.store.schema.tables import drafts
 
 
 class Drafts:

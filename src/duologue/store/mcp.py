@@ -13,9 +13,9 @@ from msgspec import Struct
 from sqlalchemy import delete, insert, select, update
 
 from duologue.store.database import Database
-from duologue.store.documents import Documents
-from duologue.store.rows import json
-from duologue.store.tables import mcp_servers, mcp_tokens
+from duologue.store.json_table import Documents
+from duologue.store.schema.rows import json
+from duologue.store.schema.tables import mcp_servers, mcp_tokens
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 

@@ -13,11 +13,12 @@ from sqlalchemy import bindparam, delete, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
-from duologue.store import rows, search_index
 from duologue.store.conversations import check_leaf
 from duologue.store.database import Database
-from duologue.store.tables import conversations, message_blobs, messages
-from duologue.store.words import folded
+from duologue.store.schema import rows
+from duologue.store.schema.tables import conversations, message_blobs, messages
+from duologue.store.search import index
+from duologue.store.search.tokenizer import folded
 from duologue.values.conversations import StoredMessage
 
 BATCH = 500
@@ -282,7 +283,7 @@ async def _attach(connection: AsyncConnection, user: str, kept: Iterable[StoredM
         if row.status != "running" and row.role != "tool":
             words.append((row.sequence, folded(rows.searched(row))))
         named += [{"message": row.sequence, "hash": hash} for hash in sorted(rows.files(row.content))]
-    await search_index.index(connection, user, words)
+    await index.index(connection, user, words)
     if named:
         await connection.execute(insert(message_blobs), named)
 

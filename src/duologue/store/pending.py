@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.rows import json, one_of_its_kind
-from duologue.store.tables import pending
+from duologue.store.schema.rows import json, one_of_its_kind
+from duologue.store.schema.tables import pending
 from duologue.values.conversations import Content, GenerationOptions, PendingMessage
 
 CHANGEABLE = frozenset(("content", "how", "options"))

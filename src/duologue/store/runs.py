@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
 from duologue.store.log_entry import LogEntry
-from duologue.store.rows import json, optional_json
-from duologue.store.tables import conversations, run_log, runs
+from duologue.store.schema.rows import json, optional_json
+from duologue.store.schema.tables import conversations, run_log, runs
 from duologue.values.conversations import RowError
 from duologue.values.runs import Run
 

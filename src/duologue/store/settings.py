@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from duologue.store.database import Database
-from duologue.store.documents import Documents
-from duologue.store.tables import user_settings
+from duologue.store.json_table import Documents
+from duologue.store.schema.tables import user_settings
 
 
 class UserSettings:

@@ -17,13 +17,13 @@ from duologue.store.blobs import BlobRows
 from duologue.store.conversations import Conversations, forget
 from duologue.store.database import Database
 from duologue.store.drafts import Drafts
+from duologue.store.folders import Folders
 from duologue.store.mcp import McpServers
 from duologue.store.messages import Messages
 from duologue.store.pending import Pending
 from duologue.store.runs import Runs
-from duologue.store.search import Search
+from duologue.store.search.ranking import Search
 from duologue.store.settings import UserSettings
-from duologue.store.shelves import Folders
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
 

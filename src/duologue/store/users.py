@@ -23,7 +23,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from duologue.errors import BadRequest, NotFound, TooLarge
-from duologue.store.tables import keys, logins, users
+from duologue.store.schema.tables import keys, logins, users
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.errors import Problem
-from duologue.tools.offers import Keep, ToolOutcome
+from duologue.tools.values import Keep, ToolOutcome
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
 TEXT = 100_000

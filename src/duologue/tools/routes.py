@@ -16,9 +16,9 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from duologue.errors import Forbidden, Problem
-from duologue.tools.login import Returned
-from duologue.tools.offers import Keep
+from duologue.tools.mcp.login import Returned
 from duologue.tools.toolbox import Toolbox
+from duologue.tools.values import Keep
 from duologue.values.conversations import Content
 
 KeepFor = Callable[[str, bytes, str, str], Awaitable[Content]]

@@ -17,16 +17,23 @@ from msgspec import json
 
 from duologue.config import Settings
 from duologue.errors import BadRequest, Problem
-from duologue.tools import definitions, fitting, names
-from duologue.tools.addresses import Addresses, Allowed
+from duologue.tools import names, schema_budget
 from duologue.tools.arguments import check, decoded
-from duologue.tools.builtin import Builtin, SearchConversations, ZoneOfUser
-from duologue.tools.calling import Calling
-from duologue.tools.connection import Connection
-from duologue.tools.health import LogLine, ServerHealth
-from duologue.tools.hub import Hub, OpenServer, ServerRows
-from duologue.tools.offerings import FilledPrompt, ResourceTemplate, ServerPrompt, ServerResource, ServerTool
-from duologue.tools.offers import (
+from duologue.tools.builtin.catalogue import Builtin, SearchConversations, ZoneOfUser
+from duologue.tools.mcp import server_config
+from duologue.tools.mcp.call_context import Calling
+from duologue.tools.mcp.capabilities import (
+    FilledPrompt,
+    ResourceTemplate,
+    ServerPrompt,
+    ServerResource,
+    ServerTool,
+)
+from duologue.tools.mcp.connection import Connection
+from duologue.tools.mcp.health import LogLine, ServerHealth
+from duologue.tools.mcp.registry import Hub, OpenServer, ServerRows
+from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.values import (
     BUILTIN,
     Answer,
     Ask,
@@ -92,7 +99,7 @@ class Toolbox:
         self._sizes: dict[bytes, int] = {}
         self._made: dict[str, tuple[Sequence[ServerTool], tuple[str, ...], tuple[OfferedTool, ...], int]] = {}
         self.hub = Hub(
-            definitions.configured(settings.mcp),
+            server_config.configured(settings.mcp),
             rows,
             addresses,
             connect_s=settings.mcp.connect_s,
@@ -124,7 +131,7 @@ class Toolbox:
         """
         if options.tools is False:
             return Offer()
-        candidates: list[fitting.Candidate] = []
+        candidates: list[schema_budget.Candidate] = []
         left_out: list[LeftOut] = []
         instructions: dict[str, str] = {}
         connections = await self.hub.connections(user)
@@ -145,10 +152,10 @@ class Toolbox:
                 instructions[name] = connection.about.instructions
         if budget_tokens is not None and count is not None:
             candidates = [await self._measured(one, options.model, count) for one in candidates]
-        tools, too_large = fitting.fitted(candidates, budget_tokens)
+        tools, too_large = schema_budget.fitted(candidates, budget_tokens)
         offered = {tool.server for tool in tools}
         said = [
-            f"About the tools of {name}: {fitting.shortened(words, INSTRUCTIONS)}"
+            f"About the tools of {name}: {schema_budget.shortened(words, INSTRUCTIONS)}"
             for name, words in sorted(instructions.items())
             if words.strip() and name in offered
         ]
@@ -156,16 +163,18 @@ class Toolbox:
 
     def _candidate(
         self, server: str, tools: Sequence[ServerTool], known: Mapping[tuple[str, str], str]
-    ) -> fitting.Candidate:
+    ) -> schema_budget.Candidate:
         called = tuple(known[server, tool.name] for tool in tools)
         made = self._made.get(server)
         # A listing is replaced as a whole when it changes: the same one under the same names is offered the same.
         if made is None or made[0] is not tools or made[1] != called:
             offered = tuple(_offered(server, tool, name) for tool, name in zip(tools, called, strict=True))
-            made = self._made[server] = (tools, called, offered, fitting.estimated_tokens(offered))
-        return fitting.Candidate(server, made[2], made[3], self._used.get(server, 0))
+            made = self._made[server] = (tools, called, offered, schema_budget.estimated_tokens(offered))
+        return schema_budget.Candidate(server, made[2], made[3], self._used.get(server, 0))
 
-    async def _measured(self, candidate: fitting.Candidate, model: str, count: Count) -> fitting.Candidate:
+    async def _measured(
+        self, candidate: schema_budget.Candidate, model: str, count: Count
+    ) -> schema_budget.Candidate:
         """`candidate` with what its tools really take, where that can be counted."""
         tools = tuple(Tool(one.name, one.description, one.parameters) for one in candidate.tools)
         key = hashlib.blake2b(json.encode((model, tools)), digest_size=16).digest()
@@ -298,8 +307,8 @@ def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
         server=server,
         tool=tool.name,
         title=tool.title,
-        description=fitting.shortened(tool.description, fitting.TOOL_DESCRIPTION),
-        parameters=fitting.compacted(tool.schema),
+        description=schema_budget.shortened(tool.description, schema_budget.TOOL_DESCRIPTION),
+        parameters=schema_budget.compacted(tool.schema),
         read_only=tool.read_only,
     )
 

@@ -11,9 +11,9 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.turns.backchannel import begins_a_question, is_backchannel, says_nothing, takes_the_turn
+from duologue.turns.caller_turn import Turn
 from duologue.turns.echo import is_echo
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.turns.turn import Turn
 from duologue.turns.words import words_of
 
 Verdict = Literal["confirm", "noise", "echo", "backchannel", "not_understood"] | None

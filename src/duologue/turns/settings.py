@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
-from duologue.values.calls import CallSetup
+from duologue.values.call_events import CallSetup
 
 Overheard = Literal["keep", "discard"]
 

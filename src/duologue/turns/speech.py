@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.turns.exchange import FRAME, Frame
+from duologue.turns.facts_and_decisions import FRAME, Frame
 
 Change = Literal["onset", "confirmed", "faded", "lull"]
 """What a frame changed: speech may have begun, has begun, was none; or has ended, for now."""

@@ -52,7 +52,7 @@ class HeardPart(Struct, frozen=True):
 
 class SpeechRequest(Struct, frozen=True, tag="speech"):
     """Speak this text. `voice` empty: the default one; `speed` 1.0 is the voice's own. `open`: more text follows in pieces
-    (`Text` of values/calls.py), the last of which says so."""
+    (`Text` of values/call_events.py), the last of which says so."""
 
     text: str = ""
     voice: str = ""

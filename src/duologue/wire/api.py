@@ -23,8 +23,8 @@ from pydantic import (
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.conversations import GenerationOptions, ResourceContent, TextContent
 from duologue.values.requests import Effort, Sampling
-from duologue.wire.body import MAX_TOKENS, MEGABYTE, SamplingFields, Stops, part_tag
-from duologue.wire.refusals import refusal, shortened
+from duologue.wire.validation import MAX_TOKENS, MEGABYTE, SamplingFields, Stops, part_tag
+from duologue.wire.validation_errors import refusal, shortened
 
 A = TypeVar("A", bound="Asked")
 

@@ -17,8 +17,10 @@ from duologue.errors import BadRequest
 from duologue.values.messages import Part, TextPart
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
-from duologue.wire import parts
-from duologue.wire.body import (
+from duologue.wire import media_parts
+from duologue.wire.sound import SoundFormat
+from duologue.wire.speech import VoiceName
+from duologue.wire.validation import (
     EFFORTS,
     MAX_TOKENS,
     Body,
@@ -35,9 +37,7 @@ from duologue.wire.body import (
     part_tag,
     validate,
 )
-from duologue.wire.refusals import spellings
-from duologue.wire.sound import SoundFormat
-from duologue.wire.speech import VoiceName
+from duologue.wire.validation_errors import spellings
 
 VOICE_MESSAGES = frozenset(
     {"start", "interrupt", "played", "text", "hold", "video_frame", "tool_result", "stop"}
@@ -60,7 +60,7 @@ class ImageContent(Body):
 class AudioContent(Body):
     type: Literal["audio"]
     data: str
-    sample_rate: int = parts.RATE
+    sample_rate: int = media_parts.RATE
 
 
 class VideoContent(Body):
@@ -250,12 +250,12 @@ def _parts(said: SaidMessage, at: int) -> list[Part]:
 def _part(content: TextContent | ImageContent | AudioContent | VideoContent, where: str) -> Part:
     if isinstance(content, TextContent):
         return TextPart(content.text)
-    data = parts.from_base64(content.data, f"{where}.data")
+    data = media_parts.from_base64(content.data, f"{where}.data")
     if isinstance(content, ImageContent):
-        return parts.image(data, f"{where}.data")
+        return media_parts.image(data, f"{where}.data")
     if isinstance(content, AudioContent):
-        return parts.pcm(data, content.sample_rate, where)
-    return parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
+        return media_parts.pcm(data, content.sample_rate, where)
+    return media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
 
 
 def _unknown(asked: ChatBody) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from duologue.values.events import (
 )
 from duologue.values.speech import HeardPart
 from duologue.wire.chat import ChatFrame, Id
-from duologue.wire.reply import Reply, broken_off, problem
+from duologue.wire.collected_reply import Reply, broken_off, problem
 from duologue.wire.sound import caption, sound_text, transcript
 
 

@@ -28,8 +28,8 @@ from duologue.values.events import (
 )
 from duologue.values.messages import ToolCall
 from duologue.values.speech import HeardPart
-from duologue.wire.parts import to_base64
-from duologue.wire.reply import Reply, broken_off, problem
+from duologue.wire.collected_reply import Reply, broken_off, problem
+from duologue.wire.media_parts import to_base64
 from duologue.wire.sound import transcript
 
 DONE = b"data: [DONE]\n\n"

@@ -20,9 +20,9 @@ from duologue.values.duplex import Unit
 from duologue.values.events import Queued
 from duologue.values.messages import ImagePart, system
 from duologue.values.requests import Sampling
-from duologue.wire import parts
-from duologue.wire.body import Body, Limits, SamplingFields, check_text, decode_json, validate
+from duologue.wire import media_parts
 from duologue.wire.sound import sound_text
+from duologue.wire.validation import Body, Limits, SamplingFields, check_text, decode_json, validate
 
 LONGEST = 2 * HEARD_RATE
 """Samples of one piece."""
@@ -186,7 +186,7 @@ def _prepare(body: PrepareBody, limits: Limits) -> Prepare:
 
 
 def _chunk(body: ChunkBody) -> Chunk:
-    data = parts.from_base64(body.audio, "audio_base64")
+    data = media_parts.from_base64(body.audio, "audio_base64")
     if not data or len(data) % 4:
         raise BadRequest("audio_base64 must be float32 samples, 4 bytes each.", param="audio_base64")
     if len(data) > LONGEST * 4:
@@ -199,8 +199,12 @@ def _chunk(body: ChunkBody) -> Chunk:
 
 
 def _picture(text: str, where: str) -> ImagePart:
-    data = parts.from_data_url(text, where)[1] if text.startswith("data:") else parts.from_base64(text, where)
-    return parts.image(data, where)
+    data = (
+        media_parts.from_data_url(text, where)[1]
+        if text.startswith("data:")
+        else media_parts.from_base64(text, where)
+    )
+    return media_parts.image(data, where)
 
 
 # What goes out

@@ -18,8 +18,9 @@ from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import AudioPart, Message, Part, TextPart
 from duologue.values.requests import ChatRequest, Effort, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
-from duologue.wire import parts
-from duologue.wire.body import (
+from duologue.wire import media_parts
+from duologue.wire.speech import VoiceName
+from duologue.wire.validation import (
     EFFORTS,
     MAX_TOKENS,
     Body,
@@ -34,7 +35,6 @@ from duologue.wire.body import (
     content_parts,
     part_tag,
 )
-from duologue.wire.speech import VoiceName
 
 
 class TextContent(Body):
@@ -199,7 +199,7 @@ class ChatCompletionRequest(SamplingFields):
             for index, content in enumerate(said.content or ()):
                 if isinstance(content, AudioContent) and content.input_audio.format != "wav":
                     where = f"messages[{at}].content[{index}].input_audio"
-                    yield where, parts.from_base64(content.input_audio.data, f"{where}.data")
+                    yield where, media_parts.from_base64(content.input_audio.data, f"{where}.data")
 
     def request(
         self,
@@ -345,16 +345,18 @@ def _part(content: AnyContent, where: str, heard: Mapping[str, AudioPart]) -> Pa
             return TextPart(content.refusal)
         case ImageContent():
             where += ".image_url.url"
-            return parts.image(parts.from_data_url(content.image_url.url, where)[1], where)
+            return media_parts.image(media_parts.from_data_url(content.image_url.url, where)[1], where)
         case VideoContent():
             where += ".video_url.url"
-            mime, data = parts.from_data_url(content.video_url.url, where)
-            return parts.video(data, where, mime or "video/mp4")
+            mime, data = media_parts.from_data_url(content.video_url.url, where)
+            return media_parts.video(data, where, mime or "video/mp4")
         case AudioContent():
             where += ".input_audio"
             if where in heard:
                 return heard[where]
-            return parts.wav(parts.from_base64(content.input_audio.data, f"{where}.data"), f"{where}.data")
+            return media_parts.wav(
+                media_parts.from_base64(content.input_audio.data, f"{where}.data"), f"{where}.data"
+            )
 
 
 def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:

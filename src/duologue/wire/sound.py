@@ -10,7 +10,7 @@ from typing import Literal
 from duologue.values.audio import SPOKEN_RATE, to_float32, wav_header
 from duologue.values.events import Word
 from duologue.values.speech import HeardPart
-from duologue.wire import parts
+from duologue.wire import media_parts
 
 SoundFormat = Literal["f32", "s16", "wav"]
 
@@ -18,8 +18,8 @@ SoundFormat = Literal["f32", "s16", "wav"]
 def sound_text(pcm: bytes, form: SoundFormat) -> str:
     """16-bit sound at 24 kHz as base64 of float32 samples, of 16-bit ones, or of a WAV file of those."""
     if form == "f32":
-        return parts.to_base64(to_float32(pcm))
-    return parts.to_base64(pcm if form == "s16" else wav_header(SPOKEN_RATE, len(pcm)) + pcm)
+        return media_parts.to_base64(to_float32(pcm))
+    return media_parts.to_base64(pcm if form == "s16" else wav_header(SPOKEN_RATE, len(pcm)) + pcm)
 
 
 def caption(word: Word) -> dict[str, object]:

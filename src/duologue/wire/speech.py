@@ -17,9 +17,9 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
 from duologue.values.speech import SpeechCard, SpeechRequest, Station, Voice
-from duologue.wire.body import MEGABYTE, Body, Limits
-from duologue.wire.refusals import shortened
-from duologue.wire.reply import broken_off
+from duologue.wire.collected_reply import broken_off
+from duologue.wire.validation import MEGABYTE, Body, Limits
+from duologue.wire.validation_errors import shortened
 
 SPEAKERS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts", "tts", "default")
 """Names under which clients ask for whatever speaks here. Dated ones (`-2025-12-15`) count as the same."""

@@ -18,9 +18,9 @@ from pydantic import ConfigDict, Field
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.speech import SpeechCard, TimedWord, Transcript
-from duologue.wire.body import MEGABYTE, Body, Limits
-from duologue.wire.reply import broken_off
+from duologue.wire.collected_reply import broken_off
 from duologue.wire.speech import event
+from duologue.wire.validation import MEGABYTE, Body, Limits
 
 LINE = 42
 """Characters of one line of subtitles; a segment has at most two."""

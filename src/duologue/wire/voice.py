@@ -15,14 +15,14 @@ from msgspec import Struct
 from pydantic import Field
 
 from duologue.errors import BadRequest, Problem
-from duologue.values import calls
+from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
-from duologue.values.calls import CallControl, CallEvent, CallSetup
+from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import CLIENT, Approval, CallRecord, Decision, StoredMessage
 from duologue.values.events import Queued, Word
 from duologue.values.messages import ImagePart, Tool, ToolCall
-from duologue.wire import parts
-from duologue.wire.body import Body, FunctionTool, Limits, check_text, decode_json, validate
+from duologue.wire import media_parts
+from duologue.wire.validation import Body, FunctionTool, Limits, check_text, decode_json, validate
 
 FRAMES_KEPT = 4096
 """Frames whose numbers are still known when a client names one: more than a minute of sound."""
@@ -133,7 +133,17 @@ class Stop(Struct, frozen=True):
     """The call is over."""
 
 
-Said = Start | Interrupted | calls.Played | calls.Typed | calls.Pressed | Seen | ToolResult | Approved | Stop
+Said = (
+    Start
+    | Interrupted
+    | call_events.Played
+    | call_events.Typed
+    | call_events.Pressed
+    | Seen
+    | ToolResult
+    | Approved
+    | Stop
+)
 
 
 def decode(frame: str | bytes, limits: Limits) -> Said:
@@ -149,14 +159,14 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
             return Interrupted(asked.last_chunk_id, asked.reply_id, asked.samples)
         case "played":
             played = validate(PlayedBody, body)
-            return calls.Played(played.reply_id, played.samples)
+            return call_events.Played(played.reply_id, played.samples)
         case "text":
-            return calls.Typed(validate(TextBody, body).text)
+            return call_events.Typed(validate(TextBody, body).text)
         case "hold":
-            return calls.Pressed(validate(HoldBody, body).down)
+            return call_events.Pressed(validate(HoldBody, body).down)
         case "video_frame":
-            data = parts.from_base64(validate(FrameBody, body).frame, "frame")
-            return Seen(parts.image(data, "frame"))
+            data = media_parts.from_base64(validate(FrameBody, body).frame, "frame")
+            return Seen(media_parts.image(data, "frame"))
         case "tool_result":
             result = validate(ToolResultBody, body)
             return ToolResult(result.call_id, result.content, result.is_error)
@@ -200,13 +210,13 @@ def _start(body: StartBody, limits: Limits) -> Start:
 # What goes out
 
 STALE = (
-    calls.SoundBegins,
-    calls.Sound,
-    calls.SoundEnds,
-    calls.ReplyText,
-    calls.Hold,
-    calls.Resume,
-    calls.State,
+    call_events.SoundBegins,
+    call_events.Sound,
+    call_events.SoundEnds,
+    call_events.ReplyText,
+    call_events.Hold,
+    call_events.Resume,
+    call_events.State,
 )
 """What means nothing any more in a later epoch. What was said and heard stays true."""
 
@@ -276,7 +286,7 @@ def history_message(epoch: int, conversation: str, leaf: str | None, path: Itera
     return _json(said | {"leaf": leaf, "messages": messages})
 
 
-def state_message(state: calls.CallState, epoch: int = 0) -> str:
+def state_message(state: call_events.CallState, epoch: int = 0) -> str:
     return _json({"type": "status", "epoch": epoch, "state": state})
 
 
@@ -306,7 +316,7 @@ class VoiceEncoder:
 
     def encode(self, events: Iterable[CallEvent]) -> list[str | bytes]:
         """What these events become."""
-        batch = [event for event in events if not isinstance(event, calls.Written | calls.Ended)]
+        batch = [event for event in events if not isinstance(event, call_events.Written | call_events.Ended)]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         said: list[str | bytes] = []
         for event in batch:
@@ -361,34 +371,34 @@ class VoiceEncoder:
 
     def _one(self, event: CallEvent) -> Iterable[str | bytes]:
         match event:
-            case calls.State():
+            case call_events.State():
                 yield state_message(event.state, self.epoch)
-            case calls.Transcribed():
+            case call_events.Transcribed():
                 understood = {} if event.understood else {"understood": False}
                 yield self._message(
                     "transcript", turn=event.turn, text=event.text, final=event.final, **understood
                 )
-            case calls.ReplyText():
+            case call_events.ReplyText():
                 text = self._texts.pop(event.reply, "") + event.text
                 if not event.final:
                     self._texts = {event.reply: text}
                 yield self._message("response_text", reply_id=event.reply, text=text, final=event.final)
-            case calls.SoundBegins():
+            case call_events.SoundBegins():
                 yield self._begin(event.reply)
-            case calls.Sound():
+            case call_events.Sound():
                 yield from self._sound(event)
-            case calls.SoundEnds():
+            case call_events.SoundEnds():
                 self._reply = -1
                 self._lengths.pop(event.reply, None)
                 yield self._message("audio_end", reply_id=event.reply, samples=event.samples)
-            case calls.Hold():
+            case call_events.Hold():
                 yield self._message("pause", reply_id=event.reply)
-            case calls.Resume():
+            case call_events.Resume():
                 yield self._message("resume", reply_id=event.reply)
-            case calls.Cut():
+            case call_events.Cut():
                 self._lengths.pop(event.reply, None)
                 yield self._message("interrupt", reply_id=event.reply)
-            case calls.AssistantSaid():
+            case call_events.AssistantSaid():
                 yield self._message(
                     "reply_done",
                     reply_id=event.reply,
@@ -396,10 +406,10 @@ class VoiceEncoder:
                     unheard=event.unheard,
                     ending=event.ending,
                 )
-            case calls.Trouble():
+            case call_events.Trouble():
                 yield error_message(Problem(event.message, code=event.code), self.epoch)
 
-    def _sound(self, event: calls.Sound) -> Iterable[str | bytes]:
+    def _sound(self, event: call_events.Sound) -> Iterable[str | bytes]:
         if event.reply != self._reply:
             yield self._begin(event.reply)
         if event.words:
@@ -438,13 +448,13 @@ def _caption(word: Word) -> dict[str, object]:
 def control(said: Said, encoder: VoiceEncoder) -> CallControl | None:
     """What the session is told of it; None for what is the gateway's own business."""
     match said:
-        case calls.Played() | calls.Typed() | calls.Pressed():
+        case call_events.Played() | call_events.Typed() | call_events.Pressed():
             return said
         case Interrupted():
             if said.samples is not None or said.last_chunk_id is None:
-                return calls.Interrupt(said.reply, said.samples)
+                return call_events.Interrupt(said.reply, said.samples)
             if said.last_chunk_id < 0:
-                return calls.Interrupt(said.reply, 0)
+                return call_events.Interrupt(said.reply, 0)
             known = encoder.heard(said.last_chunk_id)
-            return calls.Interrupt(*known) if known is not None else calls.Interrupt(said.reply)
+            return call_events.Interrupt(*known) if known is not None else call_events.Interrupt(said.reply)
     return None

@@ -27,12 +27,12 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
-from duologue.wire import internal
+from duologue.wire import worker_protocol
+from duologue.worker.connection import Emit, Tell, WorkerLink
 from duologue.worker.inbox import Inbox
 from duologue.worker.language import LanguageStation
-from duologue.worker.link import Emit, Tell, WorkerLink
+from duologue.worker.service import Station
 from duologue.worker.state import Standing
-from duologue.worker.station import Station
 from duologue.worker.voice import VOICE, VoiceStation
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ FRAME_LIMIT = 64 * 1024 * 1024
 class Worker:
     """One station, its standing, and the link to the gateway."""
 
-    def __init__(self, loadout: internal.Loadout) -> None:
+    def __init__(self, loadout: worker_protocol.Loadout) -> None:
         self.loadout = loadout
         self.standing = Standing(loadout.worker)
         self.link = WorkerLink(self._serve, self._count, self.standing.report, self._attend)
@@ -53,15 +53,15 @@ class Worker:
         self.served = 0
         self.started = time.time()
 
-    async def _serve(self, begin: internal.Begin, emit: Emit) -> None:
+    async def _serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         self._take(begin.request_id)
         await self.station.serve(begin, emit)
 
-    async def _attend(self, opened: internal.Open, inbox: Inbox, tell: Tell) -> None:
+    async def _attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
         self._take(opened.request_id)
         await self.station.attend(opened, inbox, tell)
 
-    async def _count(self, asked: internal.Count) -> internal.Counted:
+    async def _count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
         return await self.station.count(asked)
 
     def _take(self, request_id: str) -> None:
@@ -187,7 +187,7 @@ def main() -> None:
     level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
     telemetry.set_up_logging(level, "json" if form == "json" else "text")
     secret = os.environ.pop("DUOLOGUE_WORKER_SECRET")
-    loadout = msgspec.json.decode(os.environ.pop("DUOLOGUE_WORKER_LOADOUT"), type=internal.Loadout)
+    loadout = msgspec.json.decode(os.environ.pop("DUOLOGUE_WORKER_LOADOUT"), type=worker_protocol.Loadout)
     listener = socket.socket(fileno=int(os.environ.pop("DUOLOGUE_WORKER_SOCKET")))
     config = uvicorn.Config(
         build(Worker(loadout), secret),

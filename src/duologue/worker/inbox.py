@@ -14,7 +14,7 @@ import anyio
 
 from duologue.errors import Busy
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
-from duologue.values.calls import CallControl, Hear
+from duologue.values.call_events import CallControl, Hear
 
 log = logging.getLogger(__name__)
 

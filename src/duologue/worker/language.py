@@ -11,19 +11,21 @@ from datetime import datetime
 
 from duologue.engines import LanguageEngine
 from duologue.errors import Unavailable, Unsupported
-from duologue.sessions.chat import count, reply
+from duologue.sessions.chat.chat import count, reply
 from duologue.values.events import Failed
-from duologue.wire import internal
+from duologue.wire import worker_protocol
+from duologue.worker.connection import Emit, Tell
 from duologue.worker.inbox import Inbox
-from duologue.worker.link import Emit, Tell
-from duologue.worker.loadout import load
+from duologue.worker.load_spec import load
 from duologue.worker.state import Standing
 
 
 class LanguageStation:
     """One language engine and its standing."""
 
-    def __init__(self, loadout: internal.Loadout, standing: Standing, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, loadout: worker_protocol.Loadout, standing: Standing, changed: Callable[[], None]
+    ) -> None:
         self.engine: LanguageEngine | None = None
         self._loadout = loadout
         self._standing = standing
@@ -33,7 +35,7 @@ class LanguageStation:
         """Load the engine; the gateway is told how it went."""
         self.engine = await load(self._loadout, self._standing, self._changed)
 
-    async def serve(self, begin: internal.Begin, emit: Emit) -> None:
+    async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         """One reply's events into `emit`, ending with exactly one terminal event."""
         if self.engine is None:
             problem = Unavailable(self._standing.detail)
@@ -48,16 +50,16 @@ class LanguageStation:
             clock=time.monotonic,
         )
 
-    async def attend(self, opened: internal.Open, inbox: Inbox, tell: Tell) -> None:
+    async def attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
         """Raises Unsupported: calls are for a voice worker."""
         raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
 
-    async def count(self, asked: internal.Count) -> internal.Counted:
+    async def count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
         """The tokens of a prompt. Raises Unavailable while there is no model, and the Problems of its template."""
         if self.engine is None:
             raise Unavailable(self._standing.detail)
         counted = await count(self.engine, asked.request, now=datetime.now().astimezone())
-        return internal.Counted(asked.ask, counted.tokens, counted.context, counted.estimated)
+        return worker_protocol.Counted(asked.ask, counted.tokens, counted.context, counted.estimated)
 
     async def close(self) -> None:
         """Let go of the engine."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard
-from duologue.wire.internal import Report, WorkerState
+from duologue.wire.worker_protocol import Report, WorkerState
 
 FOLLOWS: dict[WorkerState, frozenset[WorkerState]] = {
     "loading": frozenset({"ready", "failed", "stopping"}),

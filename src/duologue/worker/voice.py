@@ -19,21 +19,21 @@ from duologue.engines import (
     load_recogniser,
     load_speaker,
 )
-from duologue.engines.lane import Lane
 from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
-from duologue.sessions.clock import RealClock
-from duologue.sessions.judge import Judge
-from duologue.sessions.speaking import speak
-from duologue.sessions.speech_engines import SpeechEngines
-from duologue.sessions.transcribing import transcribe
-from duologue.sessions.voice import call
-from duologue.values.calls import CallSetup
+from duologue.sessions.call.clock import RealClock
+from duologue.sessions.call.session import call
+from duologue.sessions.speech.speaking import speak
+from duologue.sessions.speech.speech_engines import SpeechEngines
+from duologue.sessions.speech.transcribing import transcribe
+from duologue.sessions.speech.vad_batcher import Judge
+from duologue.threads import Lane
+from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechRequest, Station, TranscriptionRequest
-from duologue.wire import internal
+from duologue.wire import worker_protocol
+from duologue.worker.connection import Emit, Tell
 from duologue.worker.inbox import Inbox
-from duologue.worker.link import Emit, Tell
 from duologue.worker.state import Standing
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,9 @@ EXTRAS = {
 class VoiceStation:
     """The engines of speech and their standing."""
 
-    def __init__(self, loadout: internal.Loadout, standing: Standing, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, loadout: worker_protocol.Loadout, standing: Standing, changed: Callable[[], None]
+    ) -> None:
         self._loadout = loadout
         self._standing = standing
         self._changed = changed
@@ -91,12 +93,12 @@ class VoiceStation:
             self._standing.failed("voice_unavailable", " ".join(dict.fromkeys(engines.why.values())))
         self._changed()
 
-    async def serve(self, begin: internal.Begin, emit: Emit) -> None:
+    async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         """Say that no reply is written here."""
         problem = Unsupported("This worker has a voice and no language model.")
         await emit(Failed(problem.code, problem.message, problem.status))
 
-    async def attend(self, opened: internal.Open, inbox: Inbox, tell: Tell) -> None:
+    async def attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
         """One call, speech or transcription. Raises Problems."""
         match opened.request:
             case CallSetup() as setup:
@@ -106,7 +108,7 @@ class VoiceStation:
             case TranscriptionRequest() as request:
                 await transcribe(self._engines, request, tell)
 
-    async def count(self, asked: internal.Count) -> internal.Counted:
+    async def count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
         """Raises Unavailable: there is no language model to count for."""
         raise Unavailable("This worker has a voice and no language model.")
 

@@ -7,10 +7,10 @@ from itertools import count
 import anyio
 import msgspec
 
-from duologue.conversations.history import history
-from duologue.conversations.provisions import Provisions
+from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.history.prompt_messages import history
 from duologue.errors import ModelNotFound, Unsupported
-from duologue.tools.offers import Offer, OfferedTool, ToolOutcome
+from duologue.tools.values import Offer, OfferedTool, ToolOutcome
 from duologue.values.conversations import GenerationOptions, ImageContent, TextContent
 from duologue.values.events import Done, Failed, Started, TextDelta, ToolCallDelta, Usage
 from duologue.values.messages import Message, TextPart, ToolCall

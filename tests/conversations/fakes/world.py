@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-from conversations.fakes.provisions import Surroundings
+from tests.conversations.fakes.provisions import Surroundings
+
 from duologue.config.settings import Runs as RunSettings
-from duologue.conversations.runs import Runs
-from duologue.conversations.verbs import Continue, Edit, NewMessage, Regenerate, Send
+from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
+from duologue.conversations.runs.service import Runs
 from duologue.store.database import Database
 from duologue.store.stores import Stores
 from duologue.values.conversations import Conversation, TextContent

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing.chatgpt import from_value, is_conversation
-from duologue.conversations.importing.imported import Imported, Trouble
+from duologue.conversations.importing.values import Imported, Trouble
 from duologue.values.conversations import CallRecord, ImageContent, StoredCall, TextContent
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "chatgpt.json").read_bytes())

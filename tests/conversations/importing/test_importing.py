@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing import conversations
-from duologue.conversations.importing.imported import Imported, Trouble
+from duologue.conversations.importing.values import Imported, Trouble
 from duologue.errors import BadRequest
 from duologue.values.conversations import Conversation, ImageContent
 

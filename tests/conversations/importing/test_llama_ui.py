@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from duologue.conversations.importing.imported import Imported, Trouble
 from duologue.conversations.importing.llama_ui import from_lines, from_value, is_line
+from duologue.conversations.importing.values import Imported, Trouble
 from duologue.values.conversations import (
     AudioContent,
     CallRecord,

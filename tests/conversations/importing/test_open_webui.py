@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from duologue.conversations.importing.imported import Imported, Trouble
 from duologue.conversations.importing.open_webui import from_value, is_chat
+from duologue.conversations.importing.values import Imported, Trouble
 from duologue.values.conversations import DocumentContent, ImageContent, RowError, StoredCall
 from duologue.values.events import Usage
 

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "src/duologue/gateway/page/index.html"

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Route, expect
-
-from tabs import RICH, Tab
+from tests.support.tabs import RICH, Tab
 
 pytestmark = pytest.mark.browser
 

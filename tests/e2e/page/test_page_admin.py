@@ -4,8 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

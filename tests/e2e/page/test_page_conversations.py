@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

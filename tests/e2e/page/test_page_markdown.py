@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-
-from tabs import Tab
-from tiny_model import write_tiny_model
+from tests.support.tabs import Tab
+from tests.support.tiny_model import write_tiny_model
 
 pytestmark = pytest.mark.browser
 

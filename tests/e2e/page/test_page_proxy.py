@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-
-from reverse_proxy import ReverseProxy
-from tabs import Tab
+from tests.support.reverse_proxy import ReverseProxy
+from tests.support.tabs import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.system]
 

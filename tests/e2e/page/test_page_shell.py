@@ -8,8 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Route, expect
-
-from tabs import RICH, Tab
+from tests.support.tabs import RICH, Tab
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Locator, expect
-
-from tabs import RICH, Tab
+from tests.support.tabs import RICH, Tab
 
 pytestmark = pytest.mark.browser
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, WebSocketRoute, expect
-
-from tabs import Tab
+from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duologue.text.parsed import ParsedReply, parse_reply
+from duologue.text.output.parsed import ParsedReply, parse_reply
 from duologue.values.messages import Tool
 
 

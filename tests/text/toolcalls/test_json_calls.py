@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duologue.text.markers import Markers
+from duologue.text.stream.markers import Markers
 from duologue.text.toolcalls.json_calls import CallObject, wants_object
 from duologue.values.messages import Tool
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.text.markers import Markers
+from duologue.text.stream.markers import Markers
 from duologue.text.toolcalls.json_values import ValueScanner, is_json
 
 VALUES = st.recursive(

@@ -13,8 +13,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-
-from ports import free_port
+from tests.support.ports import free_port
 
 HERE = Path(__file__).resolve().parent
 PLACE = HERE.parents[2] / "build" / "mcp-servers"

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+from tests.tools.fakes import definition
 
-from duologue.tools.addresses import Addresses
-from duologue.tools.health import Journal
-from duologue.tools.opening import opened
-from duologue.tools.session import Session
-from tools.fakes import definition
+from duologue.tools.mcp.connect import opened
+from duologue.tools.mcp.health import Journal
+from duologue.tools.mcp.session import Session
+from duologue.tools.ssrf_guard import Addresses
 
 
 class Talk:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
 
-from duologue.conversations.importing import chatgpt, duologue, llama_ui, open_webui
-from duologue.conversations.importing.archive import EMPTY, MAGIC, Archive
-from duologue.conversations.importing.imported import Found, Trouble
-from duologue.conversations.importing.records import element, elements, lines, parsed
+from duologue.conversations.importing import chatgpt, duologue_format, llama_ui, open_webui
+from duologue.conversations.importing.json_readers import element, elements, lines, parsed
+from duologue.conversations.importing.values import Found, Trouble
+from duologue.conversations.importing.zip_reader import EMPTY, MAGIC, Archive
 from duologue.errors import BadRequest
 
 UNKNOWN = (
@@ -54,8 +54,8 @@ def _from_archive(archive: Archive, user: str) -> Iterator[Found]:
 def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[Found] | None:
     """The conversations of a file of JSON or JSON lines; None when it is of no known format."""
     line = _line(data)
-    if duologue.is_line(line):
-        return duologue.from_lines(data, user, _stored(archive))
+    if duologue_format.is_line(line):
+        return duologue_format.from_lines(data, user, _stored(archive))
     if llama_ui.is_line(line):
         return llama_ui.from_lines(data, user)
     try:

@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterator
 import msgspec
 from msgspec import Struct
 
-from duologue.conversations.importing.branches import Node, grown, parents_first
-from duologue.conversations.importing.imported import (
-    Files,
-    Found,
-    Imported,
-    Trouble,
-    absent,
-    derived,
-    titled,
+from duologue.conversations.importing.json_readers import (
+    Record,
+    each,
+    parsed,
+    record,
+    records,
+    text,
+    time,
+    title,
 )
-from duologue.conversations.importing.records import Record, each, parsed, record, records, text, time, title
+from duologue.conversations.importing.tree_repair import Node, grown, parents_first
+from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
 from duologue.values.conversations import (
     CallRecord,
     Content,

@@ -8,17 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from duologue.conversations.importing.branches import Node, grown
-from duologue.conversations.importing.imported import (
-    Files,
-    Found,
-    Imported,
-    Trouble,
-    absent,
-    derived,
-    titled,
-)
-from duologue.conversations.importing.records import (
+from duologue.conversations.importing.json_readers import (
     Record,
     count,
     each,
@@ -31,6 +21,8 @@ from duologue.conversations.importing.records import (
     time,
     title,
 )
+from duologue.conversations.importing.tree_repair import Node, grown
+from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
 from duologue.errors import BadRequest
 from duologue.values.conversations import (
     CallRecord,
@@ -44,7 +36,7 @@ from duologue.values.conversations import (
 )
 from duologue.values.events import Timings, Usage
 from duologue.values.messages import Role
-from duologue.wire.parts import from_base64, from_data_url
+from duologue.wire.media_parts import from_base64, from_data_url
 
 SOURCE = "llama-ui"
 ROLES: dict[str, Role] = {

@@ -12,17 +12,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from duologue.conversations.importing.branches import Node, grown
-from duologue.conversations.importing.imported import (
-    Files,
-    Found,
-    Imported,
-    Trouble,
-    absent,
-    derived,
-    titled,
-)
-from duologue.conversations.importing.records import (
+from duologue.conversations.importing.json_readers import (
     Record,
     count,
     each,
@@ -34,6 +24,8 @@ from duologue.conversations.importing.records import (
     time,
     title,
 )
+from duologue.conversations.importing.tree_repair import Node, grown
+from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
 from duologue.errors import Problem
 from duologue.values.conversations import (
     CallRecord,
@@ -46,7 +38,7 @@ from duologue.values.conversations import (
     TextContent,
 )
 from duologue.values.events import Usage
-from duologue.wire.parts import from_data_url
+from duologue.wire.media_parts import from_data_url
 
 SOURCE = "open-webui"
 SYSTEM = "system prompt"

@@ -1,7 +1,7 @@
 """How model families write tool calls: the contract of a format, and the table of their names.
 
 A new format is one new file here and one line in `TOOL_FORMATS`. It names the markers that open a region of calls and
-makes a scanner for the region; the machine in `text/channels.py` finds the marker, hands the region over and takes
+makes a scanner for the region; the machine in `text/output/channels.py` finds the marker, hands the region over and takes
 what is left after it. Formats that wrap JSON share `json_calls.py`.
 
 Knows no channel and no dialect. A format is imported when it is asked for.
@@ -16,7 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from duologue.errors import BadRequest
-from duologue.text.json_grammar import JsonGrammar
+from duologue.text.toolcalls.schema_grammar import JsonGrammar
 from duologue.values.messages import Tool
 
 

@@ -16,10 +16,10 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from duologue.text.json_grammar import JsonGrammar, literal
-from duologue.text.markers import Markers
+from duologue.text.stream.markers import Markers
 from duologue.text.toolcalls import CallScanner, CallSink
 from duologue.text.toolcalls.json_calls import CallObject
+from duologue.text.toolcalls.schema_grammar import JsonGrammar, literal
 from duologue.values.messages import Tool
 
 START = "<tool_call>"

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from duologue.text.markers import Markers
+from duologue.text.stream.markers import Markers
 from duologue.text.toolcalls import CallSink
 from duologue.text.toolcalls.json_values import ValueScanner, is_json
 from duologue.values.messages import Tool

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from duologue.text.markers import Markers
+from duologue.text.stream.markers import Markers
 
 WHITESPACE = " \t\r\n"
 STRING_STOP = re.compile(r'["\\\x00-\x1f]')

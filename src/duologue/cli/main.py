@@ -1,0 +1,317 @@
+"""The command line. Thin: each command reads its flags, imports what it needs and calls it.
+
+Owns the flags and what a person sees of a problem: one sentence, exit code 1. Knows how nothing works.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from duologue import __version__
+from duologue.cli import Config, Data, backup, keys, models
+from duologue.cli import voice as voice_commands
+from duologue.errors import BadRequest, Problem
+
+if TYPE_CHECKING:
+    from duologue.config import Settings
+    from duologue.engines.hardware import Lookout
+    from duologue.models.fit import Hardware
+
+app = typer.Typer(
+    name="duologue",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point of the program."""
+    try:
+        app()
+    except Problem as problem:
+        print(f"duologue: {problem.message}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not trip over it again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"duologue {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def duologue(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and exit."),
+    ] = False,
+) -> None:
+    """Duologue: a self-hosted server you can talk to, with any model."""
+
+
+Host = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Where to listen (127.0.0.1); others need a key.")
+]
+Port = Annotated[int | None, typer.Option(metavar="N", help="Port to listen on (8006).")]
+Model = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A GGUF file, or a name in the data folder's models.")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File with the key every request must bring.")
+]
+
+Slots = Annotated[int | None, typer.Option(metavar="N", help="Replies generated at the same time.")]
+GpuLayers = Annotated[int | None, typer.Option(metavar="N", help="Layers of the model on the GPU; -1: all.")]
+HostNames = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A further name this server is reached by; may be repeated."),
+]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ORIGIN", help="Another web origin whose pages may use it; may be repeated."),
+]
+BasePath = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Serve everything under this path, such as /talk.")
+]
+ProxyAddresses = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are believed; may be repeated."),
+]
+LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
+LogFormat = Annotated[str | None, typer.Option(metavar="FORMAT", help="text, or json for one object a line.")]
+
+
+@app.command()
+def serve(
+    config: Config = None,
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    model: Model = None,
+    upstream: Annotated[
+        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server that answers instead.")
+    ] = None,
+    upstream_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Its key. Others on this machine see flags: better DUOLOGUE_UPSTREAM__KEY."
+        ),
+    ] = None,
+    upstream_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of its models (its first).")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="llama, remote or scripted, instead of the fitting one."),
+    ] = None,
+    slots: Slots = None,
+    context: Annotated[int | None, typer.Option(metavar="N", help="Tokens one chat may have.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads of the engine.")] = None,
+    gpu_layers: GpuLayers = None,
+    key_file: KeyFile = None,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Allow plain HTTP where other machines can reach it.")
+    ] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Serve HTTPS, with a certificate made for this machine.")
+    ] = False,
+    host_name: HostNames = None,
+    allow_origin: Origins = None,
+    base_path: BasePath = None,
+    proxy: ProxyAddresses = None,
+    no_ui: Annotated[bool, typer.Option("--no-ui", help="Serve the APIs without the page.")] = False,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+) -> None:
+    """Start the server.
+
+    The page, the sockets and the APIs are then at http://127.0.0.1:8006.
+
+    Settings come from duologue.yaml, then the environment (DUOLOGUE_*), then these flags; the last one wins.
+    """
+    settings = _settings(
+        config,
+        {
+            "host": host,
+            "port": port,
+            "data": data,
+            "model": model,
+            "upstream.url": upstream,
+            "upstream.key": upstream_key,
+            "upstream.model": upstream_model,
+            "engine": engine,
+            "slots": slots,
+            "context": context,
+            "threads": threads,
+            "gpu_layers": gpu_layers,
+            "key_file": key_file,
+            "insecure_http": insecure_http or None,
+            "tls.enabled": tls or None,
+            "host_names": host_name or None,
+            "allow_origins": allow_origin or None,
+            "base_path": base_path,
+            "proxies": proxy or None,
+            "ui.enabled": False if no_ui else None,
+            "log.level": log_level,
+            "log.format": log_format,
+        },
+    )
+    from duologue.gateway.app import serve as run
+
+    run(settings, announce=lambda line: print(line, flush=True), look=_look)
+
+
+@app.command(hidden=True)
+def worker() -> None:
+    """Run one worker. The gateway starts it, with its loadout and its secret in the environment."""
+    from duologue.worker.app import main as run
+
+    run()
+
+
+@app.command()
+def say(
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="What to say; `-` reads it from the standard input."),
+    ],
+    server: voice_commands.Address = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of its models (its default).")
+    ] = None,
+    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system message before yours.")] = None,
+    thinking: Annotated[
+        bool | None, typer.Option("--thinking/--no-thinking", help="Whether the model should think first.")
+    ] = None,
+    voice: Annotated[bool, typer.Option("--voice", help="Speak the reply too, by the loudspeaker.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its sound goes into this WAV file instead.")
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Talk to the running server.
+
+    The reply goes to the output, everything about it to the error stream. The key comes from DUOLOGUE_KEY.
+    """
+    from duologue.cli.say import Question
+    from duologue.cli.say import say as ask
+
+    said = sys.stdin.buffer.read() if text == ["-"] else os.fsencode(" ".join(text))
+    question = Question(
+        text=said.decode("utf-8", "replace"),
+        model=model or "",
+        system=system or "",
+        thinking=thinking,
+        voice=voice or out is not None,
+        out=out,
+    )
+    if not question.text.strip():
+        raise BadRequest("There is nothing to say: give a text, or `-` and a text on the standard input.")
+    ask(question, voice_commands.client(server, config), sys.stdout, sys.stderr)
+
+
+@app.command()
+def parse(
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="The tool-call format the model writes, such as hermes."
+        ),
+    ],
+    start_in_reasoning: Annotated[
+        bool, typer.Option("--start-in-reasoning", help="The prompt ended inside a reasoning span.")
+    ] = False,
+    chunk: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Feed that many characters at a time; 0: all at once.")
+    ] = 0,
+    tools: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON file with the tools the request brought.")
+    ] = None,
+) -> None:
+    """Split a model's raw output into its parts.
+
+    It is read from the standard input; its reasoning, content and tool calls are printed as JSON. The tool for adding a format: try it on recorded output, whole and one character at a time.
+    """
+    from duologue.text.output.parsed import parse_to_json
+
+    raw = sys.stdin.buffer.read().decode("utf-8", "replace")
+    print(parse_to_json(raw, format, start_in_reasoning, chunk, _tools_of(tools)))
+
+
+@app.command()
+def doctor(
+    config: Config = None,
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    model: Model = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Look whether a server can run here.
+
+    Each line is ok, a warning, or a problem and what to do about it.
+    """
+    from duologue.cli.doctor import examine, report
+
+    flags = {"host": host, "port": port, "data": data, "model": model, "key_file": key_file}
+    findings = examine(lambda: _settings(config, flags))
+    print(report(findings))
+    if any(finding.state == "problem" for finding in findings):
+        raise typer.Exit(1)
+
+
+app.command()(voice_commands.listen)
+app.command()(voice_commands.call)
+app.command()(models.setup)
+app.add_typer(models.models)
+app.add_typer(keys.keys)
+app.command()(backup.backup)
+
+
+@cache
+def _lookout() -> Lookout:
+    from duologue.engines.hardware import Lookout
+
+    return Lookout()
+
+
+def _look(folder: Path, processes: Iterable[int]) -> tuple[Hardware, str]:
+    """This machine, for the server. Only who asks for models needs it, so a server starts without."""
+    return _lookout()(folder, processes)
+
+
+def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
+    from duologue.config import load
+
+    return load(config, os.environ, flags)
+
+
+def _tools_of(file: Path | None) -> list[Any]:
+    """The tools of a file: a list as OpenAI requests have it, or of bare functions."""
+    import msgspec
+
+    from duologue.values.messages import Tool
+
+    if file is None:
+        return []
+    try:
+        entries = msgspec.json.decode(file.read_bytes(), type=list[dict[str, Any]])
+        return [msgspec.convert(entry.get("function", entry), Tool) for entry in entries]
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadRequest(f"{file} is not a JSON list of tools: {error}.", param="tools") from None

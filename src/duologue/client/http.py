@@ -1,0 +1,263 @@
+"""A small client for a running server, over its public surface: what `duologue say`, examples and benchmarks use.
+
+Owns the connections and the ends of streams. Knows the dialects' names as any client does; it has no door of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote, urlsplit
+
+from duologue.errors import Problem, Unauthorized, Unavailable
+from duologue.wire.media_parts import from_base64
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+    from websockets.asyncio.client import ClientConnection
+
+Json = dict[str, Any]
+
+MAX_MESSAGE = 64 * 2**20
+"""Bytes of one message from the server."""
+END = ("done", "error")
+
+
+class Client:
+    """One server, one user. Use it as `async with Client(url, key) as client`; `http://` and `/v1` need not be right.
+
+    `trust` is what an HTTPS server's certificate is checked with, where it is not one that everybody trusts.
+    Every call raises a `Problem` with the server's own code and sentence, or `Unavailable` when none answers.
+    """
+
+    def __init__(
+        self,
+        base_url: str = "http://127.0.0.1:8006",
+        key: str | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        # People paste what other programs call the base URL, or what a browser shows without its scheme.
+        self.address = base_url
+        """As it was given."""
+        address, _, _ = (base_url if "://" in base_url else f"http://{base_url}").partition("#")
+        self.base_url = address.rstrip("/").removesuffix("/v1")
+        self.key = key
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http: httpx.AsyncClient | None = None
+        self._trust = trust
+        # A proxy for the outside has no business with this machine's own server.
+        self._proxied = urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+
+    async def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> AsyncGenerator[Json, None]:
+        """One turn over `/ws/chat`: its messages (`queued`, `prefill_done`, `chunk` ...), the last one `done`.
+
+        `options` are the request's further fields (`streaming`, `generation`, `model`, `enable_thinking` ...).
+        Closing the generator early ends the generation. Raises Problem where the server sends `error`.
+        """
+        socket = await self.connect("/ws/chat")
+        try:
+            await socket.send(json.dumps({"messages": list(messages), **options}))
+            while True:
+                message: Json = json.loads(await receive(socket))
+                if message.get("type") == "error":
+                    raise _problem(message)
+                yield message
+                if message.get("type") in END:
+                    return
+        finally:
+            await socket.close()
+
+    async def complete(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> Json:
+        """One turn over `/v1/chat/completions`, whole."""
+        return await self._request("POST", "/v1/chat/completions", {"messages": list(messages), **body})
+
+    async def stream(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> AsyncGenerator[Json, None]:
+        """One turn over `/v1/chat/completions`: its chunks. Closing the generator early ends the generation."""
+        import httpx
+
+        begun = False
+        sent = {"messages": list(messages), "stream": True, **body}
+        try:
+            async with self._session().stream("POST", "/v1/chat/completions", json=sent) as response:
+                if response.status_code >= 400:
+                    raise _refusal(response.status_code, await response.aread())
+                begun = True
+                async for line in response.aiter_lines():
+                    if not line.startswith("data:"):
+                        continue
+                    data = line.removeprefix("data:").strip()
+                    if data == "[DONE]":
+                        return
+                    chunk: Json = json.loads(data)
+                    if "error" in chunk:
+                        raise _problem(chunk["error"])
+                    yield chunk
+        except httpx.TransportError as error:
+            if not begun:
+                raise self._unreachable(error) from error
+        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+
+    async def api(self, method: str, path: str, body: Json | None = None) -> Json:
+        """Any JSON endpoint, `/api/conversations` for one; an answer without a body is {}."""
+        return await self._request(method, path, body)
+
+    async def upload(self, data: bytes, name: str) -> Json:
+        """Keep a file on the server: its blob, to be named in a message's content."""
+        return await self._request("POST", f"/api/blobs?name={quote(name)}", content=data)
+
+    async def transcribe(self, data: bytes, name: str, **fields: str) -> str:
+        """A recording written down by `/v1/audio/transcriptions`, as the format among the `fields` has it: text or JSON."""
+        response = await self._answer(
+            "POST", "/v1/audio/transcriptions", data=fields, files={"file": (name, data)}
+        )
+        return response.text
+
+    async def follow(self, run: str, after: int = 0) -> AsyncGenerator[tuple[int, Json], None]:
+        """The events of a run of a conversation after number `after`, each with its number; the last is `run_done`.
+
+        Leaving early leaves the run alone: it is the server's. Where the connection breaks it raises Problem with the
+        code `connection_lost`; follow again from the last number.
+        """
+        import httpx
+
+        begun = False
+        try:
+            url = f"/api/runs/{run}/events?after={after}"
+            async with self._session().stream("GET", url) as response:
+                if response.status_code >= 400:
+                    raise _refusal(response.status_code, await response.aread())
+                number, begun = after, True
+                async for line in response.aiter_lines():
+                    field, _, value = line.partition(":")
+                    if field == "id":
+                        number = int(value)
+                    elif field == "data":
+                        event: Json = json.loads(value)
+                        yield number, event
+                        if event.get("type") == "run_done":
+                            return
+        except httpx.TransportError as error:
+            if not begun:
+                raise self._unreachable(error) from error
+        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+
+    async def status(self) -> Json:
+        """`/status`: workers, slots, queue."""
+        return await self._request("GET", "/status")
+
+    async def capabilities(self) -> Json:
+        """`/api/capabilities`: the models and what they can do."""
+        return await self._request("GET", "/api/capabilities")
+
+    def _session(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._http is None:
+            # Reading has no limit: a request may wait in the queue for longer than any would allow.
+            self._http = httpx.AsyncClient(
+                base_url=self.base_url,
+                headers=self._headers,
+                timeout=httpx.Timeout(10, read=None),
+                trust_env=self._proxied,
+                verify=self._trust or True,
+            )
+        return self._http
+
+    async def _request(
+        self, method: str, path: str, body: Json | None = None, content: bytes | None = None
+    ) -> Json:
+        response = await self._answer(method, path, json=body, content=content)
+        if response.status_code == 204:
+            return {}
+        try:
+            answer: Json = response.json()
+        except ValueError:
+            raise Unavailable(f"What answers at {self.base_url} is no Duologue server.") from None
+        return answer
+
+    async def _answer(self, method: str, path: str, **what: Any) -> httpx.Response:
+        import httpx
+
+        try:
+            response = await self._session().request(method, path, **what)
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        if response.status_code >= 400:
+            raise _refusal(response.status_code, response.content)
+        return response
+
+    async def connect(self, path: str) -> ClientConnection:
+        """A socket of the server. Whoever opens one closes it."""
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+
+        url = "ws" + self.base_url.removeprefix("http") + path
+        try:
+            return await connect(
+                url,
+                additional_headers=self._headers,
+                max_size=MAX_MESSAGE,
+                proxy=True if self._proxied else None,
+                ssl=(self._trust or True) if url.startswith("wss:") else None,
+            )
+        except InvalidStatus as refused:
+            raise _refusal(refused.response.status_code, refused.response.body or b"") from None
+        except (InvalidHandshake, InvalidURI, OSError) as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Exception) -> Unavailable:
+        return Unavailable(f"No server answers at {self.base_url} ({error}).", code="unreachable")
+
+
+def sound_in(message: Mapping[str, Any]) -> bytes:
+    """The sound a message of `/ws/chat` brings: 16-bit mono at 24 kHz, where the request asked for `audio_format` s16. Raises
+    BadRequest when it is none."""
+    data = message.get("audio_data")
+    return from_base64(data, "audio_data") if isinstance(data, str) else b""
+
+
+async def receive(socket: ClientConnection) -> str | bytes:
+    """The next frame. Raises Unavailable (`connection_lost`) when there will be none."""
+    from websockets.exceptions import ConnectionClosed
+
+    try:
+        return await socket.recv()
+    except ConnectionClosed as closed:
+        reason = closed.rcvd.reason if closed.rcvd else ""
+        sentence = f"The server closed the socket in the middle. {reason}".rstrip()
+        raise Unavailable(sentence, code="connection_lost") from None
+
+
+def _refusal(status: int, body: bytes | bytearray) -> Problem:
+    """What an HTTP error says; a body that is not ours still gives a sentence."""
+    try:
+        error = json.loads(body)["error"]
+        return _problem({"status": status, **error})
+    except (ValueError, KeyError, TypeError):
+        return Problem(f"The server answered with status {status}.", code="http_error", status=status)
+
+
+def _problem(error: Json) -> Problem:
+    message = str(
+        error.get("message") or error.get("error") or "The server reports an error without a sentence."
+    )
+    status = int(error.get("status", 500))
+    kind = Unauthorized if status == 401 else Problem
+    return kind(message, code=str(error.get("code") or Problem.code), status=status, param=error.get("param"))

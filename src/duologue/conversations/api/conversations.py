@@ -1,0 +1,256 @@
+"""`/api/conversations`: the list, one conversation, and what is changed of it without touching its messages.
+
+Owns these routes' JSON. Whatever is done is done by `editing`, the store and the runs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from msgspec import Struct
+from starlette.responses import Response
+
+from duologue.errors import BadRequest, NotFound
+from duologue.http.json_api import answer, asked, checked_id, documented, flag, nothing, user_of, whole_number
+from duologue.values.conversations import Approval, Conversation, PendingMessage, StoredMessage
+from duologue.values.runs import ListChanged, ListRemoved, Run
+from duologue.wire import api
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+
+MOST_LISTED = 200
+
+
+class ConversationPage(Struct, frozen=True):
+    """Pinned ones come first, on the first page. `next` goes into `before` for the next page; null at the end."""
+
+    conversations: list[Conversation]
+    next: str | None
+
+
+class WholeConversation(Struct, frozen=True):
+    """`messages` is the whole tree, by sequence, or one path of it."""
+
+    conversation: Conversation
+    messages: tuple[StoredMessage, ...]
+    run: Run | None
+    pending: list[PendingMessage]
+    approvals: list[Approval]
+    draft: dict[str, Any] | None
+
+
+class BulkDone(Struct, frozen=True):
+    """`missing` are those that are not there."""
+
+    done: list[str]
+    missing: list[str]
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoints."""
+    routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
+    _add_list(routes, service)
+    _add_many(routes, service)
+    _add_one(routes, service)
+    return routes
+
+
+def _add_list(routes: APIRouter, service: Service) -> None:
+    @routes.post(
+        "",
+        summary="Begin a conversation",
+        openapi_extra=documented(
+            body=api.NewConversation,
+            answers=Conversation,
+            status=201,
+            says="The conversation (200 when it was there)",
+        ),
+    )
+    async def create_conversation(request: Request) -> Response:
+        """The same id again is the conversation that is there. A temporary one is kept in memory only."""
+        new, user = await asked(request, api.NewConversation), user_of(request)
+        api.check_text([new.system], text_mb=service.limits.text_mb, param="system")
+        if new.temporary and new.folder is not None:
+            raise BadRequest("A temporary conversation is in no folder.", param="folder")
+        conversation = Conversation(
+            new.id or uuid.uuid4().hex,
+            new.title,
+            "user" if new.title else "first",
+            folder=new.folder,
+            temporary=new.temporary,
+            tags=_tags(new.tags),
+            options=new.options.options(),
+        )
+        kept, is_new = await service.editing.begin(user, conversation, new.system)
+        return answer(kept, 201 if is_new else 200)
+
+    @routes.get(
+        "",
+        summary="The conversations, newest change first",
+        openapi_extra=documented(
+            answers=ConversationPage,
+            query={
+                "archived": "true for the archived ones",
+                "folder": "only those of a folder, by its id",
+                "tag": "only those with a tag",
+                "limit": f"how many, from 1 to {MOST_LISTED}; 50 without it",
+                "before": "the `next` of the page before",
+            },
+        ),
+    )
+    async def list_conversations(request: Request) -> Response:
+        limit = whole_number(request, "limit", 50, most=MOST_LISTED)
+        found = await service.stores.durable.conversations.listed(
+            user_of(request),
+            archived=flag(request, "archived"),
+            folder=request.query_params.get("folder") or None,
+            tag=request.query_params.get("tag") or None,
+            limit=limit,
+            before=_cursor(request.query_params.get("before", "")),
+        )
+        others = [one for one in found if not one.pinned]
+        more = others[-1] if len(others) == limit else None
+        return answer(ConversationPage(found, f"{more.updated}.{more.id}" if more else None))
+
+
+def _add_many(routes: APIRouter, service: Service) -> None:
+    @routes.post(
+        "/bulk",
+        summary="Do the same to many conversations",
+        openapi_extra=documented(body=api.BulkAsked, answers=BulkDone),
+    )
+    async def change_many(request: Request) -> Response:
+        """Conversations that are not there are named; the others are done. For `move` a `folder` of null is none."""
+        bulk, user = await asked(request, api.BulkAsked), user_of(request)
+        done: list[str] = []
+        missing: list[str] = []
+        for id in dict.fromkeys(bulk.ids):
+            try:
+                await _do(service, user, id, bulk)
+                done.append(id)
+            except NotFound:
+                missing.append(id)
+        return answer(BulkDone(done, missing))
+
+
+def _add_one(routes: APIRouter, service: Service) -> None:
+    @routes.get(
+        "/{id}",
+        summary="A conversation with its messages",
+        openapi_extra=documented(
+            answers=WholeConversation, query={"leaf": "only the path down to this message"}
+        ),
+    )
+    async def read_conversation(request: Request, id: str) -> Response:
+        """Everything a viewer needs to show it, and the run to follow where one is going on."""
+        user, leaf = user_of(request), request.query_params.get("leaf")
+        return answer(await whole(service, user, checked_id(id), leaf))
+
+    @routes.patch(
+        "/{id}",
+        summary="Change a conversation",
+        openapi_extra=documented(body=api.ConversationChange, answers=Conversation),
+    )
+    async def change_conversation(request: Request, id: str) -> Response:
+        """`leaf` switches the branch, also while a reply is running; `folder` null takes it out of its folder."""
+        change = await asked(request, api.ConversationChange)
+        changes = change.named()
+        for name, value in changes.items():
+            if value is None and name != "folder":
+                raise BadRequest(f"{name} must not be null; leave it out to keep it.", param=name)
+        if change.options is not None:
+            changes["options"] = change.options.options()
+        if change.tags is not None:
+            changes["tags"] = _tags(change.tags)
+        return answer(await service.editing.change(user_of(request), checked_id(id), changes))
+
+    @routes.delete(
+        "/{id}",
+        summary="Delete a conversation",
+        status_code=204,
+        openapi_extra=documented(status=204, says="It is in no list any more"),
+    )
+    async def delete_conversation(request: Request, id: str) -> Response:
+        """It goes for good after an hour; until then it can be restored. A reply that is running is stopped."""
+        await _delete(service, user_of(request), checked_id(id))
+        return nothing()
+
+    @routes.post(
+        "/{id}/restore",
+        summary="Bring a deleted conversation back",
+        openapi_extra=documented(answers=Conversation),
+    )
+    async def restore_conversation(request: Request, id: str) -> Response:
+        return answer(await _restore(service, user_of(request), checked_id(id)))
+
+
+async def whole(service: Service, user: str, id: str, leaf: str | None = None) -> WholeConversation:
+    """A conversation as a viewer opens it, the rows of a running reply as they are now and not as they were kept last.
+    Raises NotFound."""
+    found = await _read(service, user, id, leaf)
+    if found.run is not None and found.run.outcome is not None and service.runs.live(id) is None:
+        return await _read(service, user, id, leaf)  # it ended while it was read; now everything is kept
+    return found
+
+
+async def _read(service: Service, user: str, id: str, leaf: str | None) -> WholeConversation:
+    store = service.stores.of(id)
+    async with store.reading() as connection:
+        conversation = await store.conversations.get(user, id, within=connection)
+        if leaf:
+            messages = await store.messages.path(id, leaf, within=connection)
+        else:
+            messages = await store.messages.all(id, within=connection)
+        pending = await store.pending.of(id, within=connection)
+    ahead = service.runs.rows(id)
+    messages = tuple(ahead.get(row.id, row) for row in messages)
+    run = await service.runs.get(user, conversation.running) if conversation.running else None
+    approvals = await store.approvals.pending(user, id)
+    draft = await store.drafts.get(user, id)
+    return WholeConversation(conversation, messages, run, pending, approvals, draft)
+
+
+async def _do(service: Service, user: str, id: str, bulk: api.BulkAsked) -> None:
+    match bulk.do:
+        case "delete":
+            await _delete(service, user, id)
+        case "restore":
+            await _restore(service, user, id)
+        case "move":
+            await service.editing.change(user, id, {"folder": bulk.folder})
+        case "archive" | "unarchive":
+            await service.editing.change(user, id, {"archived": bulk.do == "archive"})
+        case "pin" | "unpin":
+            await service.editing.change(user, id, {"pinned": bulk.do == "pin"})
+
+
+async def _delete(service: Service, user: str, id: str) -> None:
+    conversations = service.stores.of(id).conversations
+    conversation = await conversations.get(user, id, deleted=True)
+    await conversations.delete(user, id)
+    if conversation.running is not None:
+        await service.runs.stop(user, conversation.running)
+    service.feed.tell(user, ListRemoved(id))
+
+
+async def _restore(service: Service, user: str, id: str) -> Conversation:
+    restored = await service.stores.of(id).conversations.restore(user, id)
+    service.feed.tell(user, ListChanged(id))
+    return restored
+
+
+def _tags(tags: list[str]) -> tuple[str, ...]:
+    """Each tag once, in the order they were given."""
+    return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+def _cursor(said: str) -> tuple[int, str] | None:
+    if not said:
+        return None
+    number, _, id = said.partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) < 17):
+        raise BadRequest("before must be the `next` of another page.", param="before")
+    return int(number), checked_id(id, "before")

@@ -1,0 +1,47 @@
+"""`/api/events`: what changed in a user's list of conversations, for every tab and device.
+
+Owns this route. The numbers and the remembering are the feed's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from duologue.conversations.list_feed import Feed
+from duologue.http.event_stream import EventStream, frame, last_seen, position
+from duologue.http.json_api import documented, user_of
+from duologue.values.runs import ListEvent
+
+
+def router(feed: Feed) -> APIRouter:
+    """The endpoint."""
+    routes = APIRouter(prefix="/api", tags=["conversations"])
+
+    @routes.get(
+        "/events",
+        summary="What changes in the list of conversations",
+        openapi_extra=documented(
+            answers=ListEvent,
+            media="text/event-stream",
+            says="Events, each with its number as `id`",
+            query={"after": "the number of the last event that was seen, as `Last-Event-ID` is"},
+        ),
+    )
+    async def follow_list(request: Request) -> Response:
+        """From now on, or after the event named by `Last-Event-ID`; `reset` where too much has happened since."""
+        return EventStream(_frames(feed, user_of(request), last_seen(request)))
+
+    return routes
+
+
+async def _frames(feed: Feed, user: str, after: int | None) -> AsyncGenerator[bytes]:
+    if after is None:
+        after = feed.number
+        # A viewer that is cut off before the first event must know where to go on.
+        yield position(after)
+    async for told in feed.events(user, after):
+        yield frame(told.number, msgspec.json.encode(told.event))

@@ -1,0 +1,265 @@
+"""`/api/blobs`: files uploaded as they come, and given back safely.
+
+Owns the HTTP of files: bodies raw or multipart, ranges, entity tags, and the headers that keep a file from ever
+acting as a page of this server. Knows no message and reads no file itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import msgspec
+from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from duologue.conversations.files.blobs import Blobs
+from duologue.errors import BadRequest, TooLarge
+from duologue.http.json_api import user_of
+from duologue.media import sniff
+from duologue.values.conversations import Blob
+
+SHOWN = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "bmp", "x-icon"))
+"""Pictures every browser draws and none of which can hold a script."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, max-age=31536000, immutable",
+}
+MULTIPART_SLACK = 64 * 1024
+"""Bytes of a form around the file."""
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "multipart/form-data": {
+                "schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+            },
+        },
+    }
+}
+
+
+def router(blobs: Blobs, *, limit: int) -> APIRouter:
+    """The endpoints. `limit`: bytes of one file."""
+    routes = APIRouter(prefix="/api/blobs", tags=["files"])
+
+    @routes.post("", status_code=201, openapi_extra=_BODY, summary="Keep a file")
+    async def keep_blob(
+        request: Request,
+        name: Annotated[str, Query(max_length=1024, description="The file's name.")] = "",
+        temporary: Annotated[
+            bool, Query(description="For a temporary chat: the file is kept in memory only.")
+        ] = False,
+    ) -> Response:
+        """The body is the file, or a form with it. The answer names it by the hash of what it holds; the same file
+        again is the same."""
+        announced = request.headers.get("content-length", "")
+        if announced.isdigit() and int(announced) > limit + MULTIPART_SLACK:
+            raise TooLarge(
+                f"The file is larger than {limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
+            )
+        mime = request.headers.get("content-type", "")
+        chunks = _body(request)
+        if mime.startswith("multipart/"):
+            form = _Form(chunks, mime)
+            await form.open()
+            name, mime, chunks = name or form.name, form.mime, form.file()
+        blob = await blobs.keep(user_of(request), chunks, name=name, mime=mime, temporary=temporary)
+        return Response(msgspec.json.encode(blob), 201, media_type="application/json")
+
+    @routes.head("/{hash}", include_in_schema=False)
+    @routes.get("/{hash}", summary="A file")
+    async def read_blob(request: Request, hash: str, download: bool = False) -> Response:
+        """The file as it was sent; ranges are answered. What could act as a page comes only as a download."""
+        blob = await blobs.get(user_of(request), hash)
+        headers = HEADERS | {
+            "etag": f'"{hash}"',
+            "accept-ranges": "bytes",
+            "content-disposition": _disposition(blob, download=download),
+        }
+        if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
+            return Response(status_code=304, headers=headers)
+        size = await blobs.size(hash)
+        asked = _range(request, headers["etag"], size)
+        start, end = asked or (0, size)
+        if asked:
+            if start >= end:
+                return _no_such_part(request, size)
+            # Also where it is all of the file: Safari plays nothing that does not answer its first range as one.
+            headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
+        status = 206 if asked else 200
+        headers |= {"content-length": str(end - start), "content-type": _content_type(blob.mime)}
+        if request.method == "HEAD":
+            return Response(status_code=status, headers=headers)
+        return StreamingResponse(blobs.pieces(hash, start, end), status, headers=headers)
+
+    @routes.get("/{hash}/thumbnail", summary="A small picture of a file")
+    async def read_thumbnail(
+        request: Request, hash: str, side: Annotated[int, Query(ge=1, le=4096)] = 256
+    ) -> Response:
+        """A WebP of a picture, or of a PDF's first page, that fits into a square of about `side` pixels."""
+        await blobs.get(user_of(request), hash)
+        headers = HEADERS | {"etag": f'"{hash}-{side}"'}
+        if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
+            return Response(status_code=304, headers=headers)
+        return Response(await blobs.thumbnail(hash, side), media_type="image/webp", headers=headers)
+
+    return routes
+
+
+class _Form:
+    """The first file of a multipart form, read while it comes: `open` reads up to it, `file` gives its bytes."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], mime: str) -> None:
+        from python_multipart.multipart import MultipartParser, parse_options_header
+
+        boundary = parse_options_header(mime)[1].get(b"boundary")
+        if not boundary:
+            raise BadRequest("The form names no boundary.")
+        self._options = parse_options_header
+        self._chunks = chunks
+        self._field = self._value = b""
+        self._found = self._over = False
+        self._waiting = bytearray()
+        self.name = self.mime = ""
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_header_field": self._header_field,
+                "on_header_value": self._header_value,
+                "on_header_end": self._header_end,
+                "on_part_data": self._data,
+                "on_part_end": self._end,
+            },
+        )
+        self._part: dict[bytes, bytes] = {}
+
+    async def open(self) -> None:
+        """Raises BadRequest when there is no file in the form."""
+        while not self._waiting and not self._over:
+            if not await self._feed():
+                break
+        if not self._found:
+            raise BadRequest("There is no file in the form.")
+
+    async def file(self) -> AsyncIterator[bytes]:
+        while True:
+            if self._waiting:
+                piece = bytes(self._waiting)
+                self._waiting.clear()
+                yield piece
+            if self._over:
+                # The rest is taken in, or the client would not hear the answer.
+                async for _ in self._chunks:
+                    pass
+                return
+            if not await self._feed():
+                raise BadRequest("The form breaks off in the middle of the file.")
+
+    async def _feed(self) -> bool:
+        from python_multipart.exceptions import MultipartParseError
+
+        chunk = await anext(self._chunks, None)
+        if chunk is None:
+            return False
+        try:
+            self._parser.write(chunk)
+        except MultipartParseError:
+            raise BadRequest("The body is no multipart form.") from None
+        return True
+
+    def _begin(self) -> None:
+        self._part = {}
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._field += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_end(self) -> None:
+        self._part[self._field.lower()] = self._value
+        self._field = self._value = b""
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._is_file():
+            self._waiting += data[start:end]
+
+    def _end(self) -> None:
+        # An empty file has no data that would have found it.
+        if self._is_file():
+            self._over = True
+
+    def _is_file(self) -> bool:
+        """Whether this part is the form's first file; its name and kind are taken."""
+        if self._over:
+            return False
+        options = self._options(self._part.get(b"content-disposition", b""))[1]
+        if b"filename" not in options:
+            return False
+        if not self._found:
+            self._found = True
+            self.name = options[b"filename"].decode("utf-8", "replace")
+            self.mime = self._part.get(b"content-type", b"").decode("latin-1")
+        return True
+
+
+async def _body(request: Request) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in request.stream():
+            yield chunk
+    except ClientDisconnect:
+        raise BadRequest("The upload broke off.") from None
+
+
+def _content_type(mime: str) -> str:
+    """The type a file is served as. Text that is no page is plain text, whatever it is about."""
+    if sniff.family(mime) == "text" and mime != sniff.HTML:
+        return "text/plain; charset=utf-8"
+    return mime
+
+
+def _disposition(blob: Blob, *, download: bool) -> str:
+    family = sniff.family(blob.mime)
+    is_shown = (
+        blob.mime in SHOWN or family in ("audio", "video") or (family == "text" and blob.mime != sniff.HTML)
+    )
+    kind = "inline" if is_shown and not download else "attachment"
+    plain = re.sub(r"[^A-Za-z0-9._ ()\-]", "_", blob.name) or "file"
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(blob.name or 'file', safe='')}"
+
+
+def _matches(if_none_match: str, etag: str) -> bool:
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in tags or "*" in tags
+
+
+def _range(request: Request, etag: str, size: int) -> tuple[int, int] | None:
+    """The bytes that are asked for, end excluded, none where the file does not have them. None for the whole file,
+    also for several ranges at once, which need not be answered."""
+    match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
+    if match is None or request.headers.get("if-range", etag) != etag:
+        return None
+    first, last = match[1], match[2]
+    if not first:
+        return (max(0, size - int(last)), size) if last else None
+    if last and int(last) < int(first):
+        return None
+    return int(first), min(size, int(last) + 1) if last else size
+
+
+def _no_such_part(request: Request, size: int) -> Response:
+    error = {"code": "range_not_satisfiable", "message": f"The file has {size} bytes."}
+    if request_id := request.scope.get("state", {}).get("request_id"):
+        error["request_id"] = request_id
+    headers = {"content-range": f"bytes */{size}", "cache-control": "no-store"}
+    return Response(msgspec.json.encode({"error": error}), 416, headers, "application/json")

@@ -1,0 +1,186 @@
+"""Conversations out of this server as files, and into it: `/api/export`, `/api/import`.
+
+Owns the HTTP of both. The formats are `exporting`'s and `importing`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from duologue.conversations import exporting
+from duologue.conversations.exporting import Exported
+from duologue.conversations.importer import ImportReport, Shelf, import_file
+from duologue.errors import BadRequest, Busy, NotFound, TooLarge
+from duologue.http.json_api import answer, checked_id, documented, user_of
+from duologue.values.conversations import Conversation, Folder
+from duologue.values.runs import ListReset
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+
+AT_ONCE = 2
+"""Imports that may be read at the same time: each is whole in memory."""
+PAGE = 200
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoints."""
+    routes = APIRouter(prefix="/api", tags=["import and export"])
+    running: set[object] = set()
+
+    @routes.post(
+        "/import",
+        summary="Import conversations",
+        openapi_extra=documented(
+            takes_file=True, answers=ImportReport, query={"name": "the file's name, which decides nothing"}
+        ),
+    )
+    async def import_conversations(request: Request) -> Response:
+        """The body is a file: an export of this server, of llama.cpp's page, of ChatGPT or Open WebUI; JSON, JSON
+        lines or zip, told by its content. What is there already is skipped."""
+        if len(running) >= AT_ONCE:
+            raise Busy("Other imports are being read. Try again in a moment.", code="import_running")
+        running.add(turn := object())
+        try:
+            data = await _whole_body(request, service.limits.import_mb)
+            user = user_of(request)
+            report = await import_file(_shelf(service), user, data)
+        finally:
+            running.discard(turn)
+        service.feed.tell(user, ListReset())
+        return answer(report)
+
+    @routes.get(
+        "/conversations/{id}/export",
+        summary="Export a conversation",
+        openapi_extra=documented(
+            media="application/x-ndjson",
+            says="The file",
+            query={"format": "jsonl, which can be imported again, or markdown of the branch shown"},
+        ),
+    )
+    async def export_conversation(request: Request, id: str) -> Response:
+        user, form = user_of(request), request.query_params.get("format", "jsonl")
+        exported = await _exported(service, user, checked_id(id))
+        conversation = exported.conversation
+        if form == "markdown":
+            leaf = conversation.leaf
+            path = await service.stores.of(id).messages.path(id, leaf) if leaf else ()
+            return Response(
+                exporting.markdown(conversation, path),
+                media_type="text/markdown; charset=utf-8",
+                headers=_download(exporting.file_name(conversation, "md")),
+            )
+        if form != "jsonl":
+            raise BadRequest("format must be jsonl or markdown.", param="format")
+        return StreamingResponse(
+            exporting.json_lines(exported, lambda hash: _read(service, user, hash)),
+            media_type="application/x-ndjson",
+            headers=_download(exporting.file_name(conversation, "jsonl")),
+        )
+
+    @routes.get(
+        "/export",
+        summary="Export all your conversations",
+        openapi_extra=documented(media="application/zip", says="A zip that can be imported again"),
+    )
+    async def export_all(request: Request) -> Response:
+        user = user_of(request)
+        return StreamingResponse(
+            exporting.archive(_every(service, user), lambda hash: _read(service, user, hash)),
+            media_type="application/zip",
+            headers=_download("conversations.zip"),
+        )
+
+    return routes
+
+
+async def _whole_body(request: Request, limit_mb: int) -> bytes:
+    """Raises TooLarge as soon as more has come than the setting limits.import_mb allows."""
+    data = bytearray()
+    try:
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > limit_mb * 2**20:
+                raise TooLarge(
+                    f"The file is larger than {limit_mb} MB; the setting limits.import_mb raises the limit."
+                )
+    except ClientDisconnect:
+        raise BadRequest("The request broke off.") from None
+    return bytes(data)
+
+
+def _shelf(service: Service) -> Shelf:
+    store = service.stores.durable
+    return Shelf(
+        database=store.database,
+        conversations=store.conversations,
+        messages=store.messages,
+        folders=store.folders,
+        blobs=service.blobs,
+        attachments=service.attachments(""),
+    )
+
+
+async def _exported(
+    service: Service, user: str, id: str, folders: dict[str, Folder] | None = None
+) -> Exported:
+    store = service.stores.of(id)
+    async with store.reading() as connection:
+        conversation = await store.conversations.get(user, id, within=connection)
+        messages = await store.messages.all(id, within=connection)
+    if folders is None:
+        folders = await _folders(service, user)
+    return Exported(conversation, messages, folders.get(conversation.folder or ""))
+
+
+async def _folders(service: Service, user: str) -> dict[str, Folder]:
+    return {folder.id: folder for folder in await service.stores.durable.folders.all(user)}
+
+
+async def _every(service: Service, user: str) -> AsyncIterator[Exported]:
+    """Every conversation, a few in memory at a time; one that is deleted meanwhile is left out."""
+    folders = await _folders(service, user)
+    for archived in (False, True):
+        async for conversation in _listed(service, user, archived=archived):
+            try:
+                yield await _exported(service, user, conversation.id, folders)
+            except NotFound:
+                continue
+
+
+async def _listed(service: Service, user: str, *, archived: bool) -> AsyncIterator[Conversation]:
+    before: tuple[int, str] | None = None
+    while True:
+        found = await service.stores.durable.conversations.listed(
+            user, archived=archived, limit=PAGE, before=before
+        )
+        for conversation in found:
+            yield conversation
+        others = [one for one in found if not one.pinned]
+        if len(others) < PAGE:
+            return
+        before = (others[-1].updated, others[-1].id)
+
+
+async def _read(service: Service, user: str, hash: str) -> bytes | None:
+    try:
+        await service.blobs.get(user, hash)
+        return await service.blobs.read(hash)
+    except NotFound:
+        return None
+
+
+def _download(name: str) -> dict[str, str]:
+    plain = name.encode("ascii", "replace").decode().replace("?", "-")
+    return {
+        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}",
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }

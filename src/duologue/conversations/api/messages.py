@@ -1,0 +1,123 @@
+"""What is done to the messages of a conversation without a reply: edits, deleting, forks, the system message, the context.
+
+Owns these routes' JSON. Whatever is done is done by `editing`, `compaction` and `naming`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from duologue.conversations.history.context_window import ContextGauge
+from duologue.conversations.history.editing import Deleted
+from duologue.conversations.history.tree import Counts
+from duologue.http.json_api import answer, asked, checked_id, documented, nothing, user_of
+from duologue.values.conversations import Conversation, StoredMessage
+from duologue.wire import api
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoints."""
+    routes = APIRouter(prefix="/api/conversations/{id}", tags=["conversations"])
+    _add_whole(routes, service)
+    _add_messages(routes, service)
+    return routes
+
+
+def _add_whole(routes: APIRouter, service: Service) -> None:
+    @routes.post(
+        "/fork",
+        summary="Copy a path into a conversation of its own",
+        status_code=201,
+        openapi_extra=documented(body=api.ForkAsked, answers=Conversation, status=201),
+    )
+    async def fork_conversation(request: Request, id: str) -> Response:
+        """The messages up to `message`, under new ids. The same fork again is the one that is there."""
+        fork = await asked(request, api.ForkAsked)
+        made = await service.editing.fork(user_of(request), checked_id(id), fork.id, fork.message, fork.title)
+        return answer(made, 201)
+
+    @routes.put(
+        "/system",
+        summary="Write or remove the system message",
+        openapi_extra=documented(
+            body=api.SystemAsked, answers=StoredMessage, says="The message; 204 without"
+        ),
+    )
+    async def put_system_message(request: Request, id: str) -> Response:
+        """It stands above everything else of the conversation. Empty text removes it."""
+        said = await asked(request, api.SystemAsked)
+        api.check_text([said.text], text_mb=service.limits.text_mb, param="text")
+        row = await service.editing.put_system(user_of(request), checked_id(id), said.id, said.text)
+        return answer(row) if row is not None else nothing()
+
+    @routes.get(
+        "/context",
+        summary="How full the context is",
+        openapi_extra=documented(
+            answers=ContextGauge,
+            query={"leaf": "the branch; without it, where the conversation stands"},
+        ),
+    )
+    async def read_context(request: Request, id: str) -> Response:
+        leaf = request.query_params.get("leaf") or None
+        return answer(await service.compaction.gauge(user_of(request), checked_id(id), leaf))
+
+    @routes.post(
+        "/compact",
+        summary="Fold the oldest turns into a summary",
+        openapi_extra=documented(body=api.CompactAsked, answers=StoredMessage),
+    )
+    async def compact(request: Request, id: str) -> Response:
+        """The folded messages stay; a model gets the summary in their place. Deleting the summary undoes it."""
+        said = await asked(request, api.CompactAsked)
+        row = await service.compaction.compact(user_of(request), checked_id(id), said.id, said.leaf)
+        return answer(row)
+
+    @routes.post(
+        "/title",
+        summary="Let the model write a title",
+        openapi_extra=documented(answers=Conversation),
+    )
+    async def write_title(request: Request, id: str) -> Response:
+        return answer(await service.naming.ask(user_of(request), checked_id(id)))
+
+
+def _add_messages(routes: APIRouter, service: Service) -> None:
+    @routes.patch(
+        "/messages/{message}",
+        summary="Edit a message in its place",
+        openapi_extra=documented(body=api.ContentChange, answers=StoredMessage),
+    )
+    async def edit_message(request: Request, id: str, message: str) -> Response:
+        """What follows the message stays, and nothing is answered anew; the verb `edit` makes a branch instead."""
+        change, user = await asked(request, api.ContentChange), user_of(request)
+        await service.stores.of(checked_id(id)).conversations.get(user, id)
+        content = await service.contents.kept(user, id, change.content)
+        return answer(await service.editing.edit(user, id, checked_id(message, "message"), content))
+
+    @routes.get(
+        "/messages/{message}/deletion",
+        summary="What deleting a message would take along",
+        openapi_extra=documented(answers=Counts),
+    )
+    async def count_deletion(request: Request, id: str, message: str) -> Response:
+        counts = await service.editing.deletion(
+            user_of(request), checked_id(id), checked_id(message, "message")
+        )
+        return answer(counts)
+
+    @routes.delete(
+        "/messages/{message}",
+        summary="Delete a message and all below it",
+        openapi_extra=documented(answers=Deleted),
+    )
+    async def delete_message(request: Request, id: str, message: str) -> Response:
+        """A summary, and the system message, go alone: what is below moves up."""
+        gone = await service.editing.delete(user_of(request), checked_id(id), checked_id(message, "message"))
+        return answer(gone)

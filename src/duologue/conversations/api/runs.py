@@ -1,0 +1,261 @@
+"""Running replies over HTTP: the verbs that begin them, their events, and what a user says to them on the way.
+
+Owns these routes' JSON. What the verbs mean is the runs' own; a viewer here is one of any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+import msgspec
+from fastapi import APIRouter, Request
+from msgspec import Struct
+from starlette.responses import Response
+
+from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send, Verb
+from duologue.errors import BadRequest, NotFound
+from duologue.http.event_stream import EventStream, frame, last_seen
+from duologue.http.json_api import answer, asked, body_of, checked_id, documented, nothing, user_of
+from duologue.values.conversations import Approval, PendingMessage
+from duologue.values.runs import ListChanged, Run, RunEvent
+from duologue.wire import api
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+
+
+class Waiting(Struct, frozen=True):
+    """The message waits: for the end of the running reply, or for its next step."""
+
+    pending: PendingMessage
+
+
+class WaitingMessages(Struct, frozen=True):
+    pending: list[PendingMessage]
+
+
+class Answered(Struct, frozen=True):
+    """What was decided; null where the question ran out of time or its run ended first."""
+
+    id: str
+    decision: str | None
+
+
+class OpenApprovals(Struct, frozen=True):
+    approvals: list[Approval]
+
+
+Asked = api.SendAsked | api.RegenerateAsked | api.ContinueAsked | api.EditAsked
+_VERBS = (api.SendAsked, api.RegenerateAsked, api.ContinueAsked, api.EditAsked)
+_encode = msgspec.json.Encoder().encode
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoints."""
+    routes = APIRouter(prefix="/api", tags=["runs"])
+    _add_runs(routes, service)
+    _add_approvals(routes, service)
+    _add_pending(routes, service)
+    return routes
+
+
+def _add_runs(routes: APIRouter, service: Service) -> None:
+    @routes.post(
+        "/conversations/{id}/runs",
+        summary="Send, regenerate, continue or edit: begin a reply",
+        status_code=202,
+        openapi_extra=documented(
+            body=_VERBS,
+            answers=(Run, Waiting),
+            status=202,
+            says="The run (200 when it was there), or the message that waits",
+        ),
+    )
+    async def start_run(request: Request, id: str) -> Response:
+        """The reply goes on whoever looks. The same `run` again is the run that is there, and nothing is begun."""
+        verb, user = api.read_run(await body_of(request)), user_of(request)
+        conversation = checked_id(id)
+        await service.stores.of(conversation).conversations.get(user, conversation)
+        if (there := await _known(service, user, conversation, verb)) is not None:
+            return answer(there)
+        begun = await service.runs.start(user, conversation, await _verb(service, user, conversation, verb))
+        return answer(Waiting(begun) if isinstance(begun, PendingMessage) else begun, 202)
+
+    @routes.get("/runs/{run}", summary="A run as it stands", openapi_extra=documented(answers=Run))
+    async def read_run(request: Request, run: str) -> Response:
+        return answer(await service.runs.get(user_of(request), checked_id(run, "run")))
+
+    @routes.get(
+        "/runs/{run}/events",
+        summary="What a run says, from its beginning to its end",
+        openapi_extra=documented(
+            answers=RunEvent,
+            media="text/event-stream",
+            says="Events, each with its number as `id`; the last is run_done",
+            query={"after": "the number of the last event that was seen, as `Last-Event-ID` is"},
+        ),
+    )
+    async def follow_run(request: Request, run: str) -> Response:
+        """From the first event, or after the one named by `Last-Event-ID`; while the run goes on, as it goes on."""
+        user, id = user_of(request), checked_id(run, "run")
+        after = last_seen(request) or 0
+        await service.runs.get(user, id)
+        return EventStream(_frames(service, user, id, after))
+
+    @routes.post("/runs/{run}/stop", summary="Stop a run", openapi_extra=documented(answers=Run))
+    async def stop_run(request: Request, run: str) -> Response:
+        """What was said so far is kept. Of a run that has ended: how it ended."""
+        user, id = user_of(request), checked_id(run, "run")
+        return answer(await service.runs.stop(user, id))
+
+    @routes.post(
+        "/runs/{run}/steer",
+        summary="Say something to a running reply",
+        status_code=202,
+        openapi_extra=documented(body=api.SteerAsked, answers=Waiting, status=202),
+    )
+    async def steer_run(request: Request, run: str) -> Response:
+        """It goes in at the next step; calls that have not begun are left out for it."""
+        said, user = await asked(request, api.SteerAsked), user_of(request)
+        known = await service.runs.get(user, checked_id(run, "run"))
+        content = await service.contents.kept(user, known.conversation, said.content)
+        message = PendingMessage(said.id, known.conversation, content, "steer")
+        return answer(Waiting(await service.runs.steer(user, known.id, message)), 202)
+
+
+def _add_approvals(routes: APIRouter, service: Service) -> None:
+    @routes.get(
+        "/approvals",
+        summary="The questions that wait for you",
+        openapi_extra=documented(answers=OpenApprovals),
+    )
+    async def list_approvals(request: Request) -> Response:
+        user = user_of(request)
+        stores = (service.stores.durable, service.stores.temporary)
+        found = [approval for store in stores for approval in await store.approvals.pending(user)]
+        return answer(OpenApprovals(sorted(found, key=lambda approval: (approval.created, approval.id))))
+
+    @routes.post(
+        "/approvals/{id}",
+        summary="Answer a question",
+        openapi_extra=documented(body=api.AnswerAsked, answers=Answered),
+    )
+    async def answer_approval(request: Request, id: str) -> Response:
+        """A `decision` about a tool's call (`tool` and `server` are remembered), or an `action` for a server that
+        asks for something. The first answer counts, and is what is answered."""
+        said, user = await asked(request, api.AnswerAsked), user_of(request)
+        if (said.decision is None) == (said.action is None):
+            raise BadRequest("Send either a decision or an action.", param="decision")
+        reply = said.decision or said.action
+        assert reply is not None
+        kept = await service.runs.answer(user, checked_id(id), reply, dict(said.values))
+        return answer(Answered(id, kept.decision))
+
+
+def _add_pending(routes: APIRouter, service: Service) -> None:
+    prefix = "/conversations/{id}/pending"
+
+    @routes.get(
+        prefix, summary="What waits for the reply to end", openapi_extra=documented(answers=WaitingMessages)
+    )
+    async def list_pending(request: Request, id: str) -> Response:
+        store = service.stores.of(checked_id(id))
+        await store.conversations.get(user_of(request), id)
+        return answer(WaitingMessages(await store.pending.of(id)))
+
+    @routes.get(
+        prefix + "/{pending}", summary="One of them", openapi_extra=documented(answers=PendingMessage)
+    )
+    async def read_pending(request: Request, id: str, pending: str) -> Response:
+        store = service.stores.of(checked_id(id))
+        await store.conversations.get(user_of(request), id)
+        return answer(await store.pending.get(id, checked_id(pending, "pending")))
+
+    @routes.patch(
+        prefix + "/{pending}",
+        summary="Change what waits",
+        openapi_extra=documented(body=api.PendingChange, answers=PendingMessage),
+    )
+    async def change_pending(request: Request, id: str, pending: str) -> Response:
+        change, user = await asked(request, api.PendingChange), user_of(request)
+        store = service.stores.of(checked_id(id))
+        await store.conversations.get(user, id)
+        changes: dict[str, object] = {}
+        if change.content is not None:
+            changes["content"] = await service.contents.kept(user, id, change.content)
+        if change.options is not None:
+            changes["options"] = change.options.options()
+        if change.how is not None:
+            changes["how"] = change.how
+        kept = await store.pending.change(id, checked_id(pending, "pending"), changes)
+        if kept.how == "steer" and (running := service.runs.live(id)) is not None:
+            running.steer()
+        service.feed.tell(user, ListChanged(id))
+        return answer(kept)
+
+    @routes.delete(
+        prefix + "/{pending}",
+        summary="Take back what waits",
+        status_code=204,
+        openapi_extra=documented(status=204, says="It does not wait any more"),
+    )
+    async def remove_pending(request: Request, id: str, pending: str) -> Response:
+        user, store = user_of(request), service.stores.of(checked_id(id))
+        await store.conversations.get(user, id)
+        if await store.pending.remove(id, checked_id(pending, "pending")):
+            service.feed.tell(user, ListChanged(id))
+        return nothing()
+
+
+async def _known(service: Service, user: str, conversation: str, said: Asked) -> Run | None:
+    """The run this verb began before, in this conversation: by its id, or by its message, which may have waited and
+    then been sent in a run of another id."""
+    try:
+        known = await service.runs.get(user, said.run)
+    except NotFound:
+        return await _run_of_message(service, user, conversation, said)
+    if known.conversation != conversation:
+        raise BadRequest(
+            "A run with this id exists already. Choose another id.", code="id_taken", param="run"
+        )
+    return known
+
+
+async def _run_of_message(service: Service, user: str, conversation: str, said: Asked) -> Run | None:
+    if not isinstance(said, api.SendAsked):
+        return None
+    try:
+        row = await service.stores.of(conversation).messages.get(conversation, said.message.id)
+        return await service.runs.get(user, row.run) if row.run else None
+    except NotFound:
+        return None
+
+
+async def _verb(
+    service: Service,
+    user: str,
+    conversation: str,
+    said: Asked,
+) -> Verb:
+    options = said.options.options()
+    match said:
+        case api.SendAsked():
+            content = await service.contents.given(user, said.message.content)
+            # Absent is where the conversation stands ("" to the verb); null is the beginning.
+            parent = said.parent if "parent" in said.model_fields_set else ""
+            if parent is None:
+                parent = await service.editing.beginning(conversation)
+            return Send(said.run, NewMessage(said.message.id, content), parent, options, said.busy)
+        case api.RegenerateAsked():
+            return Regenerate(said.run, said.message, options)
+        case api.ContinueAsked():
+            return Continue(said.run, said.message, options)
+        case api.EditAsked():
+            content = await service.contents.given(user, said.new.content)
+            return Edit(said.run, said.message, NewMessage(said.new.id, content), options)
+
+
+async def _frames(service: Service, user: str, run: str, after: int) -> AsyncGenerator[bytes]:
+    async for logged in service.runs.viewer(user, run, after):
+        yield frame(logged.seq, _encode(logged.event))

@@ -1,0 +1,251 @@
+"""What stands around a user's conversations: search, folders, drafts, settings, and what tools were allowed for good.
+
+Owns these routes' JSON and their limits. All of it is the store's.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from fastapi import APIRouter, Request
+from msgspec import Struct
+from starlette.responses import Response
+
+from duologue.errors import BadRequest, NotFound, TooLarge
+from duologue.http.json_api import (
+    answer,
+    asked,
+    body_of,
+    checked_id,
+    documented,
+    nothing,
+    user_of,
+    whole_number,
+)
+from duologue.values.conversations import Folder, Hit
+from duologue.values.runs import ListDraft, ListReset
+from duologue.wire import api
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+
+QUERY = 1000
+"""Characters of a search."""
+SETTINGS_BYTES = 256 * 1024
+MOST_FOLDERS = 1000
+JsonObject = dict[str, Any]
+
+
+class Hits(Struct, frozen=True):
+    hits: list[Hit]
+
+
+class Folders(Struct, frozen=True):
+    folders: list[Folder]
+
+
+class Permission(Struct, frozen=True):
+    """A tool that runs without asking; "*" is every tool of its server."""
+
+    server: str
+    tool: str
+
+
+class Permissions(Struct, frozen=True):
+    permissions: list[Permission]
+
+
+class Tags(Struct, frozen=True):
+    """Every tag, and how many conversations carry it."""
+
+    tags: dict[str, int]
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoints."""
+    routes = APIRouter(prefix="/api", tags=["conversations"])
+    _add_search(routes, service)
+    _add_folders(routes, service)
+    _add_drafts(routes, service)
+    _add_settings(routes, service)
+    _add_permissions(routes, service)
+    return routes
+
+
+def _add_search(routes: APIRouter, service: Service) -> None:
+    @routes.get(
+        "/search",
+        summary="Search in your conversations",
+        openapi_extra=documented(
+            answers=Hits, query={"q": "words; the last one may be a beginning", "limit": "1 to 1,000; 50"}
+        ),
+    )
+    async def search(request: Request) -> Response:
+        """The best of the newest hits first, each with a piece of the text around it."""
+        query = request.query_params.get("q", "")
+        if len(query) > QUERY:
+            raise BadRequest(f"q has {len(query):,} characters; {QUERY:,} are allowed.", param="q")
+        limit = whole_number(request, "limit", 50)
+        return answer(Hits(await service.stores.durable.search.find(user_of(request), query, limit=limit)))
+
+    @routes.get("/tags", summary="Your tags", openapi_extra=documented(answers=Tags))
+    async def list_tags(request: Request) -> Response:
+        return answer(Tags(await service.stores.durable.conversations.tags(user_of(request))))
+
+
+def _add_folders(routes: APIRouter, service: Service) -> None:
+    folders = service.stores.durable.folders
+
+    @routes.get("/folders", summary="Your folders", openapi_extra=documented(answers=Folders))
+    async def list_folders(request: Request) -> Response:
+        return answer(Folders(await folders.all(user_of(request))))
+
+    @routes.put(
+        "/folders/{id}",
+        summary="Make or change a folder",
+        openapi_extra=documented(body=api.FolderAsked, answers=Folder),
+    )
+    async def put_folder(request: Request, id: str) -> Response:
+        said, user = await asked(request, api.FolderAsked), user_of(request)
+        known = await folders.all(user)
+        if len(known) >= MOST_FOLDERS and all(folder.id != id for folder in known):
+            raise BadRequest(
+                f"There are {MOST_FOLDERS:,} folders, and there can be no more.", code="too_many"
+            )
+        kept = await folders.put(user, Folder(checked_id(id), said.name, said.parent))
+        service.feed.tell(user, ListReset())
+        return answer(kept)
+
+    @routes.delete(
+        "/folders/{id}",
+        summary="Remove a folder",
+        status_code=204,
+        openapi_extra=documented(status=204, says="What was in it is where the folder was"),
+    )
+    async def delete_folder(request: Request, id: str) -> Response:
+        user = user_of(request)
+        with suppress(NotFound):  # it is gone, which is what was asked for
+            await folders.delete(user, checked_id(id))
+            service.feed.tell(user, ListReset())
+        return nothing()
+
+
+def _add_drafts(routes: APIRouter, service: Service) -> None:
+    @routes.get(
+        "/drafts/{conversation}",
+        summary="What was begun to be written",
+        openapi_extra=documented(answers=JsonObject, says="The draft; an empty object where there is none"),
+    )
+    async def read_draft(request: Request, conversation: str) -> Response:
+        """`new` is the draft of a conversation that is not begun."""
+        user = user_of(request)
+        drafts = service.stores.of(checked_id(conversation, "conversation")).drafts
+        return answer(await drafts.get(user, conversation) or {})
+
+    @routes.put(
+        "/drafts/{conversation}",
+        summary="Keep what was begun to be written",
+        openapi_extra=documented(
+            body=api.DraftAsked, answers=JsonObject, says="The draft as it is kept, with `updated`"
+        ),
+    )
+    async def put_draft(request: Request, conversation: str) -> Response:
+        """`text` and `files`, and whatever else the page wants to find again. Other tabs hear of it by the feed."""
+        draft, user = await body_of(request), user_of(request)
+        _check_size(draft, service.limits.text_mb * 2**20, "limits.text_mb")
+        _check_files(api.read(api.DraftAsked, draft), service.limits.attachments)
+        store = service.stores.of(checked_id(conversation, "conversation"))
+        if conversation != "new":
+            await store.conversations.get(user, conversation)
+        kept = await store.drafts.put(user, conversation, draft)
+        service.feed.tell(user, ListDraft(conversation, kept["updated"]))
+        return answer(kept)
+
+    @routes.delete(
+        "/drafts/{conversation}",
+        summary="Throw a draft away",
+        status_code=204,
+        openapi_extra=documented(status=204, says="There is none"),
+    )
+    async def delete_draft(request: Request, conversation: str) -> Response:
+        store, user = service.stores.of(checked_id(conversation, "conversation")), user_of(request)
+        if await store.drafts.delete(user, conversation):
+            service.feed.tell(user, ListDraft(conversation))
+        return nothing()
+
+
+def _add_settings(routes: APIRouter, service: Service) -> None:
+    settings = service.stores.durable.settings
+
+    @routes.get("/settings", summary="Your settings", openapi_extra=documented(answers=JsonObject))
+    async def read_settings(request: Request) -> Response:
+        return answer(await settings.get(user_of(request)))
+
+    @routes.patch(
+        "/settings",
+        summary="Change your settings",
+        openapi_extra=documented(body=api.SettingsAsked, answers=JsonObject),
+    )
+    async def change_settings(request: Request) -> Response:
+        """A merge patch: objects are merged, null removes. `options` are the defaults of every reply."""
+        patch, user = await body_of(request), user_of(request)
+        api.read(api.SettingsAsked, _without_nulls(patch))
+        # Before it is merged: what is kept was within the limit, so both together are bounded.
+        _check_size(patch, SETTINGS_BYTES)
+        _check_size(await settings.get(user) | patch, SETTINGS_BYTES)
+        return answer(await settings.merge(user, patch))
+
+
+def _add_permissions(routes: APIRouter, service: Service) -> None:
+    approvals = service.stores.durable.approvals
+
+    @routes.get(
+        "/permissions",
+        summary="Which tools run without asking",
+        openapi_extra=documented(answers=Permissions),
+    )
+    async def list_permissions(request: Request) -> Response:
+        found = sorted(await approvals.permissions(user_of(request)))
+        return answer(Permissions([Permission(server, tool) for server, tool in found]))
+
+    @routes.delete(
+        "/permissions",
+        summary="Ask again",
+        status_code=204,
+        openapi_extra=documented(
+            status=204,
+            says="These ask again",
+            query={"server": "only those of a server", "tool": "only this tool of it"},
+        ),
+    )
+    async def forget_permissions(request: Request) -> Response:
+        server, tool = (request.query_params.get(name) for name in ("server", "tool"))
+        if tool is not None and server is None:
+            raise BadRequest("A tool is named without its server.", param="server")
+        await approvals.forget(user_of(request), server, tool)
+        return nothing()
+
+
+def _check_size(value: object, limit: int, setting: str = "") -> None:
+    size = len(msgspec.json.encode(value))
+    if size > limit:
+        which = f" (setting {setting})" if setting else ""
+        raise TooLarge(f"This is {size:,} bytes; {limit:,} are allowed{which}.")
+
+
+def _check_files(draft: api.DraftAsked, limit: int) -> None:
+    if len(draft.files) > limit:
+        raise TooLarge(
+            f"The draft carries {len(draft.files):,} files; at most {limit:,} are allowed (setting "
+            "limits.attachments).",
+            param="files",
+        )
+
+
+def _without_nulls(value: Any) -> Any:
+    """A merge patch as the object it leaves behind: null removes."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return value

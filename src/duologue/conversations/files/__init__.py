@@ -1,0 +1,1 @@
+"""Attachments: blobs on disk or in memory, and what a model is given of them."""

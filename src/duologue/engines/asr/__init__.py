@@ -1,0 +1,1 @@
+"""Speech recognisers besides the bundled one: faster-whisper, sherpa-onnx, qwen-asr."""

@@ -1,0 +1,1 @@
+"""PCM arithmetic that recognisers and speakers share."""

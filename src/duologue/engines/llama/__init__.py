@@ -1,0 +1,1 @@
+"""The embedded default language engine: llama.cpp through xllamacpp."""

@@ -1,0 +1,159 @@
+"""How much of a machine a model gets: slots, context, threads, batch.
+
+Decides without acting: the file's header, what was asked for and the machine in, a plan out. Knows neither the
+library nor where its numbers end up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Struct
+
+from duologue.engines.machine import Machine
+from duologue.errors import StartFailed
+from duologue.models.gguf.header import GgufHeader
+
+SMALL = 100_000_000
+"""Parameters up to which one thread is best: more of them wait for each other longer than they compute."""
+PROMPT_CACHE = 512
+SMALL_PROMPT_CACHE = 64
+DEFAULT_CONTEXT = 16_384
+LEAST_CONTEXT = 2_048
+UNKNOWN_CONTEXT = 4_096
+CACHE_BYTES = 2
+"""Keys and values are kept as 16-bit numbers."""
+ROUNDING = 256
+"""The engine rounds a slot's context up to a multiple of this."""
+
+
+class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be asked of the engine; None leaves it to the plan."""
+
+    model: str
+    name: str = ""
+    bundled: bool = False
+    slots: int | None = None
+    context: int | None = None
+    threads: int | None = None
+    batch: int | None = None
+    gpu_layers: int | None = None
+    """Layers on the GPU: -1 all, None as many as fit."""
+    poll: int = 0
+    """0 to 100: how eagerly waiting threads spin. 0 where cores are shared; spinning next to any other busy process
+    cost a 5M-parameter model nine tenths of its speed."""
+    prompt_cache: int | None = None
+    """MiB of memory for the prompts of conversations that lost their slot; None: SMALL_PROMPT_CACHE for a small model,
+    whose prompts are read again in no time, else PROMPT_CACHE."""
+    log: int = 1
+    """How much the library writes to standard error: 1 errors, 2 warnings, 3 all."""
+
+
+class Plan(Struct, frozen=True):
+    """`context` is tokens a slot; `warnings` are sentences for the operator."""
+
+    slots: int
+    context: int
+    threads: int
+    batch: int
+    prompt_cache: int
+    flash_attention: bool
+    """False for small models on a processor, whose heads are narrow: the twentieth turn's first token came after 22 ms
+    without it and 34 with it. What it costs is a cold prompt: 1,200 tokens took 0.46 s instead of 0.30."""
+    warnings: tuple[str, ...] = ()
+
+
+def parse_options(options: Mapping[str, object]) -> LlamaOptions:
+    """The options, checked. Raises StartFailed that names the option and, when it is unknown, the nearest known one."""
+    known = LlamaOptions.__struct_fields__
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            raise StartFailed(f"The llama engine has no option {name!r}. {meant}", param=name)
+    try:
+        parsed = msgspec.convert({k: v for k, v in options.items() if v is not None}, LlamaOptions)
+    except msgspec.ValidationError as error:
+        raise StartFailed(f"An option of the llama engine is wrong: {error}.") from error
+    for name in ("slots", "context", "threads", "batch"):
+        value = getattr(parsed, name)
+        if value is not None and value < 1:
+            raise StartFailed(
+                f"The llama engine's option {name!r} must be at least 1, not {value}.", param=name
+            )
+    return parsed
+
+
+def plan(header: GgufHeader, options: LlamaOptions, machine: Machine) -> Plan:
+    """How `header`'s model is to run on `machine`."""
+    slots = options.slots or _slots(header.parameters)
+    context, warnings = _context(header, options, machine, slots)
+    return Plan(
+        slots=slots,
+        context=context,
+        threads=_threads(header, options, machine),
+        batch=_batch(header, options, machine),
+        prompt_cache=_prompt_cache(header, options),
+        flash_attention=bool(machine.gpus) or header.parameters > SMALL,
+        warnings=warnings,
+    )
+
+
+def _slots(parameters: int) -> int:
+    if parameters <= 3_000_000_000:
+        return 4
+    return 2 if parameters <= 15_000_000_000 else 1
+
+
+def _threads(header: GgufHeader, options: LlamaOptions, machine: Machine) -> int:
+    if options.threads is not None:
+        return options.threads
+    if header.parameters <= SMALL:
+        return 1
+    # One core stays free for the rest of the server; threads that compete for one slow all others down.
+    return max(1, machine.cores - 1)
+
+
+def _prompt_cache(header: GgufHeader, options: LlamaOptions) -> int:
+    if options.prompt_cache is not None:
+        return options.prompt_cache
+    return SMALL_PROMPT_CACHE if header.parameters <= SMALL else PROMPT_CACHE
+
+
+def _batch(header: GgufHeader, options: LlamaOptions, machine: Machine) -> int:
+    """A cancel, and every other slot's next token, waits for the batch at work: slower models get smaller ones."""
+    if options.batch is not None:
+        return options.batch
+    if machine.gpus:
+        return 2_048
+    return 512 if header.parameters <= 1_000_000_000 else 128
+
+
+def _context(
+    header: GgufHeader, options: LlamaOptions, machine: Machine, slots: int
+) -> tuple[int, tuple[str, ...]]:
+    trained = header.trained_context or UNKNOWN_CONTEXT
+    if options.context is not None:
+        if header.trained_context and options.context > trained:
+            return trained, (
+                f"A context of {options.context} tokens was asked for, but {header.path.name} was trained for "
+                f"{trained}; it has {trained}.",
+            )
+        return options.context, ()
+    wanted = context = min(trained, DEFAULT_CONTEXT)
+    room = (machine.memory - header.size) // 2
+    while context // 2 >= LEAST_CONTEXT and cache_bytes(header, context * slots) > room:
+        context //= 2
+    if context < wanted:
+        return context, (
+            f"Memory is short, so each of {slots} chats has {context} tokens of context instead of {wanted}. "
+            "Fewer slots or a smaller model leave more.",
+        )
+    return context, ()
+
+
+def cache_bytes(header: GgufHeader, tokens: int) -> int:
+    """Bytes of key and value cache for `tokens`. An upper bound for models with windows or recurrent blocks."""
+    return header.cache_width * CACHE_BYTES * tokens

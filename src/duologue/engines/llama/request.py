@@ -1,0 +1,355 @@
+"""A generation in llama.cpp's words: the names and oddities of its completion request, and its errors as Problems.
+
+Owns the table from `Sampling` to llama.cpp's fields. The library drops what it does not know in silence, so
+everything it could drop is refused here first. Decides without acting; knows no connection and no thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from duologue.engines import Generation
+from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
+from duologue.text.output.reply_grammar import ReplyGrammar
+from duologue.values.events import TokenLogprob
+from duologue.values.requests import OutputFormat, Sampling
+
+# Sampling's name -> llama.cpp's.
+FIELDS: dict[str, str] = {
+    "max_tokens": "n_predict",
+    "temperature": "temperature",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "typical_p": "typical_p",
+    "top_n_sigma": "top_n_sigma",
+    "repetition_penalty": "repeat_penalty",
+    "repetition_window": "repeat_last_n",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "dynamic_temperature_range": "dynatemp_range",
+    "dynamic_temperature_exponent": "dynatemp_exponent",
+    "xtc_probability": "xtc_probability",
+    "xtc_threshold": "xtc_threshold",
+    "dry_multiplier": "dry_multiplier",
+    "dry_base": "dry_base",
+    "dry_allowed_length": "dry_allowed_length",
+    "dry_penalty_last_n": "dry_penalty_last_n",
+    "dry_sequence_breakers": "dry_sequence_breakers",
+    "mirostat": "mirostat",
+    "mirostat_tau": "mirostat_tau",
+    "mirostat_eta": "mirostat_eta",
+    "samplers": "samplers",
+    "min_keep": "min_keep",
+    "seed": "seed",
+    "ignore_eos": "ignore_eos",
+    "logit_bias": "logit_bias",
+    "logprobs": "n_probs",
+}
+NOT_APPLIED = frozenset({"length_penalty"})
+"""Beam search only; llama.cpp has none."""
+SAMPLERS = frozenset(
+    {
+        *("dry", "top_k", "typ_p", "top_p", "top_n_sigma", "min_p", "xtc", "temperature", "penalties"),
+        *("infill", "adaptive_p"),
+    }
+)
+ALIASES = {"typical_p": "typ_p", "typical": "typ_p", "temp": "temperature", "nucleus": "top_p"}
+SEQUENCE_BREAKERS = ("\n", ":", '"', "*")
+"""What llama.cpp breaks repetitions at where nothing else is asked (`common_params_sampling` in its `common.h`); the one
+default it does not tell."""
+DIGITS = 6
+"""Decimal digits that its 32-bit numbers are right to."""
+SEEDS = 1 << 32
+RANDOM_SEED = SEEDS - 1
+"""The seed by which llama.cpp means "any"."""
+IMPOSSIBLE = -9999.0
+"""The logprob of what could not have been said, as other APIs write it; JSON has no infinity."""
+MAX_CONSTRAINT = 128 * 1024
+"""Bytes of a schema or grammar; 100 KB of properties take some seconds to compile."""
+MAX_COUNT = 100_000
+"""Items, characters or properties a schema may count; ten million take half a minute to compile."""
+COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
+"""llguidance's own words in a schema: blanks as Python writes them. Where any are allowed, small models write them until their
+reply is cut: duologue-mini got no further than `{"a": "yes" `."""
+TRIGGER_WORD = 1
+"""llama.cpp's `COMMON_GRAMMAR_TRIGGER_TYPE_WORD`."""
+NO_GRAMMAR: dict[str, Any] = {"grammar": "", "grammar_lazy": False, "grammar_triggers": []}
+_FIELD = re.compile(r"^Field '(\w+)': (.*)$", re.DOTALL)
+_NAMES = {engine: name for name, engine in FIELDS.items()}
+
+
+class Reading(Struct, frozen=True):
+    """How far the prompt has been read."""
+
+    total: int
+    processed: int
+    cache: int
+
+
+class Token(Struct, frozen=True):
+    token: str
+    bytes: tuple[int, ...] = ()
+    logprob: float = 0.0
+    top_logprobs: tuple[Token, ...] = ()
+
+
+class Logprobs(Struct, frozen=True):
+    content: tuple[Token, ...] = ()
+
+
+class Choice(Struct, frozen=True):
+    text: str = ""
+    logprobs: Logprobs | None = None
+    finish_reason: str | None = None
+
+
+class PromptDetails(Struct, frozen=True):
+    cached_tokens: int = 0
+
+
+class Counts(Struct, frozen=True):
+    completion_tokens: int = 0
+    prompt_tokens: int = 0
+    prompt_tokens_details: PromptDetails = PromptDetails()
+
+
+class EngineTimings(Struct, frozen=True):
+    predicted_n: int = 0
+
+
+class Refusal(Struct, frozen=True):
+    message: str = ""
+    type: str = ""
+    n_prompt_tokens: int = 0
+    n_ctx: int = 0
+
+
+class Chunk(Struct, frozen=True):
+    """One message of a running completion."""
+
+    choices: tuple[Choice, ...] = ()
+    prompt_progress: Reading | None = None
+    timings: EngineTimings = EngineTimings()
+    usage: Counts | None = None
+    error: Refusal | None = None
+
+
+def prefill_request(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
+    """Read `tokens` into the cache of `slot`. One token is made whatever is asked, so it is made the cheapest way."""
+    return {**_base(slot, tokens), "n_predict": 0, "samplers": ["top_k"], "top_k": 1}
+
+
+def generate_request(
+    slot: int, tokens: Sequence[int], generation: Generation, *, vocabulary: int
+) -> dict[str, Any]:
+    """Continue `tokens`. Raises BadRequest for what the engine would drop in silence."""
+    request = {
+        **_base(slot, tokens),
+        **sampling_fields(generation.sampling, vocabulary),
+        **(grammar_fields(generation.grammar) if generation.grammar else format_fields(generation.format)),
+    }
+    if generation.preserved:
+        request["preserved_tokens"] = list(generation.preserved)
+    return request
+
+
+def probe_request(slot: int, tokens: Sequence[int], format: OutputFormat, never: int) -> dict[str, Any]:
+    """Try a constraint out: one token, with everything in favour of `never`, a token no JSON text begins with.
+
+    llama.cpp goes on without a constraint when it cannot compile a schema, and says so only in its log; it is
+    applied if, and only if, the answer is another token.
+    """
+    biased = {"n_predict": 1, "temperature": 0.0, "logit_bias": [[never, 1.0e6]]}
+    return {**_base(slot, tokens), **biased, **format_fields(format)}
+
+
+def _base(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
+    return {
+        "prompt": list(tokens),
+        "id_slot": slot,
+        "cache_prompt": True,
+        "stream": True,
+        "return_progress": True,
+        "timings_per_token": True,
+    }
+
+
+def sampling_fields(sampling: Sampling, vocabulary: int = 0) -> dict[str, Any]:
+    """What was asked of the sampling, in llama.cpp's names; the rest is left to the model's defaults."""
+    fields: dict[str, Any] = {"n_predict": -1}
+    for name in sampling.asked():
+        if name in NOT_APPLIED:
+            continue
+        fields[FIELDS[name]] = _value(name, getattr(sampling, name), vocabulary)
+    return fields
+
+
+def sampling_defaults(settings: Mapping[str, Any]) -> dict[str, float | int | str | bool | tuple[str, ...]]:
+    """What the library does where nothing is asked, by our names. `settings` are its own of a loaded model, in which
+    what the file recommends is counted in."""
+    found: dict[str, float | int | str | bool | tuple[str, ...]] = {
+        "dry_sequence_breakers": SEQUENCE_BREAKERS
+    }
+    for name, engine in FIELDS.items():
+        value = settings.get(engine)
+        if name in ("logprobs", "logit_bias"):
+            continue  # nothing is done there unless it is asked for
+        if name == "seed" and value == RANDOM_SEED:
+            value = -1
+        if isinstance(value, list):
+            found[name] = tuple(value)
+        elif isinstance(value, float):
+            found[name] = float(f"{value:.{DIGITS}g}")
+        elif isinstance(value, int | str):
+            found[name] = value
+    return found
+
+
+def _value(name: str, value: Any, vocabulary: int) -> Any:
+    match name:
+        case "repetition_window" | "dry_penalty_last_n":
+            # Elsewhere -1 means the whole context; this engine wants a number, and takes any.
+            return value if value >= 0 else 1 << 20
+        case "seed":
+            return _seed(value)
+        case "samplers":
+            return [_sampler(sampler) for sampler in value]
+        case "logprobs":
+            return max(1, value)
+        case "logit_bias":
+            return _biases(value, vocabulary)
+        case "dry_sequence_breakers":
+            return list(value)
+    return value
+
+
+def _seed(seed: int) -> int:
+    """Any whole number as one of llama.cpp's seeds; -1 stays "any"."""
+    if seed == -1:
+        return RANDOM_SEED
+    return seed % RANDOM_SEED
+
+
+def _sampler(name: str) -> str:
+    canonical = ALIASES.get(name.lower().replace("-", "_"), name.lower().replace("-", "_"))
+    if canonical not in SAMPLERS:
+        raise BadRequest(
+            f"There is no sampler {name!r}. Known: {', '.join(sorted(SAMPLERS))}.", param="samplers"
+        )
+    return canonical
+
+
+def _biases(biases: dict[str, float], vocabulary: int) -> list[list[Any]]:
+    pairs: list[list[Any]] = []
+    for key, bias in biases.items():
+        if not key.isascii() or not key.isdigit():
+            pairs.append([key, bias])
+            continue
+        if vocabulary and int(key) >= vocabulary:
+            raise BadRequest(
+                f"logit_bias names the token {key}, but this model has {vocabulary} tokens (0 to {vocabulary - 1}).",
+                param="logit_bias",
+            )
+        pairs.append([int(key), bias])
+    return pairs
+
+
+def _check_constraint(size: int, schema: object = None) -> None:
+    """Constraints are compiled on the engine's one loop, while every slot waits: large ones are refused."""
+    if size > MAX_CONSTRAINT:
+        raise BadRequest(
+            f"The schema or grammar has {size:,} bytes; at most {MAX_CONSTRAINT:,} can be applied.",
+            param="response_format",
+        )
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for name, value in part.items():
+                if name in COUNTS and isinstance(value, int | float) and value > MAX_COUNT:
+                    raise BadRequest(
+                        f"The schema asks for {name} {value:,}; at most {MAX_COUNT:,} can be applied.",
+                        param="response_format",
+                    )
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+
+
+def format_fields(format: OutputFormat | None) -> dict[str, Any]:
+    """The constraint on the reply. Raises BadRequest when it is no usable one."""
+    if format is None:
+        return {}
+    if format.kind == "grammar":
+        grammar = format.grammar or ""
+        # Anything but GBNF (the library also takes %llguidance) would be dropped in silence when it is wrong.
+        if not grammar.strip() or grammar.lstrip().startswith("%"):
+            raise BadRequest("The grammar must be GBNF text with a rule `root`.", param="response_format")
+        _check_constraint(len(grammar.encode()))
+        return {"grammar": grammar}
+    if format.kind == "json_object":
+        return {"json_schema": {"type": "object", **COMPACT}}
+    if not isinstance(format.schema, dict):
+        raise BadRequest("A JSON schema is needed: an object.", param="response_format")
+    _check_constraint(len(msgspec.json.encode(format.schema)), format.schema)
+    return {"json_schema": {**(format.schema or {"type": "object"}), **COMPACT}}
+
+
+def grammar_fields(grammar: ReplyGrammar) -> dict[str, Any]:
+    """A grammar of ours, so that it is not refused as one of the caller's would be."""
+    if not grammar.trigger:
+        return {"grammar": grammar.text}
+    triggers = [{"type": TRIGGER_WORD, "value": grammar.trigger}]
+    return {"grammar": grammar.text, "grammar_lazy": True, "grammar_triggers": triggers}
+
+
+def token_logprobs(logprobs: Logprobs | None, top: int | None) -> tuple[TokenLogprob, ...]:
+    """Logprobs as values, each with at most `top` alternatives; none when they were not asked for."""
+    if logprobs is None or top is None:
+        return ()
+    return tuple(_logprob(token, top) for token in logprobs.content)
+
+
+def _logprob(token: Token, top: int) -> TokenLogprob:
+    return TokenLogprob(
+        token.token,
+        max(token.logprob, IMPOSSIBLE),
+        bytes(token.bytes),
+        tuple(_logprob(other, 0) for other in token.top_logprobs[:top]),
+    )
+
+
+def problem(refusal: Refusal) -> Problem:
+    """What the engine refused, as a sentence for the one who asked."""
+    message = refusal.message
+    if refusal.type == "exceed_context_size_error":
+        return ContextExceeded(
+            f"The conversation takes {refusal.n_prompt_tokens} tokens, but this model has room for {refusal.n_ctx} "
+            "with the reply. Shorten it or start a new chat.",
+            param="messages",
+        )
+    if "Context size has been exceeded" in message:
+        return ContextExceeded(
+            "The engine has no room left for this conversation. Shorten it.", param="messages"
+        )
+    if "grammar stack" in message:
+        return BadRequest("No reply of this model can follow the grammar.", param="response_format")
+    if refusal.type != "invalid_request_error":
+        return EngineFailed(f"The engine failed: {message or 'no reason given'}.")
+    if "grammar" in message:
+        return BadRequest(
+            "The grammar cannot be parsed: it must be GBNF with a rule `root` that does not begin with itself.",
+            param="response_format",
+        )
+    match = _FIELD.match(message)
+    if match is None:
+        return BadRequest(f"The engine refused the request: {message}.")
+    name = _NAMES.get(match[1], "response_format" if match[1] == "json_schema" else match[1])
+    return BadRequest(f"{name} cannot be applied: {match[2]}.", param=name)

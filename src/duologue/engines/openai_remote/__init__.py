@@ -1,0 +1,1 @@
+"""Engines that forward to an OpenAI-compatible server: chat, transcription and speech."""

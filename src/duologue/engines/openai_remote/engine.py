@@ -1,0 +1,303 @@
+"""Any OpenAI-compatible server as a chat engine: vLLM, SGLang, Ollama, LM Studio, llama.cpp, or another Duologue.
+
+Owns the connection: one kept client, a request each reply, closed when the reply is left, so that the upstream stops
+too. What is sent is `remote_request.py`, what comes back `remote_stream.py`. An upstream that is down when the
+server starts does not keep it from starting; requests then say what is wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import anyio
+import httpx
+import msgspec
+from msgspec import Struct
+
+from duologue.engines.openai_remote.error_text import beginning, complaint, without
+from duologue.engines.openai_remote.request import FIELDS, chat_body, estimate_tokens
+from duologue.engines.openai_remote.stream import DONE, EventLines, Translation, UpstreamError
+from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, StartFailed
+from duologue.values.events import Event, Failed, Started
+from duologue.values.requests import ChatRequest, ModelCard
+
+SLOTS = 8
+CONNECT_PATIENCE = 10.0
+"""Seconds to reach the upstream."""
+MODELS_PATIENCE = 5.0
+"""Seconds the start waits for the upstream's list of models."""
+SILENCE = 600.0
+"""Seconds an upstream may say nothing: long prompts are read in silence."""
+CONTEXT_NAMES = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx")
+"""What servers call the context in their list of models."""
+OVERFLOWS = (
+    "context_length_exceeded",
+    "maximum context length",
+    "exceeds the available context",
+    "context window",
+)
+
+
+class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """`url` with or without /v1. `model` empty takes the first the upstream names; `context` 0 is what it says."""
+
+    url: str
+    key: str = ""
+    model: str = ""
+    name: str = ""
+    slots: int = SLOTS
+    context: int = 0
+
+
+async def load(options: Mapping[str, object]) -> RemoteEngine:
+    """An engine on the upstream named by `options` (see `RemoteOptions`). Raises StartFailed for an impossible URL
+    or option; an upstream that does not answer is a warning on the card."""
+    wanted = _options(options)
+    upstream = Upstream(wanted.url, wanted.key, wanted.slots)
+    try:
+        with anyio.fail_after(MODELS_PATIENCE):
+            models = await upstream.models()
+    except (Problem, TimeoutError) as error:
+        sentence = error.message if isinstance(error, Problem) else f"{upstream.shown} does not answer."
+        return RemoteEngine(upstream, wanted.model, _card(wanted, wanted.model, {}, (sentence,)))
+    model = wanted.model or next(iter(models), "")
+    warnings: tuple[str, ...] = ()
+    if not models:
+        warnings = (f"{upstream.shown} names no models; load one there.",)
+    elif model not in models:
+        warnings = (
+            f"{upstream.shown} does not name the model {model!r}. It has: {', '.join(list(models)[:10])}.",
+        )
+    return RemoteEngine(upstream, model, _card(wanted, model, models, warnings))
+
+
+def _options(options: Mapping[str, object]) -> RemoteOptions:
+    known = RemoteOptions.__struct_fields__
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            raise StartFailed(f"The remote engine has no option {name!r}. {meant}", param=name)
+    try:
+        wanted = msgspec.convert({k: v for k, v in options.items() if v is not None}, RemoteOptions)
+    except msgspec.ValidationError as error:
+        raise StartFailed(f"An option of the remote engine is wrong: {error}.") from error
+    if wanted.slots < 1:
+        raise StartFailed("The remote engine's option 'slots' must be at least 1.", param="slots")
+    return wanted
+
+
+def _card(
+    options: RemoteOptions, model: str, models: Mapping[str, dict[str, Any]], warnings: tuple[str, ...]
+) -> ModelCard:
+    told = models.get(model, {})
+    context = options.context or next(
+        (told[name] for name in CONTEXT_NAMES if isinstance(told.get(name), int)), 0
+    )
+    host = urlsplit(options.url).hostname or "upstream"
+    return ModelCard(
+        name=options.name or model or host,
+        engine="remote",
+        context=context,
+        slots=options.slots,
+        description=f"{model or 'a model'} at {host}",
+        # Whether the upstream's model sees is its own to say; it answers with a sentence when not.
+        modalities=("text", "image"),
+        verbs=("tools", "logprobs", "format", "thinking", "effort"),
+        sampling=tuple(FIELDS),
+        warnings=warnings,
+    )
+
+
+class RemoteEngine:
+    """A chat engine whose model runs elsewhere."""
+
+    def __init__(self, upstream: Upstream, model: str, card: ModelCard) -> None:
+        self._upstream = upstream
+        self._model = model
+        self._card = card
+
+    @property
+    def card(self) -> ModelCard:
+        return self._card
+
+    @asynccontextmanager
+    async def chat(self, slot: int, request: ChatRequest) -> AsyncIterator[AsyncIterator[Event]]:
+        """The reply's events. Leaving closes the connection, which ends the upstream's work."""
+        chat_body(request, self._model)  # What cannot be asked is raised before anything is.
+        async with _closing(self._events(request)) as events:
+            yield events
+
+    async def close(self) -> None:
+        await self._upstream.close()
+
+    async def _events(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
+        yield Started(self._card.name, self._card.context)
+        try:
+            async with aclosing(self._reply(request)) as events:
+                async for event in events:
+                    yield event
+        except Problem as problem:
+            yield Failed(problem.code, problem.message, problem.status, problem.param)
+
+    async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
+        model = self._model = self._model or await self._upstream.first_model()
+        translation = Translation(time.perf_counter(), estimate_tokens(request))
+        async with aclosing(self._upstream.stream(chat_body(request, model))) as stream:
+            async for data in stream:
+                for event in self._translated(translation, data):
+                    yield event
+        last = translation.finished(time.perf_counter())
+        if last is None:
+            raise self._upstream.failed("ended the reply in the middle")
+        for event in last:
+            yield event
+
+    def _translated(self, translation: Translation, data: bytes) -> list[Event]:
+        try:
+            return translation.feed(data, time.perf_counter())
+        except UpstreamError as error:
+            raise self._upstream.complaint(str(error)) from error
+        except ValueError as error:
+            raise self._upstream.failed("sent something that is not JSON") from error
+
+
+class Upstream:
+    """The connection to one server. Its key appears in no sentence."""
+
+    def __init__(self, url: str, key: str, slots: int) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise StartFailed(
+                f"{url!r} is not the URL of a server. Give one like http://127.0.0.1:11434.",
+                param="upstream.url",
+            )
+        path = parts.path.rstrip("/")
+        path = path if path.endswith("/v1") else f"{path}/v1"
+        host = parts.netloc.rpartition("@")[2]
+        self.shown = urlunsplit((parts.scheme, host, path, "", ""))
+        self._base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+        self._secrets = [secret for secret in (key, parts.password) if secret]
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx.Timeout(SILENCE, connect=CONNECT_PATIENCE, pool=None),
+            limits=httpx.Limits(max_connections=slots + 2, max_keepalive_connections=slots + 2),
+            # The environment's proxies and .netrc are for other things than a server the operator named.
+            trust_env=False,
+        )
+
+    async def models(self) -> dict[str, dict[str, Any]]:
+        """The upstream's models by name, in its order."""
+        try:
+            response = await self._client.get(f"{self._base}/models")
+        except (httpx.HTTPError, OSError) as error:
+            raise self._unreachable(error) from error
+        if response.status_code != httpx.codes.OK:
+            raise self._refused(response.status_code, response.content)
+        try:
+            listed = msgspec.json.decode(response.content)["data"]
+            return {str(entry["id"]): entry for entry in listed}
+        except (msgspec.DecodeError, KeyError, TypeError) as error:
+            raise self.failed("does not list its models as an OpenAI-compatible server does") from error
+
+    async def first_model(self) -> str:
+        models = await self.models()
+        if not models:
+            raise self.failed("has no model loaded")
+        return next(iter(models))
+
+    async def stream(self, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
+        """The data of the reply's events, until the upstream says that it is done or hangs up."""
+        try:
+            async with self._client.stream(
+                "POST",
+                f"{self._base}/chat/completions",
+                content=msgspec.json.encode(body),
+                headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    raise self._refused(response.status_code, await beginning(response))
+                if "json" in response.headers.get("content-type", ""):
+                    yield await response.aread()
+                    return
+                async with aclosing(_events(response)) as events:
+                    async for data in events:
+                        if data == DONE:
+                            return
+                        yield data
+        except httpx.ReadTimeout as error:
+            raise self.failed(f"has said nothing for {SILENCE:.0f} seconds") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise self._unreachable(error) from error
+        except (httpx.HTTPError, OSError) as error:
+            raise self.failed("broke off the connection") from error
+
+    def failed(self, what: str) -> EngineFailed:
+        return EngineFailed(f"The upstream {self.shown} {what}.", code="upstream_failed", status=502)
+
+    def complaint(self, words: str) -> Problem:
+        """The upstream's own words as a Problem of ours."""
+        clean = without(words, self._secrets)
+        if any(sign in clean.lower() for sign in OVERFLOWS):
+            return ContextExceeded(f"The upstream {self.shown} says: {clean}", param="messages")
+        return EngineFailed(f"The upstream {self.shown} failed: {clean}", code="upstream_failed", status=502)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _unreachable(self, error: Exception) -> EngineFailed:
+        reason = without(str(error), self._secrets) or type(error).__name__
+        return EngineFailed(
+            f"The upstream {self.shown} cannot be reached ({reason}). Check that it runs, that the URL is right, and "
+            "that this machine may reach it.",
+            code="upstream_unreachable",
+            status=502,
+        )
+
+    def _refused(self, status: int, content: bytes) -> Problem:
+        words = complaint(content, self._secrets)
+        if status in (401, 403):
+            return EngineFailed(
+                f"The upstream {self.shown} refused our key ({status}): {words} Check --upstream-key.",
+                code="upstream_refused",
+                status=502,
+            )
+        if status == 429:
+            return Busy(f"The upstream {self.shown} is busy: {words}", status=429)
+        found = self.complaint(words)
+        if isinstance(found, ContextExceeded):
+            return found
+        if status in (400, 404, 413, 422):
+            return EngineFailed(
+                f"The upstream {self.shown} did not accept the request ({status}): {words}",
+                code="upstream_refused",
+                status=400,
+            )
+        return EngineFailed(
+            f"The upstream {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
+        )
+
+
+@asynccontextmanager
+async def _closing(events: AsyncGenerator[Event, None]) -> AsyncIterator[AsyncIterator[Event]]:
+    """Hand over `events` and close them at the end, also in the middle of a cancellation: nothing of the request
+    may outlive its reply. Inside, `aclosing` passes the closing down to the connection."""
+    try:
+        yield events
+    finally:
+        with anyio.CancelScope(shield=True):
+            await events.aclose()
+
+
+async def _events(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    lines = EventLines()
+    async for piece in response.aiter_bytes():
+        for data in lines.feed(piece):
+            yield data
+    for data in lines.finish():
+        yield data

@@ -1,0 +1,294 @@
+"""Hearing and speaking by any server with OpenAI's `/v1/audio/transcriptions` and `/v1/audio/speech`: speaches,
+Kokoro-FastAPI, vLLM, another Duologue, or a paid one.
+
+Owns what is asked and what the answers mean; the connection is `speech_server.py`. A server that is down when this one
+starts does not keep it from starting; whoever speaks then is told what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from duologue.engines import Listener, RecogniserEngine, SpeakerEngine, Spoken
+from duologue.engines.asr.incremental import SHORTEST
+from duologue.engines.asr.qwen_languages import tag_of
+from duologue.engines.audio.resample import Resampler
+from duologue.engines.openai_remote.speech_client import SpeechServer
+from duologue.engines.openai_remote.wav_stream import StreamedWav
+from duologue.engines.options import read
+from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voice_of
+from duologue.errors import BadRequest, TooLarge
+from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples, wav_header
+from duologue.values.speech import TimedWord, Transcript, Voice
+
+OPENAI_VOICES = (
+    "alloy",
+    "ash",
+    "ballad",
+    "coral",
+    "echo",
+    "fable",
+    "nova",
+    "onyx",
+    "sage",
+    "shimmer",
+    "verse",
+)
+"""Offered where neither the settings nor the server say which voices there are."""
+LONGEST = 4096
+"""Characters these servers speak at once."""
+MOST_VOICES = 1000
+_RATE = re.compile(r"rate=(\d{4,6})")
+_KOKORO = re.compile(rf"[{''.join(TONGUES)}][fm]_[a-z]+")
+
+
+class RemoteRecogniserOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """`url` with or without /v1; `words`: whether the model can tell when its words were said."""
+
+    url: str = ""
+    key: str = ""
+    model: str = "whisper-1"
+    language: str = ""
+    words: bool = True
+
+
+class RemoteSpeakerOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """`voice` is the default one, `voices` those that are offered, `language` what they speak; `rate` the Hz of bare samples
+    where the answer does not say."""
+
+    url: str = ""
+    key: str = ""
+    model: str = "tts-1"
+    voice: str = ""
+    voices: tuple[str, ...] = ()
+    language: str = "en"
+    rate: int = SPOKEN_RATE
+
+
+class RemoteRecogniser:
+    """Fulfils `engines.RecogniserEngine`. It hears an utterance once, when it is over: each hearing is paid for."""
+
+    limited = ""
+    partials = False
+
+    def __init__(self, server: SpeechServer, options: RemoteRecogniserOptions) -> None:
+        self._server = server
+        self._options = options
+        self._words = options.words
+
+    @property
+    def name(self) -> str:
+        return self._options.model
+
+    @property
+    def hears(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def word_times(self) -> bool:
+        return self._words
+
+    @asynccontextmanager
+    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[Listener]:
+        """A listener for one utterance, which is sent when it is over."""
+        yield _Collected(self, language, hint)
+
+    async def transcribe(
+        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+    ) -> Transcript:
+        """Write down a recording. Leaving closes the connection. Raises Problems."""
+        if samples(pcm) < SHORTEST:
+            return Transcript("", understood=False)
+        if words and self._words:
+            try:
+                return await self._asked(pcm, language, hint, words=True)
+            except BadRequest as problem:
+                # Not every model has word times, and only the answer tells.
+                if "timestamp" not in problem.message and "format" not in problem.message:
+                    raise
+                self._words = False
+        return await self._asked(pcm, language, hint, words=False)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._server.close()
+
+    async def _asked(self, pcm: bytes, language: str, hint: str, *, words: bool) -> Transcript:
+        fields: dict[str, Any] = {
+            "model": self._options.model,
+            "response_format": "verbose_json" if words else "json",
+        }
+        if words:
+            fields["timestamp_granularities[]"] = ["word"]
+        if main := (language or self._options.language).partition("-")[0].lower():
+            fields["language"] = main
+        if hint:
+            fields["prompt"] = hint
+        wav = wav_header(HEARD_RATE, len(pcm)) + pcm
+        content = await self._server.form("/audio/transcriptions", fields, ("speech.wav", wav, "audio/wav"))
+        try:
+            told = msgspec.json.decode(content)
+            return transcript_of(told)
+        except (msgspec.DecodeError, TypeError, KeyError, ValueError, AttributeError) as error:
+            raise self._server.failed("answered with something that is no transcript") from error
+
+
+class _Collected:
+    """Fulfils `engines.Listener`: keeps the sound until it is over."""
+
+    def __init__(self, recogniser: RemoteRecogniser, language: str, hint: str) -> None:
+        self._recogniser = recogniser
+        self._language = language
+        self._hint = hint
+        self._sound = bytearray()
+
+    async def feed(self, pcm: bytes) -> str:
+        self._sound += pcm
+        return ""
+
+    async def finish(self) -> Transcript:
+        return await self._recogniser.transcribe(bytes(self._sound), language=self._language, hint=self._hint)
+
+
+class RemoteSpeaker:
+    """Fulfils `engines.SpeakerEngine`. These servers tell no word times."""
+
+    def __init__(
+        self, server: SpeechServer, options: RemoteSpeakerOptions, voices: tuple[Voice, ...]
+    ) -> None:
+        self._server = server
+        self._options = options
+        self._voices = voices
+
+    @property
+    def name(self) -> str:
+        return self._options.model
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        return self._voices
+
+    @asynccontextmanager
+    async def speak(
+        self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
+    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+        """The sound of the clause, as it comes. Leaving closes the connection. Raises NotFound for an unknown voice, and
+        the server's Problems."""
+        body: dict[str, Any] = {
+            "model": self._options.model,
+            "input": clause,
+            "voice": chosen_voice(self._voices, voice, language),
+            "response_format": "pcm",
+            "speed": max(0.25, min(4.0, speed)),
+        }
+        if len(clause) > LONGEST:
+            raise TooLarge(
+                f"A clause to be spoken has at most {LONGEST:,} characters, this one {len(clause):,}."
+            )
+        if not any(map(str.isalnum, clause)):
+            yield _nothing()
+            return
+        async with (
+            self._server.sound("/audio/speech", body) as sound,
+            aclosing(self._spoken(sound.kind, sound.pieces)) as spoken,
+        ):
+            yield spoken
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._server.close()
+
+    async def _spoken(self, kind: str, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Spoken]:
+        if not any(sign in kind for sign in ("pcm", "wav", "l16", "octet-stream", "raw")) and kind:
+            raise self._server.failed(f"sent {kind.partition(';')[0]} where samples (pcm) were asked for")
+        said = _RATE.search(kind)
+        wav, resampler = StreamedWav(), None
+        try:
+            async for piece in pieces:
+                pcm = wav.feed(piece)
+                if pcm and resampler is None:
+                    rate = wav.rate or (int(said[1]) if said else self._options.rate)
+                    resampler = Resampler(rate, SPOKEN_RATE)
+                if resampler is not None and (sound := resampler.feed(pcm)):
+                    yield Spoken(sound)
+        except ValueError as error:
+            raise self._server.failed(f"sent {error}, where 16-bit mono was asked for") from error
+        if resampler is not None and (rest := resampler.finish()):
+            yield Spoken(rest)
+
+
+def transcript_of(told: Mapping[str, Any]) -> Transcript:
+    """A server's answer as a transcript. Raises ValueError, KeyError, TypeError for anything else."""
+    text = str(told["text"]).strip()
+    words = tuple(
+        TimedWord(str(word["word"]).strip(), float(word["start"]), float(word["end"]))
+        for word in told.get("words") or ()
+        if str(word["word"]).strip()
+    )
+    sure = [
+        math.exp(min(0.0, float(segment["avg_logprob"])))
+        for segment in told.get("segments") or ()
+        if isinstance(segment.get("avg_logprob"), int | float)
+    ]
+    return Transcript(
+        text,
+        words,
+        tag_of(str(told.get("language") or "")),
+        sum(sure) / len(sure) if sure else None,
+        understood=bool(text),
+    )
+
+
+def voices_in(listed: Sequence[Any], language: str) -> tuple[Voice, ...]:
+    """The voices a server lists: names, or objects with one."""
+    found: dict[str, Voice] = {}
+    for entry in listed[:MOST_VOICES]:
+        told = entry if isinstance(entry, dict) else {"name": entry}
+        name = next(
+            (told[key] for key in ("id", "voice_id", "voice", "name") if isinstance(told.get(key), str)), ""
+        )
+        if name:
+            tag = told.get("language")
+            found.setdefault(name, named(name, tag if isinstance(tag, str) and tag else language))
+    return tuple(found.values())
+
+
+def named(name: str, language: str) -> Voice:
+    """A voice of which only the name is known; Kokoro's names say more."""
+    return voice_of(name) if _KOKORO.fullmatch(name) else Voice(name, language)
+
+
+def first(voices: tuple[Voice, ...], default: str, language: str) -> tuple[Voice, ...]:
+    """The voices with the default one first, whether the server names it or not."""
+    if not default:
+        return voices
+    own = next((voice for voice in voices if voice.name == default), named(default, language))
+    return (own, *(voice for voice in voices if voice.name != default))
+
+
+async def _nothing() -> AsyncIterator[Spoken]:
+    return
+    yield
+
+
+async def load_recogniser(options: dict[str, Any]) -> RecogniserEngine:
+    """The recogniser. Options: see `RemoteRecogniserOptions`. Raises StartFailed for an impossible address."""
+    wanted = read(RemoteRecogniserOptions, options, "remote")
+    return RemoteRecogniser(SpeechServer(wanted.url, wanted.key, "voice.recogniser"), wanted)
+
+
+async def load_speaker(options: dict[str, Any]) -> SpeakerEngine:
+    """The speaker. Options: see `RemoteSpeakerOptions`. Raises StartFailed for an impossible address. A server that does not
+    list its voices is taken to have OpenAI's."""
+    wanted = read(RemoteSpeakerOptions, options, "remote")
+    server = SpeechServer(wanted.url, wanted.key, "voice.speaker")
+    listed = wanted.voices or await server.listed("/audio/voices", ("voices", "data"))
+    voices = voices_in(listed or OPENAI_VOICES, wanted.language)
+    return RemoteSpeaker(server, wanted, first(voices, wanted.voice, wanted.language))

@@ -1,0 +1,154 @@
+"""A server with OpenAI's paths for sound: one kept client, and a sentence for everything that can go wrong with it.
+
+Owns the connection, its patience and its sentences; the key appears in none of them. Knows neither which of the paths is
+asked nor what the answers mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import anyio
+import httpx
+import msgspec
+from msgspec import Struct
+
+from duologue.engines.openai_remote.error_text import beginning, complaint, without
+from duologue.errors import BadRequest, Busy, EngineFailed, NotFound, Problem, StartFailed
+
+CONNECT_PATIENCE = 10.0
+"""Seconds to reach the server."""
+START_PATIENCE = 5.0
+"""Seconds the start waits for anything the server tells of itself."""
+SILENCE = 120.0
+"""Seconds it may say nothing while it works."""
+
+
+class StreamedSound(Struct, frozen=True):
+    """An answer on its way: what the server says it is, and its bytes."""
+
+    kind: str
+    pieces: AsyncIterator[bytes]
+
+
+class SpeechServer:
+    """One server. `setting` is where its address and key stand, for people: `voice.recogniser`."""
+
+    def __init__(self, url: str, key: str, setting: str, *, at_once: int = 16) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if not url or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise StartFailed(
+                f"The setting {setting}.url names the server that is asked: {url!r} is no address of one. Give one like "
+                "http://127.0.0.1:8000/v1.",
+                param=f"{setting}.url",
+            )
+        path = parts.path.rstrip("/")
+        path = path if path.endswith("/v1") else f"{path}/v1"
+        self.shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
+        self._base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+        self._setting = setting
+        self._secrets = [secret for secret in (key, parts.password) if secret]
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx.Timeout(SILENCE, connect=CONNECT_PATIENCE, pool=None),
+            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once),
+            # The environment's proxies and .netrc are for other things than a server the operator named.
+            trust_env=False,
+        )
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self._base).hostname or ""
+
+    async def listed(self, path: str, names: Iterable[str]) -> list[Any]:
+        """What the server lists at `path` under one of `names`; nothing where it has no such list, or does not answer."""
+        try:
+            response = await self._client.get(f"{self._base}{path}", timeout=START_PATIENCE)
+            told = msgspec.json.decode(response.content) if response.is_success else None
+        except (httpx.HTTPError, OSError, msgspec.DecodeError):
+            return []
+        if isinstance(told, dict):
+            told = next((told[name] for name in names if isinstance(told.get(name), list)), None)
+        return told if isinstance(told, list) else []
+
+    async def form(self, path: str, fields: dict[str, Any], file: tuple[str, bytes, str]) -> bytes:
+        """Send a form with a file; what came back. Raises Problems."""
+        with self._failures():
+            response = await self._client.post(f"{self._base}{path}", data=fields, files={"file": file})
+            if not response.is_success:
+                raise self._refused(response.status_code, response.content)
+            return response.content
+
+    @asynccontextmanager
+    async def sound(self, path: str, body: dict[str, Any]) -> AsyncIterator[StreamedSound]:
+        """Ask for sound, which is read while it comes. Leaving closes the connection, which ends the server's work. Raises
+        Problems."""
+        request = self._client.build_request("POST", f"{self._base}{path}", json=body)
+        with self._failures():
+            response = await self._client.send(request, stream=True)
+        try:
+            if not response.is_success:
+                with self._failures():
+                    words = await beginning(response)
+                raise self._refused(response.status_code, words)
+            yield StreamedSound(response.headers.get("content-type", ""), self._pieces(response))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+
+    async def _pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
+        with self._failures():
+            async for piece in response.aiter_bytes():
+                yield piece
+
+    def failed(self, what: str) -> EngineFailed:
+        return EngineFailed(f"The speech server {self.shown} {what}.", code="upstream_failed", status=502)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """What goes wrong on the way, as Problems."""
+        try:
+            yield
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reason = without(str(error), self._secrets) or type(error).__name__
+            raise EngineFailed(
+                f"The speech server {self.shown} cannot be reached ({reason}). Check that it runs, that {self._setting}.url "
+                "is right, and that this machine may reach it.",
+                code="upstream_unreachable",
+                status=502,
+            ) from error
+        except httpx.TimeoutException as error:
+            raise self.failed(f"has said nothing for {SILENCE:.0f} seconds") from error
+        except (httpx.HTTPError, OSError) as error:
+            raise self.failed("broke off the connection") from error
+
+    def _refused(self, status: int, content: bytes) -> Problem:
+        words = complaint(content, self._secrets)
+        if status in (401, 403):
+            return EngineFailed(
+                f"The speech server {self.shown} refused our key ({status}): {words} Check {self._setting}.key.",
+                code="upstream_refused",
+                status=502,
+            )
+        if status == 429:
+            return Busy(f"The speech server {self.shown} is busy: {words}", status=429)
+        if status == 404:
+            return NotFound(
+                f"The speech server {self.shown} has no such path, model or voice (404): {words} Check "
+                f"{self._setting}.url and {self._setting}.model.",
+                code="upstream_refused",
+            )
+        if status in (400, 413, 422):
+            return BadRequest(
+                f"The speech server {self.shown} did not accept the request ({status}): {words}",
+                code="upstream_refused",
+            )
+        return EngineFailed(
+            f"The speech server {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
+        )

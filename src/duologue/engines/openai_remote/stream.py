@@ -1,0 +1,266 @@
+"""What an OpenAI-compatible server streams, as our events.
+
+Two machines: `EventLines` cuts bytes into the data of server-sent events, wherever the network cut them;
+`Translation` turns each into events and knows how the reply ended. Decide without acting; time is an argument.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+import msgspec
+
+from duologue.engines.openai_remote.error_text import complaint_in
+from duologue.engines.openai_remote.request import CHARACTERS_A_TOKEN
+from duologue.errors import EngineFailed
+from duologue.values.events import (
+    Done,
+    Event,
+    Finish,
+    Prefilled,
+    ReasoningDelta,
+    TextDelta,
+    Timings,
+    TokenLogprob,
+    ToolCallDelta,
+    Usage,
+)
+
+MAX_LINE = 16 * 1024 * 1024
+"""Bytes one event may have; a whole reply is far smaller."""
+DONE = b"[DONE]"
+FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+}
+
+
+class EventLines:
+    """Bytes in, the data of whole events out. Comments, names, blank lines and anything that is no event are passed
+    over. Every byte is looked at once, however small the pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The data of the events that are whole now. Raises EngineFailed when one has no end."""
+        *lines, rest = data.split(b"\n")
+        found: list[bytes] = []
+        for line in lines:
+            self._keep(line)
+            found += self.finish()
+        self._keep(rest)
+        return found
+
+    def finish(self) -> list[bytes]:
+        """The data of the line so far, as if it had ended here."""
+        line = b"".join(self._pieces).removesuffix(b"\r")
+        self._pieces.clear()
+        self._size = 0
+        if not line.startswith(b"data:"):
+            return []
+        value = line[5:].strip()
+        return [value] if value else []
+
+    def _keep(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > MAX_LINE:
+            raise EngineFailed(f"The upstream sent an event of more than {MAX_LINE:,} bytes.", status=502)
+
+
+class UpstreamError(Exception):
+    """The upstream said in its stream that it failed; the text is its own message."""
+
+
+class Translation:
+    """One reply. `began` is when it was asked for, in seconds; `prompt` the estimated tokens of the prompt."""
+
+    def __init__(self, began: float, prompt: int) -> None:
+        self._began = began
+        self._prompt = prompt
+        self._first: float | None = None
+        self._prefilled = False
+        self._finish: Finish | None = None
+        self._stop: str | None = None
+        self._usage: Usage | None = None
+        self._characters = 0
+        self._calls = _Calls()
+
+    def feed(self, data: bytes, now: float) -> list[Event]:
+        """The events of one piece of data. Raises UpstreamError with the upstream's own words, or ValueError for
+        what is no JSON object."""
+        chunk = msgspec.json.decode(data)
+        if not isinstance(chunk, dict):
+            raise ValueError("not an object")
+        complaint = complaint_in(chunk)
+        if complaint is not None:
+            raise UpstreamError(complaint)
+        self._usage = _usage(chunk.get("usage")) or self._usage
+        choice = _first(chunk.get("choices"))
+        if choice is None:
+            return []
+        # `message` is what a server sends that does not stream although it was asked to.
+        delta = choice.get("delta") or choice.get("message")
+        events = self._deltas(delta, choice.get("logprobs")) if isinstance(delta, dict) else []
+        if events and self._first is None:
+            self._first = now
+        self._end(choice)
+        return self._announced(events)
+
+    def finished(self, now: float) -> list[Event] | None:
+        """The last events once the upstream has ended; None when it ended in the middle of the reply."""
+        if self._finish is None:
+            return None
+        events: list[Event] = list(self._calls.rest())
+        finish = "tool_calls" if self._calls.opened and self._finish == "stop" else self._finish
+        first = self._first if self._first is not None else now
+        timings = Timings(
+            prefill=(first - self._began) * 1000,
+            generate=(now - first) * 1000,
+            first=(first - self._began) * 1000,
+        )
+        usage = self._usage or Usage(self._prompt, -(-self._characters // CHARACTERS_A_TOKEN), estimated=True)
+        return [*self._announced([*events, Done(finish, usage, timings, self._stop)])]
+
+    def _announced(self, events: list[Event]) -> list[Event]:
+        if not events or self._prefilled:
+            return events
+        self._prefilled = True
+        return [Prefilled(None), *events]
+
+    def _deltas(self, delta: dict[str, Any], logprobs: object) -> list[Event]:
+        events: list[Event] = []
+        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        if reasoning:
+            events.append(ReasoningDelta(reasoning))
+        content = _text(delta.get("content")) or _text(delta.get("refusal"))
+        if content:
+            events.append(TextDelta(content, _logprobs(logprobs)))
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                events += self._calls.feed(call)
+        self._characters += len(reasoning) + len(content)
+        return events
+
+    def _end(self, choice: dict[str, Any]) -> None:
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finish = FINISHES.get(reason, "stop")
+            # The stop string, where the server says it (vLLM).
+            stop = choice.get("stop_reason")
+            self._stop = stop if isinstance(stop, str) else None
+
+
+class _Calls:
+    """Tool calls in pieces. Servers disagree: some count with `index`, some give every call the index 0 and a new
+    id, some leave out either; some send arguments as an object."""
+
+    def __init__(self) -> None:
+        self._places: dict[object, int] = {}
+        self._ids: dict[int, str] = {}
+        self._waiting: dict[int, list[str]] = {}
+        self._named: set[int] = set()
+        self._bare: set[int] = set()
+        self._count = 0
+
+    @property
+    def opened(self) -> bool:
+        return bool(self._named)
+
+    def feed(self, call: dict[str, Any]) -> list[ToolCallDelta]:
+        found = call.get("function")
+        function: dict[str, Any] = found if isinstance(found, dict) else {}
+        place = self._place(call, function)
+        arguments = function.get("arguments")
+        piece = (
+            arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
+        )
+        name = function.get("name")
+        if piece:
+            self._bare.discard(place)
+        if place in self._named:
+            return [ToolCallDelta(place, piece)] if piece else []
+        self._waiting.setdefault(place, []).append(piece)
+        if not isinstance(name, str) or not name:
+            return []
+        self._named.add(place)
+        begun = "".join(self._waiting.pop(place))
+        if not begun:
+            self._bare.add(place)
+        return [ToolCallDelta(place, begun, self._ids[place], name)]
+
+    def rest(self) -> list[ToolCallDelta]:
+        """Calls whose arguments never came take none."""
+        return [ToolCallDelta(place, "{}") for place in sorted(self._bare)]
+
+    def _place(self, call: dict[str, Any], function: dict[str, Any]) -> int:
+        """Which of our calls, counted from 0, this piece belongs to."""
+        given = call.get("id")
+        identity = given if isinstance(given, str) and given else None
+        index = call.get("index")
+        key: object = index if isinstance(index, int) else identity
+        place = self._places.get(key) if key is not None else self._count - 1
+        another = place is not None and place in self._named and identity not in (None, self._ids.get(place))
+        if place is None or place < 0 or (another and function.get("name")):
+            place = self._count
+            self._count += 1
+            self._ids[place] = identity or f"call_{secrets.token_hex(12)}"
+        self._places[key] = place
+        return place
+
+
+def _first(choices: object) -> dict[str, Any] | None:
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    return None
+
+
+def _text(value: object) -> str:
+    """A text, or the texts of a list of parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return ""
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict) or not isinstance(value.get("completion_tokens"), int):
+        return None
+    return Usage(
+        _count(value, "prompt_tokens"),
+        _count(value, "completion_tokens"),
+        _count(value.get("prompt_tokens_details"), "cached_tokens"),
+        _count(value.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(value: object, name: str) -> int:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, int) else 0
+
+
+def _logprobs(value: object) -> tuple[TokenLogprob, ...]:
+    content = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(content, list):
+        return ()
+    return tuple(_logprob(entry) for entry in content if isinstance(entry, dict))
+
+
+def _logprob(entry: dict[str, Any]) -> TokenLogprob:
+    token = _text(entry.get("token"))
+    data, number, top = entry.get("bytes"), entry.get("logprob"), entry.get("top_logprobs")
+    return TokenLogprob(
+        token,
+        float(number) if isinstance(number, int | float) else 0.0,
+        bytes(data) if isinstance(data, list) else token.encode(),
+        tuple(_logprob(other) for other in top if isinstance(other, dict)) if isinstance(top, list) else (),
+    )

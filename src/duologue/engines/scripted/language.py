@@ -1,0 +1,337 @@
+"""The scripted engine: a language engine that does as it is told, the same way every time.
+
+It ships with the package and runs the whole system without a model: tests, examples, benchmarks, first contact.
+Text is its own tokens (one a byte). It answers the last user message. Each line of that message that starts with a
+slash is a step; a message without steps is answered with "You said: ...":
+
+    /say TEXT        write TEXT, a word at a time ("\\n" is a line break); may hold <think> and <tool_call>
+    /repeat N TEXT   write TEXT N times, each as one piece
+    /pace MS         from here on wait MS milliseconds before each piece
+    /read N MS       while reading the prompt, report N steps, MS milliseconds apart
+    /wait MS         wait once
+    /hang            write nothing more until cancelled
+    /length          end as if the token limit was reached
+    /fail TEXT       fail with TEXT as the sentence
+    /crash           end the worker process at once, as a fault in a library would
+    /then            what follows is said in the next turn of the same reply, behind the results of tools that were
+                     called in this one; without it the last turn is said again
+
+A reply that is continued goes on behind what it has said: text that is there already, and the step that ended it, are
+not played again.
+
+Owns nothing but the script. With `kind: chat` in its options it plays a chat engine instead of a prompt engine.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.lowlevel import checkpoint
+from msgspec import Struct
+
+from duologue.engines import Ended, Generation, LanguageEngine, Piece
+from duologue.errors import BadRequest, EngineFailed
+from duologue.text.templates.chat_template import ChatTemplate
+from duologue.values.events import (
+    Done,
+    Event,
+    Finish,
+    Prefilled,
+    Progress,
+    Started,
+    TextDelta,
+    TokenLogprob,
+    Usage,
+)
+from duologue.values.requests import ChatRequest, ModelCard, Sampling
+
+TEMPLATE = (
+    "{%- if tools %}<|im_start|>system\n# Tools\n<tools>\n{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}"
+    "</tools>\nAnswer with <tool_call> to call one.<|im_end|>\n{% endif -%}"
+    "{%- for message in messages -%}<|im_start|>{{ message.role }}\n{{ message.content }}"
+    "{%- for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor -%}"
+    "<|im_end|>\n{% endfor -%}"
+    "{%- if add_generation_prompt -%}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif -%}{% endif -%}"
+)
+SLOTS = 64
+CONTEXT = 1_000_000
+LARGEST = 1_000_000_000
+THOUGHT_BEGINS = "<think>"
+THOUGHT_ENDS = "</think>"
+_USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
+_WORDS = re.compile(r"\s*\S+\s*")
+
+
+class Step(Struct, frozen=True):
+    """One line of a script."""
+
+    verb: str
+    number: float = 0.0
+    text: str = ""
+
+
+_THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
+_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash)\b ?(.*)")
+_ENDING = {"hang", "length", "fail", "crash"}
+_NUMBERED = {"repeat", "pace", "read", "wait"}
+
+
+def script(message: str) -> list[Step]:
+    """The steps of a user's message; without any, the echo of it."""
+    steps = []
+    for line in message.splitlines():
+        if (match := _STEP.fullmatch(line.lstrip())) is None:
+            continue
+        verb, rest = match.groups()
+        number = 0.0
+        if verb in _NUMBERED:
+            head, _, rest = rest.partition(" ")
+            number = _number(verb, head)
+        steps.append(Step(verb, number, rest.replace("\\n", "\n")))
+    return steps or [Step("say", text=f"You said: {message}")]
+
+
+def turn_of(message: str, turns: int) -> str:
+    """The part of a user's message that is played once `turns` turns have answered it."""
+    parts = _THEN.split(message)
+    return parts[min(turns, len(parts) - 1)]
+
+
+def remaining(steps: list[Step], said: str) -> list[Step]:
+    """What of the steps a reply that has `said` this much still has to play. All of them where it says something
+    else. A thought that was ended before its time counts as thought; the empty one of a template that wants none is
+    the template's, and nothing was said by it."""
+    thought, ended, answer = said.rpartition(THOUGHT_ENDS)
+    if ended and not thought.removeprefix(THOUGHT_BEGINS).strip():
+        said, ended = answer.lstrip("\n"), ""
+    left, rest = (answer.lstrip("\n"), _behind_thought(steps)) if ended else (said, list(steps))
+    kept: list[Step] = []
+    while left and rest:
+        step = rest.pop(0)
+        if step.verb == "pace":
+            kept.append(step)
+        if step.verb not in ("say", "repeat"):
+            continue
+        text = step.text * (int(step.number) if step.verb == "repeat" else 1)
+        if text.startswith(left):
+            rest, left = [Step("say", text=text[len(left) :]), *rest] if text != left else rest, ""
+        elif left.startswith(text):
+            left = left[len(text) :]
+        else:
+            return steps
+    if left:
+        return steps
+    if said and rest and rest[0].verb in _ENDING:
+        rest.pop(0)
+    return [*kept, *rest]
+
+
+def _behind_thought(steps: Sequence[Step]) -> list[Step]:
+    """The steps behind the first thought they write; all of them where they write none."""
+    for at, step in enumerate(steps):
+        _, ended, behind = step.text.partition(THOUGHT_ENDS)
+        if step.verb == "say" and ended:
+            paces = [before for before in steps[:at] if before.verb == "pace"]
+            return [*paces, Step("say", text=behind), *steps[at + 1 :]]
+    return list(steps)
+
+
+def _number(verb: str, text: str) -> float:
+    try:
+        number = float(text or 0)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= LARGEST:
+        raise BadRequest(f"/{verb} takes numbers from 0 to {LARGEST:,}, not {text!r}.", param="messages")
+    return number
+
+
+class ScriptedEngine:
+    """A prompt engine that plays scripts. Fulfils `engines.PromptEngine`."""
+
+    def __init__(self, name: str = "scripted", slots: int = SLOTS, context: int = CONTEXT) -> None:
+        self.template = ChatTemplate(TEMPLATE)
+        self.card = ModelCard(
+            name=name,
+            engine="scripted",
+            context=context,
+            trained_context=context,
+            slots=slots,
+            description="Plays scripts; no model behind it.",
+            modalities=("text",),
+            verbs=("prefill", "count", "continue", "logprobs", "tools", "thinking", "effort"),
+            sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
+            defaults={"max_tokens": -1},
+            tool_format="hermes",
+        )
+        self._held: dict[int, bytes] = {}
+
+    async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
+        return tuple(text.encode())
+
+    def held(self, slot: int, tokens: Sequence[int]) -> int:
+        return _common(self._held.get(slot, b""), bytes(tokens))
+
+    @asynccontextmanager
+    async def prefill(self, slot: int, tokens: Sequence[int]) -> AsyncIterator[AsyncIterator[Progress]]:
+        async with aclosing(self._read(slot, bytes(tokens))) as progress:
+            yield progress
+
+    async def _read(self, slot: int, prompt: bytes) -> AsyncGenerator[Progress]:
+        """Read the prompt; a message that is in the slot already is not read again, and its `/read` not played."""
+        cached = _common(self._held.get(slot, b""), prompt)
+        self._held[slot] = prompt
+        total = len(prompt)
+        news = cached < prompt.rfind(b"<|im_end|>")
+        for step in script(_last_user(prompt.decode(errors="replace"))) if news else ():
+            if step.verb == "read":
+                count, pause = int(step.number), _number("read", step.text) / 1000
+                for part in range(count):
+                    yield Progress(cached + (total - cached) * part // count, total, cached)
+                    await anyio.sleep(pause)
+        yield Progress(total, total, cached)
+
+    @asynccontextmanager
+    async def generate(
+        self, slot: int, tokens: Sequence[int], generation: Generation
+    ) -> AsyncIterator[AsyncIterator[Piece | Progress | Ended]]:
+        async with aclosing(self._reply(slot, bytes(tokens), generation)) as items:
+            yield items
+
+    async def _reply(
+        self, slot: int, prompt: bytes, generation: Generation
+    ) -> AsyncGenerator[Piece | Progress | Ended]:
+        async with aclosing(self._read(slot, prompt)) as progress:
+            async for step in progress:
+                yield step
+        text = prompt.decode(errors="replace")
+        steps = remaining(script(_last_user(text)), text.rpartition("<|im_start|>assistant\n")[2])
+        async with _played(steps, generation.sampling) as items:
+            async for item in items:
+                yield item
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+_APPLIED = {"max_tokens", "logprobs"}
+
+
+class ScriptedChatEngine:
+    """A chat engine that plays scripts. Fulfils `engines.ChatEngine`."""
+
+    def __init__(self, name: str = "scripted", slots: int = SLOTS) -> None:
+        self.card = ModelCard(
+            name=name,
+            engine="scripted",
+            context=CONTEXT,
+            slots=slots,
+            description="Plays scripts; no model behind it.",
+            sampling=("max_tokens",),
+            defaults={"max_tokens": -1},
+        )
+
+    @asynccontextmanager
+    async def chat(self, slot: int, request: ChatRequest) -> AsyncIterator[AsyncIterator[Event]]:
+        async with aclosing(self._events(request)) as events:
+            yield events
+
+    async def _events(self, request: ChatRequest) -> AsyncGenerator[Event]:
+        said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+        yield Started(self.card.name, self.card.context)
+        yield Prefilled(None)
+        async with _played(script(said), request.sampling) as items:
+            async for item in items:
+                if isinstance(item, Ended):
+                    yield Done(item.finish, Usage(output=item.generated, estimated=True))
+                else:
+                    yield TextDelta(item.text)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def load(options: dict[str, Any]) -> LanguageEngine:
+    """The scripted engine. Options: name, slots, context, kind (prompt or chat)."""
+    name = str(options.get("name") or "scripted")
+    slots = int(options.get("slots") or SLOTS)
+    if options.get("kind") == "chat":
+        return ScriptedChatEngine(name, slots)
+    return ScriptedEngine(name, slots, int(options.get("context") or CONTEXT))
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Length of the common beginning, in bytes."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _last_user(prompt: str) -> str:
+    """What the last user wants to be played now."""
+    found = list(_USER.finditer(prompt))
+    if not found:
+        return ""
+    answers = prompt.count("<|im_start|>assistant\n", found[-1].end())
+    return turn_of(found[-1][1], max(0, answers - 1))  # the last of them is the one to be written
+
+
+@asynccontextmanager
+async def _played(steps: Sequence[Step], sampling: Sampling) -> AsyncIterator[AsyncIterator[Piece | Ended]]:
+    """What the steps write, within the limits of the request. Both generators end with the context."""
+    async with aclosing(_play(steps)) as said, aclosing(_limited(said, sampling)) as items:
+        yield items
+
+
+async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | Ended]:
+    """The pieces the steps write. Yields to the event loop at each, as a real engine's steps do."""
+    pace = 0.0
+    for step in steps:
+        match step.verb:
+            case "pace":
+                pace = step.number / 1000
+            case "wait":
+                await anyio.sleep(step.number / 1000)
+            case "hang":
+                await anyio.sleep_forever()
+            case "fail":
+                raise EngineFailed(step.text or "The script asked for a failure.", code="scripted_failure")
+            case "crash":
+                os._exit(70)
+            case "length":
+                yield Ended("length", 0)
+                return
+            case "say" | "repeat":
+                count = int(step.number) if step.verb == "repeat" else 1
+                words = [step.text] if step.verb == "repeat" else _WORDS.findall(step.text)
+                for _ in range(count):
+                    for word in words:
+                        await (anyio.sleep(pace) if pace else checkpoint())
+                        yield word
+    yield Ended("stop", 0)
+
+
+async def _limited(items: AsyncIterator[str | Ended], sampling: Sampling) -> AsyncGenerator[Piece | Ended]:
+    """Count the pieces, cut them at the token limit, and give them logprobs when those were asked for."""
+    generated = 0
+    finish: Finish = "stop"
+    async for item in items:
+        if isinstance(item, Ended):
+            finish = item.finish
+            break
+        if sampling.max_tokens is not None and generated >= sampling.max_tokens:
+            finish = "length"
+            break
+        generated += 1
+        if sampling.logprobs is None:
+            yield Piece(item)
+        else:
+            yield Piece(item, logprobs=(TokenLogprob(item, 0.0, item.encode()),))
+    yield Ended(finish, generated)

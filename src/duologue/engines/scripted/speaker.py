@@ -1,0 +1,142 @@
+"""The scripted speaker: a voice of tones that says everything the same way, the same length, every time.
+
+It ships with the package and lets calls be tested without a speech model. Each word is a tone of `word_ms` and then
+`gap_ms` of silence; the pitch depends on the word and the voice, so one word can be told from another, and one caller's
+reply from another's. Word times are exact. Words of the text that are steps are not spoken but done:
+
+    xfail    fail here
+    xhang    make nothing more until cancelled
+    xslow    wait `slow_ms` before going on
+
+Owns nothing but the tones. Knows no library.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from functools import lru_cache
+from typing import Any
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from duologue.engines import SpeakerEngine, Spoken, SpokenWord
+from duologue.errors import EngineFailed, NotFound
+from duologue.text.speech.word_spans import words_in
+from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
+from duologue.values.speech import Voice
+
+VOICES = (
+    Voice("low", "en", "A low tone for every word."),
+    Voice("high", "en", "A high tone for every word."),
+)
+_PITCH = {"low": 220.0, "high": 880.0}
+"""Hz of a voice's lowest tone."""
+WORD_MS = 240
+GAP_MS = 60
+SLOW_MS = 1000
+LOUDNESS = 8000
+_FADE = SPOKEN_RATE // 200
+
+
+class ScriptedSpeaker:
+    """A speaker that plays tones. Fulfils `engines.SpeakerEngine`. `timed` False: it gives no word times, as some engines
+    cannot; `pace_ms`: it takes that long over each word."""
+
+    def __init__(
+        self,
+        name: str = "scripted",
+        *,
+        word_ms: float = WORD_MS,
+        gap_ms: float = GAP_MS,
+        pace_ms: float = 0,
+        slow_ms: float = SLOW_MS,
+        timed: bool = True,
+    ) -> None:
+        self._name = name
+        self._word_ms = word_ms
+        self._gap_ms = gap_ms
+        self._pace = pace_ms / 1000
+        self._slow = slow_ms / 1000
+        self._timed = timed
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        return VOICES
+
+    @asynccontextmanager
+    async def speak(
+        self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
+    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+        """A word at a time. Raises NotFound for another voice than `low` and `high`, EngineFailed at `xfail`."""
+        voice = voice or VOICES[0].name
+        if voice not in _PITCH:
+            raise NotFound(
+                f"There is no voice {voice!r}: low and high are.", code="voice_not_found", param="voice"
+            )
+        async with aclosing(self._tones(clause, _PITCH[voice], max(0.1, speed))) as pieces:
+            yield pieces
+
+    async def _tones(self, clause: str, pitch: float, speed: float) -> AsyncGenerator[Spoken]:
+        sounding = _samples(self._word_ms / speed)
+        silence = bytes(SAMPLE_BYTES * _samples(self._gap_ms / speed))
+        start = 0
+        for at, to in words_in(clause):
+            text = clause[at:to]
+            match text.strip(".,;:!?").lower():
+                case "xfail":
+                    raise EngineFailed("The script asked for a failure.", code="scripted_failure")
+                case "xhang":
+                    await anyio.sleep_forever()
+                case "xslow":
+                    await anyio.sleep(self._slow)
+                case _:
+                    await (anyio.sleep(self._pace) if self._pace else checkpoint())
+                    word = SpokenWord(text, start, start + sounding, at, to)
+                    pcm = tone(pitch_of(text, pitch), sounding) + silence
+                    start += len(pcm) // SAMPLE_BYTES
+                    yield Spoken(pcm, (word,) if self._timed else ())
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def pitch_of(word: str, lowest: float) -> float:
+    """Hz of a word: one of twelve semitones from `lowest`, by its letters alone."""
+    return float(lowest * 2 ** (sum(word.lower().encode(errors="replace")) % 12 / 12))
+
+
+@lru_cache(maxsize=256)
+def tone(hertz: float, count: int) -> bytes:
+    """`count` samples of a tone, faded over 5 ms at both ends."""
+    step = 2 * math.pi * hertz / SPOKEN_RATE
+    return array(
+        "h",
+        [
+            round(LOUDNESS * min(1.0, at / _FADE, (count - at) / _FADE) * math.sin(step * at))
+            for at in range(count)
+        ],
+    ).tobytes()
+
+
+def _samples(milliseconds: float) -> int:
+    return round(milliseconds * SPOKEN_RATE / 1000)
+
+
+async def load_speaker(options: dict[str, Any]) -> SpeakerEngine:
+    """The scripted speaker. Options: name, word_ms, gap_ms, pace_ms, slow_ms, timed."""
+    return ScriptedSpeaker(
+        str(options.get("name") or "scripted"),
+        **{
+            key: options[key]
+            for key in ("word_ms", "gap_ms", "pace_ms", "slow_ms", "timed")
+            if key in options
+        },
+    )

@@ -1,0 +1,1 @@
+"""The bundled recogniser: pocketsphinx in decoder processes of its own."""

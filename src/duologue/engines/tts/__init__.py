@@ -1,0 +1,1 @@
+"""Voices: espeak-ng and Kokoro, with the time of every word."""

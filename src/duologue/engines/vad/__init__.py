@@ -1,0 +1,1 @@
+"""Voice activity detectors: Silero and an energy threshold."""

@@ -1,0 +1,1 @@
+"""Operations: status, metrics, their last hour, and the admin API."""

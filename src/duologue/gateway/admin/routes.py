@@ -1,0 +1,46 @@
+"""`/api/admin`: the last hour in figures, and a worker started anew. For admins.
+
+Owns these routes' JSON. What is measured is `figures.py`'s, how a worker ends and begins the pool's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from msgspec import to_builtins
+
+from duologue.errors import NotFound
+from duologue.gateway.admin.metrics_history import STEP, Figures
+from duologue.gateway.auth.middleware import admin
+from duologue.gateway.scheduling.pool import Pool
+
+
+def router(pools: Sequence[Pool], figures: Figures, now: Callable[[], float]) -> APIRouter:
+    """The routes, over the workers of these pools. `now` gives Unix seconds."""
+    routes = APIRouter(tags=["operations"], prefix="/api/admin", dependencies=[Depends(admin)])
+
+    @routes.get("/figures", summary="The last hour in figures")
+    async def last_hour(
+        since: Annotated[float, Query(description="Unix seconds: only samples that ended later.")] = 0.0,
+    ) -> dict[str, Any]:
+        """Samples of five seconds, the oldest first. Spreads are in milliseconds, null where nothing was measured."""
+        return {"now": now(), "step": int(STEP), "samples": to_builtins(figures.since(since))}
+
+    @routes.post("/workers/{name}/restart", summary="Start a worker anew", status_code=202)
+    async def restart(name: str) -> dict[str, str]:
+        """Ends its process and starts it again at once. Replies it is writing end with `worker_restarted`; requests that
+        wait keep their place."""
+        pool = next((pool for pool in pools if name in pool.workers), None)
+        if pool is None:
+            known = ", ".join(worker for pool in pools for worker in pool.workers) or "none"
+            raise NotFound(
+                f"There is no worker called {name[:100]!r}. There is: {known}.",
+                code="worker_not_found",
+                param="name",
+            )
+        pool.restart(name)
+        return {"worker": name}
+
+    return routes

@@ -1,0 +1,315 @@
+"""How the server is: health, readiness, workers, queue, and what the page may offer.
+
+Owns these views' field names. Knows the pool only to look at it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from duologue import __version__
+from duologue.errors import NotFound, Unavailable
+from duologue.gateway.middleware.proxy import base_of
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import NO_MODEL, Task
+from duologue.gateway.speech.service import Speech
+from duologue.gateway.workers.worker_status import WorkerView
+from duologue.http.error_responses import problem_body
+from duologue.values.requests import ModelCard
+
+STATES = ("ready", "loading", "offline", "stopping", "failed")
+"""A worker's states, the best first."""
+DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
+"""What the seats of duplex sessions are counted as."""
+BUILD_HEADER = "Duologue-Build"
+"""By which a page says of which build it is."""
+
+
+def router(
+    pool: Pool,
+    *,
+    build: str | None,
+    auth_required: Callable[[], bool],
+    metrics: Callable[[], str],
+    limits: Mapping[str, int],
+    speech: Speech | None = None,
+    ui_defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> APIRouter:
+    """The routes under `/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`."""
+    routes = APIRouter(tags=["operations"])
+    voice = speech or Speech(None)
+
+    @routes.get("/health", summary="Whether the gateway is alive")
+    @routes.head("/health", include_in_schema=False)
+    async def health() -> dict[str, Any]:
+        """Whether the gateway itself is alive."""
+        return {"status": "healthy", "version": __version__, "timestamp": time.time()}
+
+    @routes.get("/ready", summary="Whether a chat would be answered")
+    @routes.head("/ready", include_in_schema=False)
+    async def ready(request: Request) -> JSONResponse:
+        """200 once a chat with the default model would be answered, else 503 with the reason."""
+        if pool.ready:
+            return JSONResponse({"status": "ready"})
+        state, detail = standing(pool)
+        problem = Unavailable(detail, code=f"model_{state}")
+        return JSONResponse(problem_body(problem, "/ready") | {"status": state}, 503)
+
+    @routes.get("/status", summary="Workers, slots and seats, and what runs")
+    async def status() -> dict[str, Any]:
+        """Counts of workers, slots and seats, and what runs."""
+        return overview(pool, voice.seats)
+
+    @routes.get("/workers", summary="Every worker")
+    async def workers() -> dict[str, Any]:
+        """Every worker."""
+        rows = [worker_row(pool, view) for view in pool.workers.values()]
+        if (seats := voice.seats) is not None:
+            rows += [voice_row(seats, view) for view in seats.workers.values()]
+        return {"total": len(rows), "workers": rows}
+
+    @routes.get("/api/queue", summary="Who waits, and what runs")
+    async def queue() -> dict[str, Any]:
+        """Who waits, and what runs."""
+        return waiting(pool, voice.seats)
+
+    @routes.get(
+        "/metrics", response_class=PlainTextResponse, summary="Counters and histograms for Prometheus"
+    )
+    async def prometheus() -> PlainTextResponse:
+        """Counters and histograms, in Prometheus' text format."""
+        return PlainTextResponse(metrics(), media_type="text/plain; version=0.0.4")
+
+    @routes.get("/api/capabilities", summary="What this server can do")
+    async def capabilities(request: Request) -> dict[str, Any]:
+        """What this server can do, for the page."""
+        state, detail = standing(pool)
+        cards = pool.cards()
+        return {
+            "version": __version__,
+            "build": build,
+            "outdated": is_outdated(request, build),
+            "base_path": base_of(request.scope),
+            "state": state,
+            "detail": detail,
+            "default_model": cards[0].name if cards else None,
+            "models": [model_row(card) | model_standing(pool, card) for card in cards],
+            **_of_person(request, auth_required(), voice.features()),
+            "voice": voice.view(),
+            "limits": dict(limits),
+            "ui": {"defaults": dict(ui_defaults)},
+        }
+
+    _add_giving_up(routes, lambda: [pool] if voice.seats is None else [pool, voice.seats])
+    return routes
+
+
+def _add_giving_up(routes: APIRouter, pools: Callable[[], Sequence[Pool]]) -> None:
+    @routes.delete("/api/queue/{ticket}", summary="Give up a place in the queue")
+    async def give_up(ticket: str, request: Request) -> dict[str, Any]:
+        """Whoever waits with this ticket is refused with `cancelled`. For its owner, and admins."""
+        person = request.scope.get("state", {})
+        who = None if person.get("role", "admin") == "admin" else str(person.get("user", "local"))
+        if not any(each.cancel(ticket, who) for each in pools()):
+            raise NotFound(
+                f"Nobody waits with the ticket {ticket[:64]!r}.", code="ticket_not_found", param="ticket"
+            )
+        return {"cancelled": ticket}
+
+
+def is_outdated(request: Request, build: str | None) -> bool:
+    """Whether the page that asks says it is of another build than this server's."""
+    return build is not None and request.headers.get(BUILD_HEADER, build) != build
+
+
+def _of_person(request: Request, required: bool, voice: Mapping[str, bool]) -> dict[str, Any]:
+    """Who asks, and what they may use."""
+    person = request.scope.get("state", {})
+    is_admin = person.get("role", "admin") == "admin"
+    return {
+        "features": {**voice, "conversations": True, "models": is_admin, "admin": is_admin},
+        "auth": {
+            "required": required,
+            "user": person.get("user", "local"),
+            "name": person.get("name", "local"),
+            "role": person.get("role", "admin"),
+            "keyed": bool(person.get("keyed")),
+        },
+    }
+
+
+def standing(pool: Pool) -> tuple[str, str]:
+    """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it."""
+    if pool.ready:
+        return "ready", ""
+    first = next(iter(pool.workers.values()), None)
+    if first is None:
+        return "empty", NO_MODEL
+    group = [view for view in pool.workers.values() if view.model == first.model]
+    if all(view.state == "failed" for view in group):
+        return "failed", first.detail
+    if any(view.restarts for view in group):
+        return "restarting", f"The worker of {first.model} ended unexpectedly and is being restarted."
+    return "loading", f"The model {first.model} is loading."
+
+
+def model_standing(pool: Pool, card: ModelCard) -> dict[str, Any]:
+    """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0
+    to 1, None where nobody can say). It is as well as the best of its workers."""
+    views = [
+        view for view in pool.workers.values() if card.name in (view.model, view.card and view.card.name)
+    ]
+    best = min(views, key=lambda view: STATES.index(view.state), default=None)
+    if best is None:
+        return {"state": "offline", "detail": "", "progress": None}
+    state = "offline" if best.state == "stopping" else best.state
+    return {"state": state, "detail": best.detail, "progress": best.progress}
+
+
+def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+    """The body of `/status`. Workers and slots are those of models; the voice's are its seats, and its workers are counted while
+    they serve duplex sessions, paused ones too."""
+    queue, views = pool.queue, list(pool.workers.values())
+    busy = [queue.busy(view.worker) for view in views]
+    ready = [view.state == "ready" for view in views]
+    return {
+        "gateway_healthy": True,
+        "total_workers": len(views),
+        "idle_workers": sum(is_ready and not lent for is_ready, lent in zip(ready, busy, strict=True)),
+        "busy_workers": sum(lent > 0 for lent in busy),
+        "duplex_workers": 0 if seats is None else len(_serving_duplex(seats)),
+        "loading_workers": sum(view.state == "loading" for view in views),
+        "error_workers": sum(view.state == "failed" for view in views),
+        "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
+        "slots_total": sum(queue.slots(view.worker) for view in views),
+        "slots_busy": sum(busy),
+        "seats_total": 0 if seats is None else sum(seats.queue.slots(name) for name in seats.workers),
+        "seats_busy": 0 if seats is None else sum(seats.queue.busy(name) for name in seats.workers),
+        "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.queue.entries())),
+        "max_queue_size": queue.limit,
+        "restarts": sum(view.restarts for view in views),
+        "running_tasks": [*running(pool), *(running(seats) if seats is not None else ())],
+    }
+
+
+def _serving_duplex(seats: Pool) -> set[str]:
+    return {task.worker for task in seats.queue.tasks(seats.now()) if task.kind in DUPLEX}
+
+
+def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+    """The body of `/api/queue`: who waits for a slot, then who waits for a seat."""
+    pools = (pool,) if seats is None else (pool, seats)
+    items = [item for each in pools for item in _waiting(each)]
+    return {
+        "queue_length": len(items),
+        "max_queue_size": pool.queue.limit,
+        "items": items,
+        "running_tasks": [task for each in pools for task in running(each)],
+    }
+
+
+def _waiting(pool: Pool) -> list[dict[str, Any]]:
+    queue, at = pool.queue, pool.now()
+    since = {entry.ticket: entry for entry in queue.entries()}
+    return [
+        {
+            "ticket_id": place.ticket,
+            "request_type": since[place.ticket].kind,
+            "model": since[place.ticket].model,
+            "position": place.position,
+            "estimated_wait_s": place.wait,
+            "eta_seconds": place.wait,
+            "wait_elapsed_s": round(at - since[place.ticket].since, 3),
+            "enqueued_at": time.time() - (at - since[place.ticket].since),
+        }
+        for place in queue.places(at)
+    ]
+
+
+def running(pool: Pool) -> list[dict[str, Any]]:
+    return [_task_row(task) for task in pool.queue.tasks(pool.now())]
+
+
+def _task_row(task: Task) -> dict[str, Any]:
+    return {
+        "worker_id": task.worker,
+        "ticket_id": task.ticket,
+        "request_type": task.kind,
+        "started_at": time.time() - task.elapsed,
+        "elapsed_s": round(task.elapsed, 3),
+        "estimated_remaining_s": round(task.remaining, 1),
+    }
+
+
+def worker_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
+    queue = pool.queue
+    served, seconds = queue.totals(view.worker)
+    own = [task for task in queue.tasks(pool.now()) if task.worker == view.worker]
+    status = view.state
+    if view.state == "ready":
+        status = "busy_chat" if own else "idle"
+    return {
+        "worker_id": view.worker,
+        "host": "127.0.0.1",
+        "port": view.port,
+        "process": view.process,
+        "gpu_id": None,
+        "device": view.device,
+        "engine": view.engine,
+        "model": view.card.name if view.card else view.model,
+        "status": "error" if status == "failed" else status,
+        "detail": view.detail,
+        "progress": view.progress,
+        "slots_total": queue.slots(view.worker),
+        "slots_busy": len(own),
+        "seats_total": 0,
+        "seats_busy": 0,
+        "restarts": view.restarts,
+        "current_session_id": None,
+        "total_requests": served,
+        "avg_inference_time_ms": round(1000 * seconds / served, 1) if served else 0.0,
+        "last_heartbeat": view.heard or None,
+        "current_request_type": own[0].kind if own else None,
+        "task_started_at": time.time() - own[0].elapsed if own else None,
+    }
+
+
+def voice_row(seats: Pool, view: WorkerView) -> dict[str, Any]:
+    """The voice worker among the others: it lends seats and no slots."""
+    row = worker_row(seats, view)
+    total, busy = row["slots_total"], row["slots_busy"]
+    status = row["status"]
+    if status == "busy_chat":
+        status = "duplex_active" if view.worker in _serving_duplex(seats) else "busy_voice"
+    return row | {
+        "status": status,
+        "slots_total": 0,
+        "slots_busy": 0,
+        "seats_total": total,
+        "seats_busy": busy,
+    }
+
+
+def model_row(card: ModelCard) -> dict[str, Any]:
+    return {
+        "name": card.name,
+        "engine": card.engine,
+        "context": card.context,
+        "trained_context": card.trained_context,
+        "slots": card.slots,
+        "parameters": card.parameters,
+        "size": card.size,
+        "description": card.description,
+        "bundled": card.bundled,
+        "modalities": list(card.modalities),
+        "verbs": list(card.verbs),
+        "sampling": list(card.sampling),
+        "defaults": dict(card.defaults),
+        "warnings": list(card.warnings),
+    }

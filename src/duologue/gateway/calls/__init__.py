@@ -1,0 +1,1 @@
+"""Telephone calls: `/ws/voice` and `/ws/duplex`, their replies, history and approvals."""

@@ -1,0 +1,148 @@
+"""The duplex socket, `/ws/duplex/{session_id}`: a call in units of sound, over JSON alone.
+
+Owns which session a socket has: a new one, one whose client was lost, or none. What the messages look like is in
+`wire/duplex.py`, what a session does in `duplex_session.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import anyio
+import anyio.abc
+from fastapi import APIRouter, WebSocket
+from starlette.websockets import WebSocketDisconnect, WebSocketState
+
+from duologue.errors import Busy, Problem, Unavailable
+from duologue.gateway.calls.duplex_session import NORMAL, REFUSED, Session
+from duologue.gateway.calls.voice_socket import Switchboard
+from duologue.http.error_responses import problem_body, request_id_of
+from duologue.wire import duplex
+
+log = logging.getLogger(__name__)
+
+TAKEN = 1008
+
+
+class Sessions:
+    """Every duplex session, by its user and id. They run here, not at their sockets, which they outlive."""
+
+    def __init__(self, board: Switchboard, *, most: int = 20) -> None:
+        self.board = board
+        self._most = most
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._tasks: anyio.abc.TaskGroup | None = None
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run the sessions until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            task_status.started()
+            await anyio.sleep_forever()
+
+    def claim(self, user: str, id: str, request_id: str) -> Session:
+        """The session of this id: one that has lost its client, or a new one. Raises Problems."""
+        if self._tasks is None:
+            raise Unavailable("The server is starting. Try again in a moment.")
+        if (session := self._sessions.get((user, id))) is not None:
+            if session.taken:
+                raise Problem(
+                    f"The session {id} is running at another socket.", code="session_running", status=409
+                )
+            return session
+        own = [each for (owner, _), each in self._sessions.items() if owner == user]
+        if len(own) >= self._most:
+            raise Busy(f"{self._most} sessions are open already; end one of them.", code="too_many_sockets")
+        session = self._sessions[user, id] = Session(id, user, self.board, request_id=request_id)
+        self._tasks.start_soon(self._host, session)
+        return session
+
+    async def _host(self, session: Session) -> None:
+        try:
+            await session.run()
+        finally:
+            del self._sessions[session.user, session.id]
+
+
+def router(sessions: Sessions) -> APIRouter:
+    """The endpoint."""
+    routes = APIRouter()
+
+    @routes.websocket("/ws/duplex/{session_id}")
+    async def duplex_socket(socket: WebSocket, session_id: str) -> None:
+        await socket.accept()
+        await DuplexSocket(socket, sessions).serve(duplex.sanitised(session_id))
+
+    return routes
+
+
+class DuplexSocket:
+    """One client's socket, accepted already."""
+
+    def __init__(self, socket: WebSocket, sessions: Sessions) -> None:
+        self._socket, self._sessions = socket, sessions
+        self._request_id = request_id_of(socket.scope)
+        self._user = str(socket.scope.get("state", {}).get("user", "local"))
+        self._over = anyio.Event()
+        self._ending = (NORMAL, "")
+
+    async def serve(self, id: str) -> None:
+        """From the claim to the close."""
+        try:
+            session = self._sessions.claim(self._user, id, self._request_id)
+        except Problem as problem:
+            code = TAKEN if problem.code in ("session_running", "modality_unsupported") else REFUSED
+            await self.write([duplex.error_message(problem)])
+            await self._close(code, problem.code)
+            return
+        await session.attach(self)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._read, session)
+                await self._over.wait()
+                tasks.cancel_scope.cancel()
+        except Exception as error:
+            log.exception("the socket of session %s failed", self._request_id)
+            said = problem_body(error, self._socket.scope["path"], self._request_id)["error"]
+            await self.write([duplex.error_message(Problem(said["message"], code=said["code"]))])
+            self._ending = (REFUSED, said["code"])
+        finally:
+            session.detach(self)
+        await self._close(*self._ending)
+
+    async def write(self, messages: Sequence[str]) -> None:
+        """Send these; to a client that has gone they are lost."""
+        try:
+            for message in messages:
+                await self._socket.send_text(message)
+        except (RuntimeError, WebSocketDisconnect):
+            log.debug("the client of session %s has gone", self._request_id)
+
+    def end(self, code: int, reason: str) -> None:
+        """The session is over for this socket."""
+        self._ending = (code, reason)
+        self._over.set()
+
+    async def _read(self, session: Session) -> None:
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                self._over.set()
+                return
+            try:
+                frame = message.get("text")
+                said = duplex.decode(
+                    message["bytes"] if frame is None else frame, self._sessions.board.limits
+                )
+                await session.take(said)
+            except Problem as problem:
+                await self.write([duplex.error_message(problem)])
+
+    async def _close(self, code: int, reason: str) -> None:
+        if self._socket.client_state is not WebSocketState.CONNECTED:
+            return
+        try:
+            await self._socket.close(code, reason)
+        except (RuntimeError, WebSocketDisconnect):
+            log.debug("the socket of session %s had gone", self._request_id)

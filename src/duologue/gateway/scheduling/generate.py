@@ -1,0 +1,195 @@
+"""Running a request on lent slots: from an endpoint's request to the worker's events and back.
+
+Owns `generate`, the one door every dialect goes through. Knows no dialect.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from typing import Protocol, cast
+
+import anyio
+import msgspec
+
+from duologue.errors import Problem
+from duologue.gateway.scheduling.lease import Lease
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.prefix_digest import chain, opening
+from duologue.values.events import Done, Event, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
+from duologue.values.requests import ChatRequest
+
+log = logging.getLogger(__name__)
+
+CALL = "voice"
+"""The kind of a call's replies: they go ahead of the line."""
+AHEAD = "ahead"
+"""The kind of a prompt that is read before anybody asks for its reply."""
+Batch = list[tuple[int, Event]]
+
+
+class Generate(Protocol):
+    """Run `count` choices of a request, waiting for slots as long as it takes.
+
+    Entering raises nothing a caller must handle. Iterating gives batches of (choice, event): `Queued` (choice 0,
+    again whenever the place changes), then for each choice `Started`, `Progress`, `Prefilled`, deltas and exactly
+    one `Done` or `Failed`; the iteration ends when every choice has ended. A problem before a slot was lent is one
+    `(0, Failed)` and the end. Leaving the context at any time cancels everything and gives the slots back.
+    """
+
+    def __call__(
+        self,
+        request: ChatRequest,
+        *,
+        kind: str = "chat",
+        count: int = 1,
+        request_id: str = "",
+        user: str = "local",
+    ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]: ...
+
+
+class Relay:
+    """`generate` over a pool. `observe` is told of every choice that ended, cancelled ones too; `wrote` of the tokens of
+    replies: about one with each piece, and at the end the rest that there really were."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        wrote: Callable[[int], None] = lambda tokens: None,
+    ) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._observe = observe
+        self._wrote = wrote
+        self._reading: set[anyio.CancelScope] = set()
+
+    @asynccontextmanager
+    async def __call__(
+        self,
+        request: ChatRequest,
+        *,
+        kind: str = "chat",
+        count: int = 1,
+        request_id: str = "",
+        user: str = "local",
+    ) -> AsyncIterator[AsyncIterator[Batch]]:
+        with self._pool.lease(
+            request.model,
+            kind=kind,
+            chain=chain(request),
+            opening=opening(request),
+            need=count,
+            ahead=kind == CALL,
+            user=user,
+        ) as lease:
+            async with aclosing(self._batches(lease, request, kind, count, request_id)) as batches:
+                yield batches
+
+    async def _batches(
+        self, lease: Lease, request: ChatRequest, kind: str, count: int, request_id: str
+    ) -> AsyncGenerator[Batch]:
+        asked = self._clock()
+        try:
+            async with aclosing(lease.places()) as places:
+                async for place in places:
+                    self._give_way()
+                    yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
+        except Problem as problem:
+            failed = Failed(problem.code, problem.message, problem.status, problem.param)
+            self._observe(kind, failed)
+            yield [(0, failed)]
+            return
+        waited = (self._clock() - asked) * 1000
+        log.debug("request %s has its slot after %.1f ms", request_id, waited)
+        running: dict[int, int] = {}
+        choices = deque(range(count))
+        try:
+            while True:
+                running |= dict.fromkeys(_begin(lease, choices, request, request_id), 0)
+                if not running:
+                    return
+                # A slot that was given a chat request says nothing but its events.
+                batch = cast(Batch, await lease.take())
+                pieces = 0
+                for index, (choice, event) in enumerate(batch):
+                    if isinstance(event, Done | Failed):
+                        event = _with_wait(event, waited)
+                        batch[index] = (choice, event)
+                        self._ended(kind, event, running.pop(choice, 0))
+                    elif isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta):
+                        running[choice] += 1
+                        pieces += 1
+                if pieces:
+                    self._wrote(pieces)
+                if batch:
+                    yield batch
+        finally:
+            for _ in running:
+                self._observe(kind, Done("cancelled"))
+
+    async def ahead(self, request: ChatRequest) -> None:
+        """Read the prompt of `request`, whose last message may still change, into the slot its reply will prefer. Only where
+        the engine can, a slot is idle and nobody waits for one; whoever comes to wait meanwhile ends it."""
+        cards = self._pool.cards()
+        card = next((card for card in cards if not request.model or card.name == request.model), None)
+        # Without the last message: its words will be others, and the slot is found by what they have in common.
+        common = chain(request)[:-1]
+        if card is None or "prefill" not in card.verbs or self._pool.queue.entries():
+            return
+        with self._pool.lease(request.model, kind=AHEAD, chain=common, opening=opening(request)) as lease:
+            if not lease.idle:
+                return
+            with anyio.CancelScope() as scope:
+                self._reading.add(scope)
+                try:
+                    lease.begin(0, msgspec.structs.replace(request, ahead=True), "")
+                    while not any(isinstance(event, Done | Failed) for _, event in await lease.take()):
+                        pass
+                finally:
+                    self._reading.discard(scope)
+
+    def _give_way(self) -> None:
+        """Somebody waits for a slot: nothing is read ahead for now."""
+        for scope in self._reading:
+            scope.cancel()
+
+    def _ended(self, kind: str, event: Done | Failed, told: int) -> None:
+        """A choice of which `told` tokens were told ended."""
+        if isinstance(event, Done):
+            self._wrote(event.usage.output - told)
+        self._observe(kind, event)
+
+
+def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:
+    """Start the next choices in whatever slots are idle, each with a seed of its own; those that were started. With
+    none left to start, idle slots go to whoever waits."""
+    begun = []
+    while lease.idle and choices:
+        choice = choices.popleft()
+        lease.begin(choice, _for_choice(request, choice), request_id)
+        begun.append(choice)
+    if not choices:
+        lease.spare()
+    return begun
+
+
+def _for_choice(request: ChatRequest, choice: int) -> ChatRequest:
+    seed = request.sampling.seed
+    if choice == 0 or seed is None:
+        return request
+    sampling = msgspec.structs.replace(request.sampling, seed=seed + choice)
+    return msgspec.structs.replace(request, sampling=sampling)
+
+
+def _with_wait(event: Done | Failed, waited: float) -> Done | Failed:
+    """Add the time in the queue (ms), which the worker cannot know."""
+    if isinstance(event, Failed):
+        return event
+    timings = msgspec.structs.replace(event.timings, queue=waited, first=event.timings.first + waited)
+    return msgspec.structs.replace(event, timings=timings)

@@ -1,0 +1,1 @@
+"""Speech as a service of the gateway: synthesis, transcription, and replies with their sound."""

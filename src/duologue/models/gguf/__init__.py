@@ -1,0 +1,1 @@
+"""Reading GGUF files: their header and the shapes of their tensors."""

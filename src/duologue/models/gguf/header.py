@@ -1,0 +1,226 @@
+"""What a GGUF model file says of itself, read without any library and without loading the weights.
+
+`read(path)` answers with a `GgufHeader` or raises StartFailed with a sentence: which file, what is wrong, what to do.
+Owns the format's header (versions 2 and 3, little-endian, split files included) and checks that the tensors it
+promises really lie inside the file. A hostile file costs bounded time and memory. Knows no engine but the list of
+architectures the installed one can run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from duologue.errors import StartFailed
+from duologue.models.architectures import NOT_FOR_CHAT, engine_knows
+from duologue.models.gguf.reader import Metadata, TensorInfo, Unreadable, read_part
+from duologue.models.gguf.types import FILE_TYPES, TENSOR_TYPES
+
+SPLIT = re.compile(r"^(?P<stem>.*)-(?P<part>\d{5})-of-(?P<count>\d{5})\.gguf$")
+END_OF_TURN = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<|endofturn|>",
+    "<|END_OF_TURN_TOKEN|>",
+)
+
+
+class GgufHeader(Struct, frozen=True):
+    """A model file, as its header describes it. Counts are tokens, sizes bytes; 0 and "" mean "not said"."""
+
+    path: Path
+    architecture: str
+    name: str
+    parameters: int
+    size: int
+    """Bytes of all parts."""
+    quantisation: str
+    tokenizer: str
+    vocabulary: int
+    bos: str = ""
+    eos: str = ""
+    eot: str = ""
+    add_bos: bool | None = None
+    """None where the file leaves it to the tokenizer's kind."""
+    template: str = ""
+    trained_context: int = 0
+    blocks: int = 0
+    embedding: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    cache_width: int = 0
+    """Numbers kept for one token in the key and value cache, over all blocks."""
+    parts: int = 1
+
+
+def read(path: Path) -> GgufHeader:
+    """The header of the model at `path`; of all its parts when it is split and `path` names the first.
+
+    Raises StartFailed: missing, a folder, not GGUF, an unknown version, truncated, a part missing, not a chat model,
+    or of an architecture the installed engine does not know.
+    """
+    paths = _parts(path)
+    infos: list[TensorInfo] = []
+    metadata: Metadata | None = None
+    size = 0
+    for part in paths:
+        read_metadata, tensors, bytes_ = _read_checked(part)
+        metadata = metadata or read_metadata
+        infos += tensors
+        size += bytes_
+    assert metadata is not None
+    _check_split(path, metadata, len(paths))
+    header = _header(path, metadata, infos, size)
+    _check_architecture(header)
+    return structs.replace(header, parts=len(paths))
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files that make up the model: `path` itself, or all parts of a split one."""
+    if path.is_dir():
+        raise StartFailed(_folder_sentence(path))
+    if not path.exists():
+        raise StartFailed(
+            f"There is no model file at {path}. Check the path, or name another model with --model."
+        )
+    if not path.is_file():
+        # A pipe or a device would be read for ever.
+        raise StartFailed(f"{path} is not a regular file. Name a GGUF model file.")
+    match = SPLIT.match(path.name)
+    if match is None:
+        return [path]
+    count, stem = int(match["count"]), match["stem"]
+    parts = [path.with_name(f"{stem}-{number:05d}-of-{count:05d}.gguf") for number in range(1, count + 1)]
+    if path != parts[0]:
+        raise StartFailed(
+            f"{path} is part {int(match['part'])} of {count} of a model. Name its first part, {parts[0]}."
+        )
+    missing = [part.name for part in parts if not part.is_file()]
+    if missing:
+        raise StartFailed(
+            f"{path} is a model in {count} parts, and {len(missing)} of them are missing from {path.parent}: "
+            f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Download all parts into that folder."
+        )
+    return parts
+
+
+def _folder_sentence(path: Path) -> str:
+    inside = sorted(entry.name for entry in path.iterdir() if entry.suffix == ".gguf")
+    if inside:
+        return f"{path} is a folder. Name one of the model files in it, for example {path / inside[0]}."
+    return f"{path} is a folder without any .gguf file. Name a GGUF model file."
+
+
+def _read_checked(path: Path) -> tuple[Metadata, list[TensorInfo], int]:
+    """Metadata, tensors and size of one file, whose tensors are known to lie inside it."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            metadata, tensors, data = read_part(file, size)
+    except OSError as error:
+        raise StartFailed(
+            f"{path} cannot be read: {error.strerror}. Check its permissions and its disk."
+        ) from error
+    except Unreadable as error:
+        raise StartFailed(_unreadable_sentence(path, error)) from error
+    needed = max((data + tensor.offset + (tensor.size or 0) for tensor in tensors), default=0)
+    if needed > size:
+        raise StartFailed(
+            f"{path} is truncated: its header promises {needed:,} bytes and it has {size:,}. "
+            "The download or copy was cut off; fetch the file again."
+        )
+    return metadata, tensors, size
+
+
+def _unreadable_sentence(path: Path, error: Unreadable) -> str:
+    if error.truncated:
+        return f"{path} is truncated: it ends inside its header. The download or copy was cut off; fetch the file again."
+    return f"{path} {error}"
+
+
+def _check_split(path: Path, metadata: Metadata, found: int) -> None:
+    count = metadata.integer("split.count")
+    if count > 1 and found == 1:
+        raise StartFailed(
+            f"{path} says it is one part of {count}, but its name does not end in -00001-of-{count:05d}.gguf. "
+            "Give the parts their original names, all in one folder, and name the first."
+        )
+
+
+def _check_architecture(header: GgufHeader) -> None:
+    reason = NOT_FOR_CHAT.get(header.architecture)
+    if reason is not None:
+        raise StartFailed(f"{header.path} {reason}")
+    if engine_knows(header.architecture) is False:
+        raise StartFailed(
+            f"{header.path} is of the architecture {header.architecture!r}, which the installed engine does not know. "
+            "Update it (pip install --upgrade xllamacpp) or choose another model."
+        )
+
+
+def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int) -> GgufHeader:
+    architecture = metadata.text("general.architecture")
+    if not architecture:
+        raise StartFailed(f"{path} does not say which architecture it is of; it is not a usable model file.")
+    if not any(tensor.elements for tensor in tensors):
+        raise StartFailed(
+            f"{path} holds no weights (a vocabulary or a template alone). Name the model's own file."
+        )
+    blocks = metadata.integer(f"{architecture}.block_count")
+    heads = metadata.per_block(f"{architecture}.attention.head_count", blocks)
+    kv_heads = metadata.per_block(f"{architecture}.attention.head_count_kv", blocks) or heads
+    embedding = metadata.integer(f"{architecture}.embedding_length")
+    head_size = embedding // max(heads, default=1) if max(heads, default=0) else 0
+    key = metadata.integer(f"{architecture}.attention.key_length") or head_size
+    value = metadata.integer(f"{architecture}.attention.value_length") or head_size
+    return GgufHeader(
+        path=path,
+        architecture=architecture,
+        name=metadata.text("general.name"),
+        parameters=sum(tensor.elements for tensor in tensors),
+        size=size,
+        quantisation=_quantisation(metadata, tensors),
+        tokenizer=metadata.text("tokenizer.ggml.model"),
+        vocabulary=metadata.count("tokenizer.ggml.tokens"),
+        bos=metadata.token("tokenizer.ggml.bos_token_id"),
+        eos=metadata.token("tokenizer.ggml.eos_token_id"),
+        eot=_end_of_turn(metadata),
+        add_bos=metadata.boolean("tokenizer.ggml.add_bos_token"),
+        template=metadata.text("tokenizer.chat_template"),
+        trained_context=metadata.integer(f"{architecture}.context_length"),
+        blocks=blocks,
+        embedding=embedding,
+        heads=max(heads, default=0),
+        kv_heads=max(kv_heads, default=0),
+        cache_width=sum(kv_heads) * (key + value),
+    )
+
+
+def _end_of_turn(metadata: Metadata) -> str:
+    """The token that ends a turn: as the file says, else a well-known one its template writes."""
+    said = metadata.token("tokenizer.ggml.eot_token_id")
+    if said:
+        return said
+    template = metadata.text("tokenizer.chat_template")
+    return next(
+        (token for token in END_OF_TURN if token in template), metadata.token("tokenizer.ggml.eos_token_id")
+    )
+
+
+def _quantisation(metadata: Metadata, tensors: list[TensorInfo]) -> str:
+    """The name people know ("Q4_K_M"), else the type most of the weights have."""
+    named = FILE_TYPES.get(metadata.integer("general.file_type", -1))
+    if named is not None:
+        return named
+    weights: Counter[int] = Counter()
+    for tensor in tensors:
+        weights[tensor.type] += tensor.elements
+    (commonest, _), *_ = weights.most_common(1)
+    known = TENSOR_TYPES.get(commonest)
+    return known.name if known is not None else "unknown"

@@ -1,0 +1,1 @@
+"""Model files from a hub: naming, listing, downloading and resuming."""

@@ -1,0 +1,221 @@
+"""What a repository of the hub holds, and which of its files to take.
+
+Pure: the hub's JSON in, the variants of a model out, and the choice among them for a machine. Every value of the
+answer is checked before it is believed; it comes from somebody else's server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+import msgspec
+from msgspec import Struct, field
+
+from duologue.errors import BadRequest, EngineFailed, ModelNotFound
+from duologue.models.fit import Hardware, memory_needed
+from duologue.models.gguf.header import SPLIT
+from duologue.models.recommended import BILLION, MILLION
+
+QUANTISATION = re.compile(
+    r"(?:^|[-._])((?:UD-)?(?:I?Q[1-8]_(?:K(?:_(?:XXS|XS|S|M|L|XL))?|[01]|XXS|XS|S|M|NL)|MXFP4(?:_MOE)?|TQ[12]_0|BF16|F16|F32|FP16))(?=[-._]|$)",
+    re.IGNORECASE,
+)
+PREFERRED = (
+    *("Q4_K_M", "MXFP4", "Q4_K_S", "IQ4_XS", "IQ4_NL", "Q4_K_L", "Q4_0", "Q4_1", "Q5_K_M", "Q5_K_S", "Q6_K", "Q8_0"),
+    *("Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "IQ3_S", "IQ3_XS", "IQ3_XXS", "Q2_K", "IQ2_M"),
+    *("BF16", "F16", "F32"),
+)  # fmt: skip
+"""What to take where a person leaves it open: four bits lose little and run everywhere; more bits where there are no
+fewer; under four only where memory asks for it."""
+SHA256 = re.compile(r"^[0-9a-f]{64}$")
+COMMIT = re.compile(r"^[0-9a-f]{7,64}$")
+
+
+class HubFile(Struct, frozen=True):
+    """One file. `size` in bytes; `sha256` "" where the hub does not tell it."""
+
+    path: str
+    size: int
+    sha256: str = ""
+
+    @property
+    def name(self) -> str:
+        return PurePosixPath(self.path).name
+
+
+class Variant(Struct, frozen=True):
+    """One form of the model: a file, or all parts of a split one in order."""
+
+    files: tuple[HubFile, ...]
+    quantisation: str
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+class Repository(Struct, frozen=True):
+    """A repository at one commit. `licence` and `architecture` are "" where the hub does not say."""
+
+    name: str
+    commit: str
+    files: tuple[HubFile, ...]
+    licence: str = ""
+    architecture: str = ""
+
+
+class _Lfs(Struct):
+    size: int = 0
+    sha256: str = ""
+    oid: str = ""
+
+
+class _Sibling(Struct):
+    rfilename: str
+    size: int | None = None
+    lfs: _Lfs | None = None
+
+
+class _CardData(Struct):
+    license: str | list[str] | None = None
+
+
+class _Gguf(Struct):
+    architecture: str = ""
+
+
+class _Info(Struct):
+    sha: str = ""
+    siblings: list[_Sibling] = []
+    card_data: _CardData | None = field(default=None, name="cardData")
+    gguf: _Gguf | None = None
+
+
+def parse_repository(name: str, body: bytes) -> Repository:
+    """The repository `name` from the hub's answer. Raises EngineFailed when it is not such an answer."""
+    try:
+        info = msgspec.json.decode(body, type=_Info)
+    except msgspec.MsgspecError as error:
+        raise EngineFailed(
+            f"The hub's answer about {name} cannot be understood ({error}). Is HF_ENDPOINT the address of a hub?",
+            code="hub_failed",
+            status=502,
+        ) from None
+    licence = info.card_data.license if info.card_data else None
+    return Repository(
+        name=name,
+        commit=info.sha if COMMIT.match(info.sha) else "",
+        files=tuple(_file(sibling) for sibling in info.siblings if sibling.rfilename.isprintable()),
+        licence=plain(", ".join(licence) if isinstance(licence, list) else licence or ""),
+        architecture=plain(info.gguf.architecture if info.gguf else ""),
+    )
+
+
+def plain(text: str, limit: int = 60) -> str:
+    """Text of somebody else's as a terminal may show it: one line without control characters, and not long."""
+    return "".join(character for character in text if character.isprintable())[:limit]
+
+
+def _file(sibling: _Sibling) -> HubFile:
+    lfs = sibling.lfs or _Lfs()
+    sha256 = (lfs.sha256 or lfs.oid).removeprefix("sha256:").lower()
+    size = sibling.size or lfs.size
+    return HubFile(sibling.rfilename, max(0, size), sha256 if SHA256.match(sha256) else "")
+
+
+def variants(files: Iterable[HubFile]) -> list[Variant]:
+    """The forms of the model among the files: no projectors, no matrices, no split model with a part missing."""
+    models = [file for file in files if _is_model(file)]
+    found = [Variant((file,), quantisation_of(file)) for file in models if not SPLIT.match(file.name)]
+    parts: dict[tuple[str, int], dict[int, HubFile]] = {}
+    for file in models:
+        if split := SPLIT.match(file.name):
+            whole = (str(PurePosixPath(file.path).with_name(split["stem"])), int(split["count"]))
+            parts.setdefault(whole, {})[int(split["part"])] = file
+    for (_, count), numbered in parts.items():
+        if sorted(numbered) == list(range(1, count + 1)):
+            files_ = tuple(numbered[number] for number in sorted(numbered))
+            found.append(Variant(files_, quantisation_of(files_[0])))
+    return found
+
+
+def _is_model(file: HubFile) -> bool:
+    name = file.name.lower()
+    return name.endswith(".gguf") and "mmproj" not in name and "imatrix" not in name
+
+
+def quantisation_of(file: HubFile) -> str:
+    """The quantisation a file's name, or else its folder's, tells: "Q4_K_M", or "" when neither does."""
+    path = PurePosixPath(file.path)
+    split = SPLIT.match(path.name)
+    for text in (split["stem"] if split else path.name.removesuffix(".gguf"), path.parent.name):
+        if found := QUANTISATION.findall(text):
+            return str(found[-1]).upper().removesuffix("_MOE").replace("FP16", "F16")
+    return ""
+
+
+def choose(repository: Repository, wanted: str, expected: str, hardware: Hardware) -> Variant:
+    """The variant a person wants by file or quantisation; else the expected file; else the best that fits.
+
+    Raises ModelNotFound (no GGUF there, or not that one) and BadRequest (nothing there fits into memory).
+    """
+    there = variants(repository.files)
+    if not there:
+        raise ModelNotFound(_nothing(repository))
+    if wanted:
+        return _asked_for(repository, there, wanted)
+    for variant in there:
+        if variant.files[0].path == expected:
+            return variant
+    room = max(hardware.memory, hardware.card_memory)
+    fitting = [variant for variant in there if memory_needed(variant.size) <= room]
+    if not fitting:
+        smallest = min(there, key=lambda variant: variant.size)
+        raise BadRequest(
+            f"Nothing in {repository.name} fits: its smallest file has {gigabytes(smallest.size)}, and "
+            f"{gigabytes(room)} of memory are free here. Choose a smaller model, or insist with "
+            f"{repository.name}:{smallest.files[0].path}.",
+            code="model_too_large",
+        )
+    return min(fitting, key=_preference)
+
+
+def gigabytes(size: int) -> str:
+    """A number of bytes for people: 2.5 GB, 640 MB, 0.4 MB."""
+    if size >= BILLION:
+        return f"{size / BILLION:.1f} GB"
+    return f"{size / MILLION:.{0 if size >= 10 * MILLION else 1}f} MB"
+
+
+def _preference(variant: Variant) -> tuple[int, int]:
+    plain = variant.quantisation.removeprefix("UD-")
+    return (PREFERRED.index(plain) if plain in PREFERRED else len(PREFERRED), variant.size)
+
+
+def _asked_for(repository: Repository, there: list[Variant], wanted: str) -> Variant:
+    low = wanted.lower().removesuffix(".gguf")
+    for variant in there:
+        first = variant.files[0]
+        stem = SPLIT.sub(r"\g<stem>", first.path).removesuffix(".gguf").lower()
+        names = {first.path.lower(), first.name.lower(), stem, PurePosixPath(stem).name}
+        if low in names or f"{low}.gguf" in names:
+            return variant
+    same = [variant for variant in there if variant.quantisation.lower() == low]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        names_ = ", ".join(variant.files[0].path for variant in same[:8])
+        raise BadRequest(f"{repository.name} has several files with {wanted}: {names_}. Name the file.")
+    has = ", ".join(sorted({variant.quantisation or variant.files[0].path for variant in there})[:20])
+    raise ModelNotFound(f"{repository.name} has no {wanted}. It has: {has}.")
+
+
+def _nothing(repository: Repository) -> str:
+    if any(file.path.endswith((".safetensors", ".bin")) for file in repository.files):
+        return (
+            f"{repository.name} holds the original weights, not GGUF files. Someone has usually converted them: "
+            f"look for {repository.name.partition('/')[2]}-GGUF on the hub."
+        )
+    return f"{repository.name} holds no whole GGUF model."

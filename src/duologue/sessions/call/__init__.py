@@ -1,0 +1,1 @@
+"""One call in a worker: audio in, transcripts, turn taking, audio out."""

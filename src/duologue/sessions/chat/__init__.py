@@ -1,0 +1,1 @@
+"""One model turn in a worker, from request to last event."""

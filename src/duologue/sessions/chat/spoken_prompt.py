@@ -1,0 +1,36 @@
+"""A request whose reply will be read aloud: asked for in words that can be said, and kept free of symbols.
+
+Owns what is added to such a request. Knows no engine beyond its card and no voice.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from duologue.text.speech.prompt_style import UNSPOKEN, spoken_style
+from duologue.values.messages import Message, TextPart, system
+from duologue.values.requests import ChatRequest, ModelCard
+
+NEVER = -100.0
+"""A bias after which a token is not chosen."""
+
+
+def for_the_ear(request: ChatRequest, card: ModelCard) -> ChatRequest:
+    """The request with the spoken style in its system message, and with a bias against symbols where the engine takes one.
+    A bias of the caller's own stands."""
+    first, *rest = request.messages
+    style = spoken_style()
+    if first.role == "system":
+        messages = (_with(first, style), *rest)
+    else:
+        messages = (system(style), first, *rest)
+    sampling = request.sampling
+    # A format is a promise about symbols; the grammar and the bias would fight.
+    if "logit_bias" in card.sampling and request.format is None and not request.tools:
+        bias = dict.fromkeys(UNSPOKEN, NEVER) | (sampling.logit_bias or {})
+        sampling = msgspec.structs.replace(sampling, logit_bias=bias)
+    return msgspec.structs.replace(request, messages=messages, sampling=sampling)
+
+
+def _with(message: Message, style: str) -> Message:
+    return msgspec.structs.replace(message, parts=(*message.parts, TextPart(f"\n\n{style}")))

@@ -1,0 +1,1 @@
+"""Speech in a worker: synthesis, transcription and the engines behind them."""

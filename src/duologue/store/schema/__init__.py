@@ -1,0 +1,1 @@
+"""The database's tables, rows and migrations."""

@@ -1,0 +1,110 @@
+"""The index a search reads: the words of each message with their owner, in SQLite's FTS5 or PostgreSQL's tsvector.
+
+Owns how the two are written and asked. Knows no ranking and no snippet. Words come folded (see `words`), so that both
+databases see the same ones and neither parses anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from sqlalchemy import TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duologue.store.search.tokenizer import Term
+
+_POSITIONS = 16_383
+"""The last place of a word that PostgreSQL tells apart."""
+_PLACES = 255
+"""The most places of one word that it keeps."""
+_VECTOR_BYTES = 900_000
+"""A vector of a megabyte is refused."""
+
+
+def owner_token(user: str) -> str:
+    """A user's id as one word of the index."""
+    return blake2b(user.encode(), digest_size=8).hexdigest()
+
+
+async def index(connection: AsyncConnection, user: str, words: Iterable[tuple[int, str]]) -> None:
+    """Write the folded words of messages, by their sequence, in the place of what was there. All are of one user."""
+    rows = [{"message": sequence, "owner": owner_token(user), "words": folded} for sequence, folded in words]
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        for row in rows:
+            row["vector"] = _vector(str(row["owner"]), str(row["words"]))
+        await connection.execute(_POSTGRESQL_WRITE, rows)
+    else:
+        await connection.execute(_SQLITE_WRITE, rows)
+
+
+def newest(dialect: str) -> TextClause:
+    """The statement for the newest messages that match, newest first: (sequence, the first `reach` characters of their
+    words). Takes asked (of `asked`), user and most; `archived` also finds in archived conversations."""
+    return _POSTGRESQL_NEWEST if dialect == "postgresql" else _SQLITE_NEWEST
+
+
+def asked(dialect: str, user: str, terms: Sequence[Term]) -> str:
+    """A query in the words of the index."""
+    if dialect == "postgresql":
+        return " & ".join((_lexeme(f"={owner_token(user)}"), *(_postgresql_term(term) for term in terms)))
+    every = " AND ".join(_sqlite_term(term) for term in terms)
+    return f'owner : "{owner_token(user)}" AND words : ({every})'
+
+
+def _sqlite_term(term: Term) -> str:
+    return f'"{" ".join(term.words)}"' + (" *" if term.prefix else "")
+
+
+def _postgresql_term(term: Term) -> str:
+    lexemes = [_lexeme(word) for word in term.words]
+    if term.prefix:
+        lexemes[-1] += ":*"
+    return f"({' <-> '.join(lexemes)})"
+
+
+def _lexeme(word: str) -> str:
+    # A word is letters and digits only; the quotes keep the parser of the literal from looking into it.
+    return f"'{word}'"
+
+
+def _vector(owner: str, words: str) -> str:
+    """The literal of a tsvector. The owner's lexeme begins with a sign that no word has."""
+    places: dict[str, list[int]] = {}
+    room = _VECTOR_BYTES
+    for place, word in enumerate(words.split(), 1):
+        found = places.get(word)
+        if found is None:
+            found = places[word] = []
+            room -= 4 * len(word) + 4
+        if len(found) < _PLACES:
+            found.append(min(place, _POSITIONS))
+            room -= 2
+        if room < 0:
+            break
+    lexemes = (f"'{word}':{','.join(map(str, found))}" for word, found in places.items())
+    return " ".join((f"'={owner}'", *lexemes))
+
+
+_SQLITE_WRITE = text(
+    "INSERT OR REPLACE INTO message_words (rowid, owner, words) VALUES (:message, :owner, :words)"
+)
+_POSTGRESQL_WRITE = text(
+    "INSERT INTO message_words (message, words, vector) VALUES (:message, :words, CAST(:vector AS tsvector)) "
+    "ON CONFLICT (message) DO UPDATE SET words = excluded.words, vector = excluded.vector"
+)
+# The row numbers of FTS5 are the sequences, and it reads them backwards: the newest hits cost no sorting.
+_SQLITE_NEWEST = text(
+    "SELECT f.rowid, substr(f.words, 1, :reach) FROM message_words AS f "
+    "CROSS JOIN messages AS m ON m.sequence = f.rowid CROSS JOIN conversations AS c ON c.id = m.conversation "
+    "WHERE f.message_words MATCH :asked AND c.user = :user AND c.deleted = 0 AND (:archived OR NOT c.archived) "
+    "ORDER BY f.rowid DESC LIMIT :most"
+)
+_POSTGRESQL_NEWEST = text(
+    "SELECT f.message, substr(f.words, 1, :reach) FROM message_words AS f "
+    "JOIN messages AS m ON m.sequence = f.message JOIN conversations AS c ON c.id = m.conversation "
+    'WHERE f.vector @@ CAST(:asked AS tsquery) AND c."user" = :user AND c.deleted = 0 '
+    "AND (:archived OR NOT c.archived) ORDER BY f.message DESC LIMIT :most"
+)

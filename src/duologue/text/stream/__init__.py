@@ -1,0 +1,1 @@
+"""Incremental scanners of a text stream: markers, code fences, stop strings, repetition."""

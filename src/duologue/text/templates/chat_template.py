@@ -1,0 +1,330 @@
+"""Chat templates: messages and tools to the prompt text a model was trained on.
+
+Owns the conversion of messages to what templates expect, what a template's source tells about the model (does it
+think, does it take tools, how does it write calls), and whether a prompt leaves the model inside its reasoning. The
+Jinja environment and its limits are `sandbox.py`. Knows no tokenizer and no engine.
+
+A user's text, or a tool's, must not end its own message: a control marker of the model typed there (`<|im_end|>`)
+gets a space behind its first character (`< |im_end|>`), so that the tokenizer reads it as plain text. System and
+assistant messages, and tools, come from whoever calls the API and are rendered as given. Markers that are ordinary
+text to the tokenizer, such as `<think>` and `<tool_call>`, are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+
+from duologue.errors import BadRequest, Problem, Unsupported
+from duologue.text.output.channels import ReasoningTags
+from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, WrittenObject, fit
+from duologue.text.toolcalls import guess_tool_format
+from duologue.values.messages import Message, Tool
+
+CODE = "template_error"
+
+THINKING_VARIABLES = ("enable_thinking", "thinking")
+"""What templates call the switch: most the first, DeepSeek and Granite the second."""
+
+KNOWN_TAGS = (
+    ReasoningTags("<think>", "</think>"),
+    ReasoningTags("<seed:think>", "</seed:think>"),
+    ReasoningTags("<mm:think>", "</mm:think>"),
+    ReasoningTags("[THINK]", "[/THINK]"),
+    ReasoningTags("◁think▷", "◁/think▷"),
+    ReasoningTags("<|START_THINKING|>", "<|END_THINKING|>"),
+    ReasoningTags("<|inner_prefix|>", "<|inner_suffix|>"),
+)
+
+CONTROL_MARKER = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS)\]"
+    r"|<</?SYS>>|</?s>"
+)
+"""What looks like a control token in a template's source."""
+
+CHATML = """\
+{%- for message in messages -%}
+    {%- if loop.first and tools -%}
+        {{- '<|im_start|>system\\n' -}}
+        {%- if message.role == 'system' -%}{{- message.content ~ '\\n\\n' -}}{%- endif -%}
+        {{- 'You may call these functions, one JSON object each:\\n<tools>\\n' -}}
+        {%- for tool in tools -%}{{- tool | tojson ~ '\\n' -}}{%- endfor -%}
+        {{- '</tools>\\nA call is written as\\n<tool_call>\\n{"name": "the name", "arguments": {}}\\n</tool_call>' -}}
+        {{- '<|im_end|>\\n' -}}
+    {%- endif -%}
+    {%- if message.role == 'tool' -%}
+        {{- '<|im_start|>user\\n<tool_response>\\n' ~ message.content ~ '\\n</tool_response><|im_end|>\\n' -}}
+    {%- elif not (loop.first and tools and message.role == 'system') -%}
+        {{- '<|im_start|>' ~ message.role ~ '\\n' ~ message.content -}}
+        {%- for call in message.tool_calls or [] -%}
+            {%- if message.content or not loop.first -%}{{- '\\n' -}}{%- endif -%}
+            {{- '<tool_call>\\n{"name": ' ~ call.function.name | tojson ~ ', "arguments": ' -}}
+            {%- if call.function.arguments is string -%}{{- call.function.arguments -}}
+            {%- else -%}{{- call.function.arguments | tojson -}}{%- endif -%}
+            {{- '}\\n</tool_call>' -}}
+        {%- endfor -%}
+        {{- '<|im_end|>\\n' -}}
+    {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
+"""
+"""The template for models that bring none: ChatML, with calls as Hermes writes them."""
+
+
+class ChatTemplate:
+    """One model's template, compiled once. `bos` and `eos` are the texts of those tokens.
+
+    `control`: the model's control markers, neutralised in users' and tools' text; None takes those that stand in the
+    template's source, an empty sequence turns it off. Raises Unsupported (`template_error`) when it does not compile.
+    """
+
+    def __init__(
+        self, source: str, *, bos: str = "", eos: str = "", control: Sequence[str] | None = None
+    ) -> None:
+        self.source, self.bos, self.eos = source, bos, eos
+        sandbox = Sandbox()
+        try:
+            self._template: Template = sandbox.from_string(source)
+            self._variables = frozenset(meta.find_undeclared_variables(sandbox.parse(source)))
+        except TemplateSyntaxError as error:
+            raise Unsupported(
+                f"The model's chat template cannot be read: line {error.lineno}: {error.message}", code=CODE
+            ) from error
+        except (TemplateError, RecursionError, ValueError) as error:
+            raise Unsupported(f"The model's chat template cannot be read: {error}", code=CODE) from error
+        found = CONTROL_MARKER.findall(source) if control is None else control
+        given = () if control is not None and not control else (bos, eos)
+        markers = sorted({marker for marker in (*found, *given) if len(marker) > 1}, key=len, reverse=True)
+        self.control = tuple(markers)
+        self._control = re.compile("|".join(map(re.escape, markers))) if markers else None
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the template knows of thinking: a switch for it, or the marker."""
+        return self.thinking_switch or self.reasoning is not None
+
+    @property
+    def thinking_switch(self) -> bool:
+        """Whether thinking can be turned on and off."""
+        return any(name in self._variables for name in THINKING_VARIABLES)
+
+    @property
+    def takes_tools(self) -> bool:
+        return "tools" in self._variables
+
+    @property
+    def tool_format(self) -> str:
+        """The name of the tool-call format the template writes; "" when none is recognised."""
+        return guess_tool_format(self.source)
+
+    @property
+    def reasoning(self) -> ReasoningTags | None:
+        """The markers the template puts around thoughts; None when it shows none."""
+        for tags in KNOWN_TAGS:
+            if tags.start in self.source or tags.end in self.source:
+                return tags
+        return None
+
+    @property
+    def writes_bos(self) -> bool:
+        """Whether the template itself begins prompts with the BOS text."""
+        return "bos_token" in self._variables or (bool(self.bos) and self.bos in self.source)
+
+    def strip_bos(self, prompt: str) -> str:
+        """The prompt without the BOS text it begins with: for a tokenizer that adds its own."""
+        return prompt.removeprefix(self.bos) if self.bos else prompt
+
+    def render(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        generation_prompt: bool,
+        thinking: bool | None,
+        variables: Mapping[str, object] = {},
+        now: datetime,
+    ) -> str:
+        """The prompt's text. `thinking` None leaves the template its default; `variables` are the request's own and
+        may set anything but messages and tools. Raises BadRequest (`template_error`) with the template's words."""
+        return self._render(self._dicts(messages), tools, generation_prompt, thinking, variables, now)
+
+    def render_open(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        thinking: bool | None,
+        variables: Mapping[str, object] = {},
+        now: datetime,
+    ) -> str:
+        """The prompt with the last message, the assistant's, left open, to be written on where it stops. A message of
+        thoughts alone is left open inside them. Raises BadRequest when the last message is not the assistant's or has
+        tool calls, Unsupported when the template does not show where it stops."""
+        if not messages or messages[-1].role != "assistant" or messages[-1].tool_calls:
+            raise BadRequest(
+                "To continue a message, the last one must be the assistant's, without tool calls.",
+                param="messages",
+            )
+        dicts = self._dicts(messages)
+        last = dicts[-1]
+        mark = _absent_mark(dicts)
+        field = "content" if last["content"] or not last.get("reasoning_content") else "reasoning_content"
+        last[field] = str(last[field]) + mark
+        prompt = self._render(dicts, tools, False, thinking, variables, now)
+        cut = prompt.rfind(mark)
+        if cut < 0:
+            raise Unsupported("This model's chat template cannot leave the last message open.", code=CODE)
+        return prompt[:cut]
+
+    def neutral(self, text: str) -> str:
+        """`text` with the model's control markers broken up."""
+        if self._control is None:
+            return text
+        return self._control.sub(lambda marker: marker[0][0] + " " + marker[0][1:], text)
+
+    def _render(
+        self,
+        messages: list[dict[str, Any]],
+        tools: Sequence[Tool],
+        generation_prompt: bool,
+        thinking: bool | None,
+        variables: Mapping[str, object],
+        now: datetime,
+    ) -> str:
+        names: dict[str, Any] = {"bos_token": self.bos, "eos_token": self.eos, **variables}
+        if thinking is not None:
+            names["enable_thinking"] = thinking
+            if "thinking" in self._variables:
+                names["thinking"] = thinking
+        names |= {
+            "messages": messages,
+            "tools": [_tool_dict(tool) for tool in tools] or None,
+            "add_generation_prompt": generation_prompt,
+            "strftime_now": now.strftime,
+            BUDGET: Budget(),
+        }
+        pieces: list[str] = []
+        size = 0
+        try:
+            for piece in self._template.generate(names):
+                size += len(piece)
+                fit(size)
+                pieces.append(piece)
+        except TemplateError as error:
+            raise _failed(str(error)) from error
+        except RecursionError as error:
+            raise _failed("it calls itself without end") from error
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
+            # Errors of the template's own expressions, on these messages.
+            raise _failed(f"{type(error).__name__}: {error}") from error
+        return "".join(pieces)
+
+    def _dicts(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """The messages as templates know them, tool results in the order of their calls."""
+        names = {call.id: call.name for message in messages for call in message.tool_calls}
+        return [self._dict(message, names) for message in in_call_order(messages)]
+
+    def _dict(self, message: Message, names: Mapping[str, str]) -> dict[str, Any]:
+        foreign = message.role in ("user", "tool")
+        made: dict[str, Any] = {
+            "role": message.role,
+            "content": self.neutral(message.text) if foreign else message.text,
+        }
+        if message.name is not None:
+            made["name"] = self.neutral(message.name)
+        if message.reasoning is not None:
+            made["reasoning_content"] = message.reasoning
+        if message.tool_calls:
+            made["tool_calls"] = [
+                {
+                    "type": "function",
+                    "id": call.id,
+                    "function": {"name": call.name, "arguments": _object(call.arguments)},
+                }
+                for call in message.tool_calls
+            ]
+        if message.tool_call_id is not None:
+            made["tool_call_id"] = self.neutral(message.tool_call_id)
+            if message.name is None and message.tool_call_id in names:
+                made["name"] = names[message.tool_call_id]
+        return made
+
+
+def in_call_order(messages: Sequence[Message]) -> list[Message]:
+    """The messages, each run of tool results in the order of the calls before it; results of no known call stay
+    behind them in their own order."""
+    ordered: list[Message] = []
+    results: list[Message] = []
+    places: dict[str | None, int] = {}
+    for message in messages:
+        if message.role == "tool":
+            results.append(message)
+            continue
+        ordered += sorted(results, key=lambda result: places.get(result.tool_call_id, len(places)))
+        results = []
+        ordered.append(message)
+        places = {call.id: index for index, call in enumerate(message.tool_calls)}
+    return ordered + sorted(results, key=lambda result: places.get(result.tool_call_id, len(places)))
+
+
+WINDOW = 256
+"""Characters that may follow an opening marker that still counts."""
+OTHER_TAG = re.compile(r"<\S{1,30}>|\[\S{1,30}\]|◁\S{1,30}▷")
+
+
+def starts_in_reasoning(prompt: str, tags: ReasoningTags | None, without: str | None = None) -> bool:
+    """Whether a reply to `prompt` begins inside reasoning, because the prompt left it open.
+
+    `without` is the same prompt rendered without the generation prompt: then only what the template added decides, and
+    a marker in somebody's message cannot mislead. Without it (a message left open) the last marker decides: it must be
+    an opening one, near the end, with no other tag behind it.
+    """
+    if tags is None:
+        return False
+    if without is not None and prompt.startswith(without):
+        added = prompt[len(without) :]
+        return added.rfind(tags.start) > added.rfind(tags.end)
+    opened = prompt.rfind(tags.start)
+    if opened <= prompt.rfind(tags.end):
+        return False
+    behind = prompt[opened + len(tags.start) :]
+    return len(behind) <= WINDOW and OTHER_TAG.search(behind) is None
+
+
+def _failed(words: str) -> Problem:
+    return BadRequest(
+        f"The model's chat template refused these messages: {words}", code=CODE, param="messages"
+    )
+
+
+def _absent_mark(messages: list[dict[str, Any]]) -> str:
+    """A word that occurs in no message, to find the end of the last one by."""
+    said = json.dumps(messages, ensure_ascii=False, default=str)
+    number = 0
+    while f"ContinuesHere{number}" in said:
+        number += 1
+    return f"ContinuesHere{number}"
+
+
+def _object(arguments: str) -> object:
+    """The arguments as the object templates loop over; as written when they are none."""
+    try:
+        value: object = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if isinstance(value, dict):
+        return WrittenObject(value, arguments)
+    return value if isinstance(value, list) else arguments
+
+
+def _tool_dict(tool: Tool) -> dict[str, Any]:
+    parameters = tool.parameters or {"type": "object", "properties": {}}
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
+    }

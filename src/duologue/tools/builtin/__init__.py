@@ -1,0 +1,1 @@
+"""The built-in tools: clock, calculator, page reader, search."""

@@ -1,0 +1,165 @@
+"""The built-in tools: clock, calculator, fetch, search. All of them only read.
+
+Owns their schemas and the words a model chooses them by. What searches the conversations, and where a user is, is handed
+in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from duologue.errors import BadRequest, Problem
+from duologue.tools.arguments import check
+from duologue.tools.builtin.calculator import calculated
+from duologue.tools.builtin.clock import told, zone_of
+from duologue.tools.builtin.fetch import fetched
+from duologue.tools.mcp.capabilities import ServerTool
+from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.values import ToolOutcome, failure
+from duologue.values.conversations import Hit, TextContent
+
+SearchConversations = Callable[[str, str, int], Awaitable[Sequence[Hit]]]
+ZoneOfUser = Callable[[str], Awaitable[str]]
+"""The time zone a user's page told of; empty where none did."""
+HITS = 10
+
+
+def _object(required: Sequence[str], **properties: dict[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _words(description: str) -> dict[str, object]:
+    return {"type": "string", "description": description}
+
+
+TOOLS: dict[str, ServerTool] = {
+    "clock": ServerTool(
+        "clock",
+        "Clock",
+        "The date and time now, in any time zone, and how far it is from or to another moment.",
+        _object(
+            (),
+            zone=_words(
+                "IANA name like Europe/Berlin, or an offset like +02:00; left out: where the user is"
+            ),
+            since=_words("A date or time to count from, like 2026-12-24 or 2026-12-24T18:30"),
+            until=_words("A date or time to count to"),
+        ),
+        read_only=True,
+    ),
+    "calculator": ServerTool(
+        "calculator",
+        "Calculator",
+        "Exact arithmetic: + - * / // % **, sqrt, log, ln, exp, round, factorial, gcd, lcm, min, max, mean, pi, e. "
+        "Use it for every calculation beyond the simplest.",
+        _object(("expression",), expression=_words("For example (1234.5 * 3 - 17) / 2")),
+        read_only=True,
+    ),
+    "fetch": ServerTool(
+        "fetch",
+        "Fetch a page",
+        "Reads a web page as text. Give the whole address.",
+        _object(
+            ("url",),
+            url=_words("Beginning with https:// or http://"),
+            start={"type": "integer", "minimum": 0, "description": "Character to begin at, to read on"},
+        ),
+        read_only=True,
+    ),
+    "search": ServerTool(
+        "search",
+        "Search my conversations",
+        "Searches the user's earlier conversations with you for words.",
+        _object(
+            ("query",),
+            query=_words("Words to look for"),
+            limit={"type": "integer", "minimum": 1, "maximum": HITS, "description": "Hits wanted"},
+        ),
+        read_only=True,
+    ),
+}
+
+
+class Builtin:
+    """The built-in tools that are switched on. `search` is given a user, a query and a limit; None: none is offered.
+    `home` is the zone of users who have told none."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        addresses: Addresses,
+        search: SearchConversations | None,
+        *,
+        now: Callable[[], int],
+        zone: ZoneOfUser | None = None,
+        home: str = "UTC",
+    ) -> None:
+        self.tools = tuple(
+            tool for name, tool in TOOLS.items() if name in names and (name != "search" or search is not None)
+        )
+        self._addresses = addresses
+        self._search = search
+        self._now = now
+        self._zone_of_user = zone
+        self._home = home
+
+    async def call(self, name: str, arguments: Mapping[str, object], user: str) -> ToolOutcome:
+        """Run a tool; every failure is an outcome."""
+        tool = next((tool for tool in self.tools if tool.name == name), None)
+        if tool is None:
+            return failure(f"There is no built-in tool {name!r} here.")
+        try:
+            check(tool.schema, arguments)
+            return ToolOutcome((TextContent(await self._run(name, arguments, user)),))
+        except Problem as problem:
+            return failure(problem.message)
+
+    async def _run(self, name: str, arguments: Mapping[str, object], user: str) -> str:
+        def text(key: str) -> str:
+            return str(arguments.get(key) or "")
+
+        match name:
+            case "clock":
+                zone = text("zone").strip() or await self._zone(user)
+                return told(self._now(), zone, text("since"), text("until"))
+            case "calculator":
+                return calculated(text("expression"))
+            case "fetch":
+                return await fetched(
+                    text("url"), self._addresses, start=int(str(arguments.get("start") or 0))
+                )
+            case "search":
+                return await self._searched(text("query"), int(str(arguments.get("limit") or HITS)), user)
+        raise BadRequest(f"There is no built-in tool {name!r}.")
+
+    async def _zone(self, user: str) -> str:
+        """Where a user is, else where this machine is. A zone that a browser knows and this machine does not is as good as
+        none, and so is one that a database in trouble does not tell."""
+        with suppress(Problem):
+            if self._zone_of_user is not None and (told_of := await self._zone_of_user(user)):
+                zone_of(told_of)
+                return told_of
+        return self._home
+
+    async def _searched(self, query: str, limit: int, user: str) -> str:
+        assert self._search is not None
+        if not query.strip():
+            raise BadRequest("query must have a word to look for.")
+        hits = await self._search(user, query, max(min(limit, HITS), 1))
+        if not hits:
+            return "Nothing was found. Try fewer or other words."
+        lines = []
+        where = zone_of(await self._zone(user))
+        for hit in hits:
+            day = datetime.fromtimestamp(hit.created / 1000, where).strftime("%Y-%m-%d")
+            lines.append(
+                f"{day}, in {hit.title or 'untitled'!r}, {hit.role}: {' '.join(hit.snippet.split())}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,132 @@
+"""The built-in fetch tool: a page of the web as readable text, from addresses that tools may reach.
+
+Every hop is checked anew, redirects included; size, time and the number of hops have bounds. Nothing of a page is
+run, and no cookie or key is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import urljoin, urlsplit
+
+import anyio
+
+from duologue import __version__
+from duologue.errors import BadRequest, Unavailable
+from duologue.tools.builtin.html_to_markdown import page_text
+from duologue.tools.ssrf_guard import Addresses
+
+SECONDS = 20.0
+BYTES = 5_000_000
+HOPS = 5
+SHOWN = 20_000
+"""Characters one answer shows; the rest is asked for with `start`."""
+TEXTUAL = ("text/", "application/json", "application/xml", "application/javascript", "application/x-yaml")
+
+
+async def fetched(url: str, addresses: Addresses, *, start: int = 0, length: int = SHOWN) -> str:
+    """The page at `url` as text, from character `start` on.
+
+    Raises BadRequest or Forbidden for a URL that cannot or may not be fetched, Unavailable when its server fails.
+    """
+    url = url.strip()
+    if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
+        raise BadRequest("url must be a whole address, beginning with https:// or http://.", code="bad_url")
+    try:
+        with anyio.fail_after(SECONDS):
+            address, kind, body = await _body(url, addresses)
+    except TimeoutError:
+        raise Unavailable(f"{url} did not answer within {SECONDS:g} seconds.", code="fetch_failed") from None
+    return _shown(
+        address, *_text(address, kind, body), start=max(start, 0), length=max(min(length, SHOWN), 1)
+    )
+
+
+async def _body(url: str, addresses: Addresses) -> tuple[str, str, bytes]:
+    import httpx2
+
+    from duologue.tools.pinned_transport import checked_transport
+
+    headers = {
+        "user-agent": f"duologue/{__version__} (a person asked for this page)",
+        "accept": "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
+    }
+    async with httpx2.AsyncClient(
+        transport=checked_transport(addresses), headers=headers, timeout=SECONDS, trust_env=False
+    ) as client:
+        for _ in range(HOPS + 1):
+            try:
+                async with client.stream("GET", url, follow_redirects=False) as response:
+                    client.cookies.clear()
+                    location = response.headers.get("location", "")
+                    if response.is_redirect and location:
+                        url = urljoin(url, location)
+                        if not url.startswith(("http://", "https://")):
+                            raise BadRequest(
+                                f"The page redirects to {url[:200]}, which is no web page.", code="bad_url"
+                            )
+                        continue
+                    if response.status_code >= 400:
+                        said = f"{response.status_code} {response.reason_phrase}".strip()
+                        raise Unavailable(f"{url} answered {said}.", code="fetch_failed")
+                    return url, response.headers.get("content-type", ""), await _bounded(response)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                raise Unavailable(
+                    f"{url} could not be fetched: {str(error) or type(error).__name__}.", code="fetch_failed"
+                ) from None
+    raise Unavailable(f"The page was redirected more than {HOPS} times.", code="fetch_failed")
+
+
+async def _bounded(response: object) -> bytes:
+    import httpx2
+
+    assert isinstance(response, httpx2.Response)
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > BYTES:
+            del body[BYTES:]
+            break
+    return bytes(body)
+
+
+def _text(address: str, kind: str, body: bytes) -> tuple[str, str]:
+    """The title and text of a body, by what it says it is."""
+    mime = kind.partition(";")[0].strip().lower()
+    named = re.search(r"charset=[\"']?([\w.:-]+)", kind) or re.search(
+        rb"charset=[\"']?([\w.:-]+)", body[:2048]
+    )
+    name = named.group(1) if named else "utf-8"
+    encoding = name.decode("ascii") if isinstance(name, bytes) else name
+    try:
+        text = body.decode(encoding, "replace")
+    except LookupError:
+        text = body.decode("utf-8", "replace")
+    if "html" in mime or (not mime and "<html" in text[:2000].lower()):
+        return page_text(text, address)
+    if mime and not mime.startswith(TEXTUAL) and not mime.endswith(("+json", "+xml")):
+        raise BadRequest(
+            f"{address} is a file of the kind {mime}, not a page. Ask the user to attach it instead.",
+            code="not_a_page",
+        )
+    if mime.endswith("json"):
+        try:
+            return "", json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+        except (ValueError, RecursionError):
+            pass
+    return "", text
+
+
+def _shown(address: str, title: str, text: str, *, start: int, length: int) -> str:
+    head = f"{title}\n{address}\n\n" if title else f"{address}\n\n"
+    if start and start >= len(text):
+        return f"{head}[The page has only {len(text):,} characters.]"
+    part = text[start : start + length]
+    if not part.strip():
+        return f"{head}[The page has no text. It may be made by scripts, which are not run here.]"
+    end = start + len(part)
+    rest = (
+        f"\n\n[{len(text) - end:,} more characters; ask again with start={end}.]" if end < len(text) else ""
+    )
+    return head + part + rest

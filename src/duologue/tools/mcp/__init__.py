@@ -1,0 +1,1 @@
+"""MCP servers: configuration, transports, sessions, health and sign-in."""

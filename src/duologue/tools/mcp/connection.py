@@ -1,0 +1,342 @@
+"""The connection to one MCP server: kept up, tried again when it fails, and its health told.
+
+Owns when to try and what a caller is told meanwhile. What a session is, is handed in: tests give one without a
+server. A server that hangs or dies costs its own callers a sentence and nobody else anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol, TypeVar
+
+import anyio
+
+from duologue.errors import BadRequest, Forbidden, Problem, Unavailable
+from duologue.tools.mcp import backoff
+from duologue.tools.mcp.call_context import Calling, Lost
+from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing
+from duologue.tools.mcp.health import Journal, Phase, ServerHealth
+from duologue.tools.mcp.login import Login, LoginNeeded
+from duologue.tools.mcp.server_config import Definition
+from duologue.tools.values import Keep, ToolOutcome, failure
+from duologue.values.conversations import Content
+
+log = logging.getLogger(__name__)
+
+STEADY_MS = 30_000
+"""A session that held so long counts as a success: the next failure is a first one again."""
+RELIST_MS = 1000
+"""Changed lists are read again no more often."""
+REQUEST_SECONDS = 30.0
+"""For reading a resource, filling a prompt, completing a word: what a person waits for."""
+
+
+class OpenSession(Protocol):
+    """What the connection needs of a session."""
+
+    news: anyio.Event
+    stale: bool
+
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def about(self) -> About: ...
+    async def listing(self) -> Listing: ...
+    async def listen(self) -> None: ...
+    def lost(self) -> None: ...
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+    ) -> ToolOutcome: ...
+    async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]: ...
+    async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt: ...
+    async def complete(
+        self,
+        kind: Literal["prompt", "resource"],
+        name: str,
+        argument: str,
+        value: str,
+        context: Mapping[str, str],
+    ) -> tuple[str, ...]: ...
+
+
+R = TypeVar("R")
+Open = Callable[[Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]]
+
+
+class Connection:
+    """One server's connection. `run` keeps it up until it is cancelled; everything else may be asked at any time.
+
+    `now` gives ms since 1970, `sleep` waits for seconds; `on_change` hears of every change of phase or lists.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        journal: Journal,
+        open_session: Open,
+        *,
+        connect_s: float,
+        now: Callable[[], int],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        on_change: Callable[[], None] = lambda: None,
+        login: Login | None = None,
+    ) -> None:
+        self.definition = definition
+        self.journal = journal
+        self.listing = Listing()
+        self.about = About()
+        self.login = login
+        self._open = open_session
+        self._connect_s = connect_s
+        self._now = now
+        self._sleep = sleep
+        self._on_change = on_change
+        self._off = definition.server.disabled
+        self._phase: Phase = "off" if self._off else "idle"
+        self._since = now()
+        self._message = ""
+        self._retry = 0
+        self._session: OpenSession | None = None
+        self._attempted = anyio.Event()
+        self._closed = anyio.Event()
+        self._pausing: anyio.CancelScope | None = None
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    def health(self) -> ServerHealth:
+        return ServerHealth(
+            name=self.definition.name,
+            phase=self._phase,
+            since=self._since,
+            source=self.definition.source,
+            transport=self.definition.transport,
+            address=self.journal.redacted(self.definition.address),
+            message=self._message,
+            retry=self._retry,
+            login=self.login.address if self.login and self._phase == "login" else "",
+            title=self.about.title,
+            version=self.about.version,
+            protocol=self.about.protocol,
+            instructions=self.about.instructions,
+            tools=len(self.listing.tools),
+            resources=len(self.listing.resources),
+            templates=len(self.listing.templates),
+            prompts=len(self.listing.prompts),
+            disabled=self.definition.server.disabled,
+            signed_in=self.login is not None and self._session is not None,
+        )
+
+    async def run(self) -> None:
+        """Connect, stay connected, and try again, until cancelled."""
+        try:
+            await self._tried()
+        finally:
+            self._session = None
+            self._enter("off")
+            self._attempted.set()
+
+    async def _tried(self) -> None:
+        failures = 0
+        then: Phase
+        while not self._off:
+            began = self._now()
+            try:
+                await self._once()
+                reason, then = "The connection ended.", "waiting"
+            except LoginNeeded as needed:
+                reason, then = needed.message, "login"
+            except Problem as problem:
+                reason, then = problem.message, "waiting"
+                # A name that is not known may be known when the network is up.
+                if isinstance(problem, Forbidden | BadRequest) and problem.code != "unknown_host":
+                    then = "failed"
+            except Lost:
+                reason, then = "The connection ended.", "waiting"
+            except TimeoutError:
+                waited = f"{self._connect_s:g} seconds (mcp.connect_s)"
+                reason, then = f"It did not start and say what it offers within {waited}.", "waiting"
+            except Exception as error:
+                log.warning("the tool server %s failed", self.definition.name, exc_info=error)
+                reason, then = f"Something broke inside: {type(error).__name__}.", "waiting"
+            failures = 1 if self._held(began) else failures + 1
+            self._session = None
+            await self._rest(self.journal.redacted(reason), then, failures)
+
+    def _held(self, began: int) -> bool:
+        return self._phase == "ready" and self._now() - max(began, self._since) >= STEADY_MS
+
+    async def _rest(self, reason: str, then: Phase, failures: int) -> None:
+        """After a failure: wait for the next try, for a person, or for whoever needs the server now."""
+        seconds = backoff.delay(failures)
+        if self.login is not None and not self.login.over():
+            then, reason = "login", LoginNeeded().message
+        self._enter(then, reason, retry=self._now() + int(seconds * 1000) if then == "waiting" else 0)
+        self._attempted.set()
+        with anyio.CancelScope() as scope:
+            self._pausing = scope
+            try:
+                await (self._sleep(seconds) if then == "waiting" else anyio.sleep_forever())
+            finally:
+                self._pausing = None
+
+    async def _once(self) -> None:
+        """One try: connected, listed, and kept until the session ends."""
+        self._enter("starting")
+        with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as limit:
+            if self.login is not None:
+                self.login.begin(limit, self._on_login)
+            async with self._open(self._enter) as session:
+                self._enter("listing")
+                self.listing = await session.listing()
+                self.about = session.about
+                limit.deadline = float("inf")
+                self._session = session
+                if self.login is not None:
+                    self.login.done()
+                self._closed = anyio.Event()
+                self._enter("ready", _counted(len(self.listing.tools)))
+                self._attempted.set()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(session.listen)
+                    await self._kept(session)
+                    tasks.cancel_scope.cancel()
+        if limit.cancelled_caught:
+            raise TimeoutError
+
+    async def _kept(self, session: OpenSession) -> None:
+        listed = 0
+        while True:
+            await session.news.wait()
+            session.news = anyio.Event()
+            if session.ended:
+                return
+            if not session.stale:
+                continue
+            if self._now() - listed < RELIST_MS:
+                # A server that says so each time it is asked for its lists must not keep us asking.
+                await self._sleep(RELIST_MS / 1000)
+            with anyio.move_on_after(self._connect_s) as limit:
+                self.listing = await session.listing()
+            listed = self._now()
+            self.journal.add(
+                "It did not say what changed." if limit.cancelled_caught else "Its lists changed."
+            )
+            self._on_change()
+
+    def _on_login(self) -> None:
+        """The server wants somebody to sign in: the address is known, and only a person can go on."""
+        self._enter("login", "Open the address and sign in.")
+        self._attempted.set()
+
+    def _enter(self, phase: Phase, message: str = "", retry: int = 0) -> None:
+        if phase == "starting" and self._attempted.is_set():
+            self._attempted = anyio.Event()
+        if phase != "ready":
+            self._closed.set()
+        if phase != self._phase or message:
+            self.journal.add(f"{phase}: {message}" if message else phase)
+        self._phase, self._message, self._retry = phase, message, retry
+        self._since = self._now()
+        self._on_change()
+
+    def reconnect(self) -> None:
+        """Try now: end the pause, or the session there is."""
+        if self._session is not None:
+            self._session.lost()
+        elif self._pausing is not None:
+            if self._attempted.is_set():
+                self._attempted = anyio.Event()
+            self._pausing.cancel()
+
+    async def again(self) -> None:
+        """Try now, and wait until that has come to something."""
+        self.reconnect()
+        if self._session is not None:
+            await self._closed.wait()
+            self.reconnect()
+        if self._phase not in ("off", "ready"):
+            await self._attempted.wait()
+
+    async def settled(self) -> None:
+        """Wait until the try in progress, if one is, has come to something."""
+        if self._phase in ("idle", "starting", "handshake", "listing"):
+            await self._attempted.wait()
+
+    async def session(self) -> OpenSession:
+        """The session; while there is none, one try is waited for. Raises Unavailable with a sentence."""
+        if self._session is not None and not self._session.ended:
+            return self._session
+        if self._session is not None:
+            # It ended just now, and the one who keeps it is still closing it.
+            await self._closed.wait()
+        if self._phase == "waiting":
+            self.reconnect()
+            await self._attempted.wait()
+        else:
+            await self.settled()
+        if self._session is None or self._session.ended:
+            raise Unavailable(self._sentence(), code="tool_server_unavailable")
+        return self._session
+
+    def _sentence(self) -> str:
+        name = self.definition.name
+        match self._phase:
+            case "off":
+                return (
+                    f"The tool server {name} is switched off."
+                    if self._off
+                    else f"The tool server {name} is gone."
+                )
+            case "login":
+                return (
+                    f"The tool server {name} wants you to sign in first: open its entry under tool servers."
+                )
+            case _:
+                why = f" {self._message}" if self._message else ""
+                return f"The tool server {name} cannot be reached now.{why}"
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+    ) -> ToolOutcome:
+        """Call a tool; every failure is an outcome. A call the server never heard is made once more."""
+        for _ in range(2):
+            try:
+                return await (await self.session()).call(tool, arguments, calling, keep)
+            except Unavailable as problem:
+                return failure(problem.message)
+            except Lost as lost:
+                if not lost.unheard:
+                    return failure(
+                        f"The tool server {self.definition.name} went away while the tool ran. Whether it did its "
+                        "work is not known."
+                    )
+            except Exception as error:
+                # Whatever a server makes a library raise costs this call and no more.
+                log.warning("a call of %s at %s failed", tool, self.definition.name, exc_info=error)
+                return failure(f"The tool server {self.definition.name} answered with what cannot be read.")
+        return failure(self._sentence())
+
+    async def asked(self, request: Callable[[OpenSession], Awaitable[R]]) -> R:
+        """The answer to a request that changes nothing. Raises Unavailable."""
+        try:
+            with anyio.fail_after(REQUEST_SECONDS):
+                return await request(await self.session())
+        except TimeoutError:
+            raise Unavailable(
+                f"The tool server {self.definition.name} did not answer within {REQUEST_SECONDS:g} seconds.",
+                code="tool_server_unavailable",
+            ) from None
+        except Lost:
+            raise Unavailable(self._sentence(), code="tool_server_unavailable") from None
+
+
+def _counted(tools: int) -> str:
+    return "1 tool." if tools == 1 else f"{tools} tools."

@@ -1,0 +1,288 @@
+"""The tool servers there are and the connections to them: all started together, each on its own.
+
+Owns which connection a person gets. Most servers have one connection for everybody; a server that wants a sign-in
+has one for each person who signed in, because what it does, it does in their name. The SDK is imported when the
+first server is connected, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from duologue.errors import BadRequest, Forbidden, NotFound, Problem, Unavailable
+from duologue.tools.mcp import server_config
+from duologue.tools.mcp.connection import Connection, OpenSession
+from duologue.tools.mcp.health import Journal, Phase, ServerHealth
+from duologue.tools.mcp.login import Login, Returned
+from duologue.tools.mcp.server_config import Definition, ServerRow
+from duologue.tools.ssrf_guard import Addresses
+
+SERVERS = 100
+"""Servers that may be added over the API."""
+
+
+class ServerRows(Protocol):
+    """What the store keeps of tool servers."""
+
+    async def all(self) -> Sequence[ServerRow]: ...
+    async def put(self, name: str, config: dict[str, Any], user: str) -> object: ...
+    async def delete(self, name: str) -> object: ...
+    async def tokens(self, name: str, user: str) -> dict[str, Any] | None: ...
+    async def save_tokens(self, name: str, user: str, tokens: dict[str, Any]) -> object: ...
+
+
+def load() -> None:
+    """Import what connections need. It takes most of a second: a thread can do it before the first one is made."""
+    for module in ("oauth", "opening"):
+        import_module(f"duologue.tools.{module}")
+
+
+OpenServer = Callable[
+    [Definition, Journal, Login | None, Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]
+]
+
+
+class Hub:
+    """Every server's connection. `run` holds them; servers can be added and removed while it does.
+
+    The first connection is made when `begin` has returned: a server has more urgent things to do at its start.
+    `open_server` opens a session; left out, it is the SDK's. `addresses` are checked for servers that were added
+    over the API: those of the configuration are the operator's word.
+    """
+
+    def __init__(
+        self,
+        configured: Sequence[Definition],
+        rows: ServerRows,
+        addresses: Addresses,
+        *,
+        connect_s: float,
+        now: Callable[[], int],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        on_change: Callable[[], None] = lambda: None,
+        open_server: OpenServer | None = None,
+        begin: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._configured = {definition.name: definition for definition in configured}
+        self._rows = rows
+        self._addresses = addresses
+        self._connect_s = connect_s
+        self._now = now
+        self._sleep = sleep
+        self._on_change = on_change
+        self._open_server = open_server or self._opened
+        self._shared: dict[str, Connection] = {}
+        self._personal: dict[tuple[str, str], Connection] = {}
+        self._scopes: dict[Connection, anyio.CancelScope] = {}
+        self._without_tokens: set[tuple[str, str]] = set()
+        self._tasks: TaskGroup | None = None
+        self._begin = begin
+        self._beginning = False
+        self._begun = anyio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The connections, kept up while this lasts. Starting them waits for none of them."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            for definition in self._configured.values():
+                self._start(definition)
+            for definition in server_config.added(await self._rows.all()):
+                if definition.name not in self._configured:
+                    self._start(definition)
+            try:
+                yield
+            finally:
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    def _start(self, definition: Definition, login: Login | None = None) -> Connection:
+        journal = Journal(definition.secrets, self._now)
+
+        def open_session(on_phase: Callable[[Phase], None]) -> AbstractAsyncContextManager[OpenSession]:
+            return self._open_server(definition, journal, login, on_phase)
+
+        connection = Connection(
+            definition,
+            journal,
+            open_session,
+            connect_s=self._connect_s,
+            now=self._now,
+            sleep=self._sleep,
+            on_change=self._on_change,
+            login=login,
+        )
+        if login is None:
+            self._shared[definition.name] = connection
+        else:
+            self._personal[definition.name, login.user] = connection
+        if self._tasks is None:
+            raise Unavailable("The server is going down.")
+        if not self._beginning:
+            self._beginning = True
+            self._tasks.start_soon(self._first)
+        self._scopes[connection] = anyio.CancelScope()
+        self._tasks.start_soon(self._held, connection, self._scopes[connection])
+        return connection
+
+    async def _held(self, connection: Connection, scope: anyio.CancelScope) -> None:
+        with scope:
+            await self._begun.wait()
+            await connection.run()
+
+    async def _first(self) -> None:
+        if self._begin is not None:
+            await self._begin()
+        self._begun.set()
+
+    def _end(self, connection: Connection) -> None:
+        scope = self._scopes.pop(connection, None)
+        if scope is not None:
+            scope.cancel()
+
+    @asynccontextmanager
+    async def _opened(
+        self, definition: Definition, journal: Journal, login: Login | None, on_phase: Callable[[Phase], None]
+    ) -> AsyncIterator[OpenSession]:
+        # Inside: the SDK takes most of a second to import, and a server without tools needs none of it.
+        from duologue.tools.mcp import connect, oauth
+
+        auth = None
+        if login is not None:
+            auth = oauth.provider(definition.server.url, definition.name, login, self._rows)
+        checked = self._addresses if definition.source == "admin" else None
+        async with connect.opened(
+            definition, journal, now=self._now, on_phase=on_phase, addresses=checked, auth=auth
+        ) as session:
+            yield session
+
+    async def connections(self, user: str) -> tuple[Connection, ...]:
+        """Every server's connection as `user` has it, by name."""
+        return tuple([await self.connection(name, user) for name in sorted(self._shared)])
+
+    async def connection(self, name: str, user: str) -> Connection:
+        """The connection `user` has to a server. Raises NotFound (tool_server_not_found)."""
+        shared = self._shared.get(name)
+        if shared is None:
+            raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
+        if shared.phase != "login":
+            return shared
+        personal = self._personal.get((name, user))
+        if personal is not None:
+            return personal
+        if (name, user) in self._without_tokens or self._tasks is None:
+            return shared
+        try:
+            kept = await self._rows.tokens(name, user)
+        except Problem:
+            # The store's trouble is told where it matters; tools go on without this one server.
+            return shared
+        if not kept or not kept.get("tokens"):
+            self._without_tokens.add((name, user))
+            return shared
+        # Signed in before this start: the connection comes back without asking anybody.
+        return self._personal.get((name, user)) or self._start(
+            shared.definition, Login(user, "", interactive=False)
+        )
+
+    async def sign_in(self, name: str, user: str, redirect: str) -> ServerHealth:
+        """Begin to sign `user` in; the health that comes back has the address to open, or says why there is none.
+
+        `redirect` is this server's own address for the way back. Raises NotFound or BadRequest.
+        """
+        shared = self._shared.get(name)
+        if shared is None:
+            raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
+        if shared.definition.server.command or shared.phase != "login":
+            raise BadRequest(f"The tool server {name!r} asks nobody to sign in.", code="no_login")
+        before = self._personal.pop((name, user), None)
+        if before is not None:
+            self._end(before)
+        self._without_tokens.discard((name, user))
+        connection = self._start(shared.definition, Login(user, redirect, interactive=True))
+        await connection.settled()
+        return connection.health()
+
+    async def signed_in(self, returned: Returned) -> str:
+        """The browser came back from a sign-in: the name of the server it was for. Raises BadRequest (login_over)."""
+        name, login = self._signing_in(returned.state)
+        login.arrived(returned)
+        return name
+
+    async def turned_down(self, state: str, reason: str) -> None:
+        """The browser came back without being let in. Raises BadRequest (login_over)."""
+        name, login = self._signing_in(state)
+        self._personal[name, login.user].journal.add(f"The sign-in was turned down: {reason}")
+        login.arrived(Returned("", state))
+
+    def _signing_in(self, state: str) -> tuple[str, Login]:
+        for (name, _), connection in self._personal.items():
+            if state and connection.login is not None and connection.login.state == state:
+                return name, connection.login
+        raise BadRequest("This sign-in is not known, or it is over; begin again.", code="login_over")
+
+    async def sign_out(self, name: str, user: str) -> None:
+        """Forget `user`'s sign-in at a server."""
+        connection = self._personal.pop((name, user), None)
+        if connection is not None:
+            self._end(connection)
+        await self._rows.save_tokens(name, user, {})
+
+    async def add(self, name: str, config: Mapping[str, Any], *, user: str, keyed: bool) -> ServerHealth:
+        """Add a server, or put another in the place of one that was added. Raises as `definitions.accepted`."""
+        definition = server_config.accepted(name, config, keyed=keyed, taken=self._configured)
+        if name not in self._shared and len(self._shared) - len(self._configured) >= SERVERS:
+            raise BadRequest(f"{SERVERS} tool servers were added already.", code="too_many_servers")
+        await self._rows.put(name, server_config.plain(definition.server), user)
+        self._replace(definition)
+        return self._shared[name].health()
+
+    async def switch(self, name: str, *, disabled: bool, user: str, keyed: bool) -> ServerHealth:
+        """Switch an added server off or on. Raises NotFound, Forbidden or BadRequest."""
+        definition = self._added(name)
+        if definition.server.command and not disabled and not keyed:
+            raise Forbidden(
+                "A server that runs a command can only be switched on by an admin who used a key.",
+                code="key_needed",
+            )
+        server = definition.server.model_copy(update={"disabled": disabled})
+        await self._rows.put(name, server_config.plain(server) | {"disabled": disabled}, user)
+        self._replace(Definition(name, server, "admin"))
+        return self._shared[name].health()
+
+    async def remove(self, name: str) -> None:
+        """Forget an added server. Raises NotFound, or BadRequest when it is the configuration's."""
+        self._added(name)
+        await self._rows.delete(name)
+        self._drop(name)
+        self._on_change()
+
+    def _added(self, name: str) -> Definition:
+        connection = self._shared.get(name)
+        if connection is None:
+            raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
+        if name in self._configured:
+            raise BadRequest(
+                f"The tool server {name!r} stands in the configuration and can only be changed there.",
+                code="configured_server",
+            )
+        return connection.definition
+
+    def _replace(self, definition: Definition) -> None:
+        self._drop(definition.name)
+        self._start(definition)
+
+    def _drop(self, name: str) -> None:
+        leaving = [key for key in self._personal if key[0] == name]
+        gone = [self._personal.pop(key) for key in leaving]
+        if name in self._shared:
+            gone.append(self._shared.pop(name))
+        for connection in gone:
+            self._end(connection)
+        self._without_tokens = {key for key in self._without_tokens if key[0] != name}

@@ -1,0 +1,194 @@
+"""Which MCP servers there are: those of the settings, of the `mcpServers` file, and those an admin added.
+
+Owns the reading of the familiar JSON, `${NAME}` in it, and who may add what. Connects to nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
+from pydantic import ValidationError
+
+from duologue.config.settings import Mcp, McpServer
+from duologue.errors import BadRequest, Forbidden, StartFailed
+from duologue.tools.values import BUILTIN
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+# Words other programs put beside a server's own, and that say nothing about how to reach it.
+FOREIGN = frozenset(
+    ("name", "description", "timeout", "autoApprove", "alwaysAllow", "tools", "gallery", "version")
+)
+SPELLINGS = {"serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type"}
+TRANSPORTS = {
+    "streamableHttp": "streamable-http",
+    "streamable_http": "streamable-http",
+    "http-stream": "http",
+}
+
+
+class ServerRow(Protocol):
+    """A server as the store keeps it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+
+
+class Definition(Struct, frozen=True):
+    """One server: how it is reached and whose word it is. `config` ones are the operator's, `admin` ones were added
+    over the API."""
+
+    name: str
+    server: McpServer
+    source: Literal["config", "admin"]
+
+    @property
+    def transport(self) -> str:
+        if self.server.command:
+            return "stdio"
+        return {"http": "streamable-http", "": "http or sse"}.get(self.server.type, self.server.type)
+
+    @property
+    def address(self) -> str:
+        """How it is reached, for people: the command with its arguments, or the URL without user and query."""
+        if self.server.command:
+            return " ".join((self.server.command, *self.server.args))
+        parts = urlsplit(self.server.url)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be in any log: values of its environment and headers, and the query of its URL."""
+        headers = [value.get_secret_value() for value in self.server.headers.values()]
+        words = [word for value in headers for word in value.split()]
+        parts = urlsplit(self.server.url)
+        userinfo = parts.netloc.rpartition("@")[0]
+        query = [pair.partition("=")[2] for pair in parts.query.split("&")]
+        return (*self.server.env.values(), *headers, *words, *userinfo.split(":"), *query)
+
+
+def configured(settings: Mcp, environment: Mapping[str, str] | None = None) -> tuple[Definition, ...]:
+    """The operator's servers, by name. Raises StartFailed when the file cannot be read or a server makes no sense."""
+    environment = os.environ if environment is None else environment
+    servers = {name: _expanded_server(name, server, environment) for name, server in settings.servers.items()}
+    if settings.file is not None:
+        for name, server in _file(settings.file, environment).items():
+            servers.setdefault(name, server)
+    for name in servers:
+        _check_name(name, StartFailed)
+    return tuple(Definition(name, servers[name], "config") for name in sorted(servers))
+
+
+def added(rows: Iterable[ServerRow]) -> tuple[Definition, ...]:
+    """The servers an admin added, by name. A row this version cannot read is as if it were disabled and empty."""
+    found = []
+    for row in rows:
+        try:
+            found.append(Definition(row.name, McpServer.model_validate(dict(row.config)), "admin"))
+        except ValidationError:
+            continue
+    return tuple(sorted(found, key=lambda definition: definition.name))
+
+
+def accepted(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Iterable[str]) -> Definition:
+    """A server somebody wants to add over the API. Nothing of the environment gets into it.
+
+    Raises BadRequest when it makes no sense or its name is taken (name_taken), Forbidden (key_needed) when it is a
+    command and its admin used no key.
+    """
+    _check_name(name, BadRequest)
+    if name in taken:
+        raise BadRequest(
+            f"There is already a server {name!r} in the configuration.", code="name_taken", param="name"
+        )
+    server = _parsed(name, config, BadRequest)
+    if server.command and not keyed:
+        raise Forbidden(
+            "A server that runs a command can only be added by an admin who used a key, or in the configuration file "
+            "(mcp.servers).",
+            code="key_needed",
+        )
+    return Definition(name, server, "admin")
+
+
+def plain(server: McpServer) -> dict[str, Any]:
+    """A server as it is kept: what was set, secrets as they are."""
+    kept = server.model_dump(mode="json", exclude_unset=True)
+    if server.headers:
+        kept["headers"] = {name: value.get_secret_value() for name, value in server.headers.items()}
+    return kept
+
+
+def _check_name(name: str, problem: type[BadRequest] | type[StartFailed]) -> None:
+    if name == BUILTIN or not NAME.fullmatch(name):
+        raise problem(
+            f"{name!r} cannot be the name of an MCP server: take 1 to 64 letters, digits, spaces, dots, - or _, and "
+            f"not {BUILTIN!r}.",
+            param="name",
+        )
+
+
+def _file(path: Path, environment: Mapping[str, str]) -> dict[str, McpServer]:
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StartFailed(f"mcp.file: {path} cannot be read ({error.strerror}).") from None
+    except ValueError as error:
+        raise StartFailed(f"mcp.file: {path} is not valid JSON ({error}).") from None
+    servers = whole.get("mcpServers", whole.get("servers", whole)) if isinstance(whole, dict) else None
+    if not isinstance(servers, dict) or not all(isinstance(one, dict) for one in servers.values()):
+        raise StartFailed(f'mcp.file: {path} must hold {{"mcpServers": {{NAME: {{...}}}}}}.')
+    return {
+        name: _parsed(name, _expanded(config, environment, f"{path}, server {name!r}"), StartFailed)
+        for name, config in servers.items()
+    }
+
+
+def _parsed(name: str, config: Mapping[str, Any], problem: type[BadRequest] | type[StartFailed]) -> McpServer:
+    known = {SPELLINGS.get(key, key): value for key, value in config.items() if key not in FOREIGN}
+    if isinstance(known.get("type"), str):
+        known["type"] = TRANSPORTS.get(known["type"], known["type"])
+    if isinstance(known.get("env"), dict):
+        known["env"] = {key: str(value) for key, value in known["env"].items()}
+    if "enabled" in known:
+        known["disabled"] = not known.pop("enabled")
+    try:
+        return McpServer.model_validate(known)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"])
+        what = first["msg"].removeprefix("Value error, ")
+        raise problem(
+            f"MCP server {name!r}: {where + ': ' if where else ''}{what}.", param=where or None
+        ) from None
+
+
+def _expanded_server(name: str, server: McpServer, environment: Mapping[str, str]) -> McpServer:
+    return McpServer.model_validate(_expanded(plain(server), environment, f"mcp.servers.{name}"))
+
+
+def _expanded(value: Any, environment: Mapping[str, str], where: str) -> Any:
+    if isinstance(value, str):
+
+        def inserted(match: re.Match[str]) -> str:
+            name, otherwise = match.group(1), match.group(2)
+            found = environment.get(name, otherwise)
+            if found is None:
+                raise StartFailed(f"{where}: the environment has no {name}, which ${{{name}}} asks for.")
+            return found
+
+        return _VARIABLE.sub(inserted, value)
+    if isinstance(value, dict):
+        return {key: _expanded(inner, environment, where) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_expanded(inner, environment, where) for inner in value]
+    return value

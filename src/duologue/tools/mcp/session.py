@@ -1,0 +1,368 @@
+"""One session with one MCP server, on the official SDK: opened, listed, used.
+
+Speaks both eras of the protocol: `server/discover` is tried first, then the `initialize` handshake. Turns the SDK's
+types and errors into ours, and knows nothing of trying again: a session that ended stays ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp.client import Client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from duologue.errors import BadRequest, Unavailable
+from duologue.tools import results
+from duologue.tools.arguments import check
+from duologue.tools.mcp import transports
+from duologue.tools.mcp.call_context import Calling, Callings, Lost
+from duologue.tools.mcp.capabilities import (
+    About,
+    FilledPrompt,
+    Listing,
+    PromptArgument,
+    ResourceTemplate,
+    ServerPrompt,
+    ServerResource,
+    ServerTool,
+)
+from duologue.tools.mcp.health import Journal
+from duologue.tools.mcp.server_config import Definition
+from duologue.tools.values import Answer, Keep, ToolOutcome, failure
+from duologue.values.conversations import Content, ResourceContent, TextContent
+
+PAGES = 20
+"""Pages of one list that are read; a server that never ends its list ends here."""
+ENTRIES = 1000
+"""Tools, resources or prompts of one server that are kept."""
+# How the SDK words an HTTP refusal without a JSON-RPC error in it, and the statuses by which servers say that they do
+# not know the session: the specification's 404, and the 400 of those that look for the session before they read.
+UNREAD = ("Session terminated", "Server returned an error response")
+FORGOTTEN = (400, 401, 404)
+
+
+R = TypeVar("R")
+
+
+class Session:
+    """An open session. Its methods may be used by any task; `news` is set when it ends or its lists changed."""
+
+    def __init__(
+        self, definition: Definition, journal: Journal, signs: transports.Signs, now: Callable[[], int]
+    ) -> None:
+        self._definition = definition
+        self._journal = journal
+        self._signs = signs
+        signs.on_end = self._ended
+        self._now = now
+        self._callings = Callings()
+        self._client: Client | None = None
+        self.news = anyio.Event()
+        self.stale = False
+
+    @property
+    def ended(self) -> bool:
+        return self._signs.ended.is_set()
+
+    @property
+    def about(self) -> About:
+        client = self._connected()
+        info = client.server_info
+        return About(
+            title=(info.title or info.name) if info else "",
+            version=info.version if info else "",
+            protocol=client.protocol_version,
+            instructions=client.instructions or "",
+        )
+
+    async def listing(self) -> Listing:
+        """Everything the server offers now. Raises Lost or Unavailable."""
+        client = self._connected()
+        can = client.server_capabilities
+        self.stale = False
+        tools: list[Any] = []
+        resources: list[Any] = []
+        templates: list[Any] = []
+        prompts: list[Any] = []
+        if can.tools is not None:
+            tools = await self._pages(client.list_tools, "tools")
+        if can.resources is not None:
+            resources = await self._pages(client.list_resources, "resources")
+            templates = await self._pages(client.list_resource_templates, "resource_templates", optional=True)
+        if can.prompts is not None:
+            prompts = await self._pages(client.list_prompts, "prompts")
+        return Listing(
+            tuple(_tool(tool) for tool in tools),
+            tuple(_resource(resource) for resource in resources),
+            tuple(_template(template) for template in templates),
+            tuple(_prompt(prompt) for prompt in prompts),
+        )
+
+    async def _pages(
+        self, ask: Callable[..., Awaitable[Any]], field: str, *, optional: bool = False
+    ) -> list[Any]:
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(PAGES):
+            try:
+                page = await self._asked(ask(cursor=cursor, cache_mode="refresh"))
+            except Unavailable:
+                if optional:
+                    return found
+                raise
+            found += getattr(page, field)
+            cursor = page.next_cursor
+            if cursor is None or len(found) >= ENTRIES:
+                break
+        return found[:ENTRIES]
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+    ) -> ToolOutcome:
+        """Call a tool. What the tool itself says went wrong is a failed outcome; Lost is raised when the
+        connection ended before it answered."""
+        client = self._connected()
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            await calling.report(message or "", progress, total or 0.0)
+
+        async def once() -> Any:
+            return await self._asked(
+                client.call_tool(tool, dict(arguments), progress_callback=progressed), urls=True
+            )
+
+        with self._callings.running(calling):
+            try:
+                try:
+                    result = await once()
+                except UrlElicitationRequiredError as needed:
+                    for page in needed.elicitations:
+                        answer = await calling.link(page.message, page.url, self._now())
+                        if answer.decision != "accept":
+                            return failure(
+                                "The user did not open the page that this tool needs opened first."
+                            )
+                    result = await once()
+            except UrlElicitationRequiredError:
+                return failure("This tool needs a page opened first, and what was done there was not enough.")
+            except Unavailable as problem:
+                return failure(problem.message)
+        return await results.outcome(result, self._definition.name, keep)
+
+    async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]:
+        """A resource's contents. Raises Unavailable or Lost."""
+        result = await self._asked(self._connected().read_resource(uri))
+        contents = [
+            await results.resource(one, self._definition.name, keep)
+            for one in result.contents[: results.BLOCKS]
+        ]
+        return results.bounded(contents)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt:
+        """A prompt, filled in. Raises Unavailable or Lost."""
+        result = await self._asked(self._connected().get_prompt(name, dict(arguments)))
+        messages: list[tuple[str, str]] = []
+        for message in result.messages[: results.BLOCKS]:
+            for content in await results.kept([message.content], self._definition.name, keep):
+                if isinstance(content, TextContent | ResourceContent):
+                    messages.append((message.role, results.cut(content.text)))
+                else:
+                    messages.append((message.role, f"[{type(content).__name__}]"))
+        return FilledPrompt(result.description or "", tuple(messages))
+
+    async def complete(
+        self,
+        kind: Literal["prompt", "resource"],
+        name: str,
+        argument: str,
+        value: str,
+        context: Mapping[str, str],
+    ) -> tuple[str, ...]:
+        """Values an argument may take that begin as `value` does; none where the server completes nothing."""
+        client = self._connected()
+        if client.server_capabilities.completions is None:
+            return ()
+        reference: types.PromptReference | types.ResourceTemplateReference
+        if kind == "prompt":
+            reference = types.PromptReference(type="ref/prompt", name=name)
+        else:
+            reference = types.ResourceTemplateReference(type="ref/resource", uri=name)
+        result = await self._asked(
+            client.complete(reference, {"name": argument, "value": value}, dict(context) or None)
+        )
+        return tuple(result.completion.values[:100])
+
+    async def listen(self) -> None:
+        """Notice changed lists on a server of the newer era, which tells only who listens; ends with the session."""
+        client = self._connected()
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        can = client.server_capabilities
+        tools = bool(can.tools and can.tools.list_changed)
+        prompts = bool(can.prompts and can.prompts.list_changed)
+        resources = bool(can.resources and can.resources.list_changed)
+        if not (tools or prompts or resources):
+            return
+        try:
+            async with client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+            ) as changes:
+                async for _ in changes:
+                    self._changed()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as error:
+            self._journal.add(f"It no longer tells when its lists change: {error}")
+
+    def _connected(self) -> Client:
+        if self._client is None or self.ended:
+            raise Lost(unheard=True)
+        return self._client
+
+    async def _asked(self, answer: Awaitable[R], *, urls: bool = False) -> R:
+        """A request's answer, or its failure in our words."""
+        try:
+            return await answer
+        except MCPError as error:
+            if urls and error.code == types.URL_ELICITATION_REQUIRED:
+                raise _needed(error) from None
+            if error.message in UNREAD and self._signs.status in FORGOTTEN:
+                self.lost()
+                raise Lost(unheard=True) from None
+            if error.code == types.CONNECTION_CLOSED:
+                self.lost()
+                raise Lost(unheard=isinstance(self._signs.refused, httpx2.ConnectError)) from None
+            said = self._journal.redacted(error.message or f"error {error.code}")
+            self._journal.add(said, "server")
+            raise Unavailable(
+                f"The tool server {self._definition.name} answered with an error: {said}",
+                code="tool_server_error",
+            ) from None
+        except (ValidationError, RuntimeError) as error:
+            said = self._journal.redacted(
+                str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+            )
+            self._journal.add(f"It answered with what the protocol does not allow: {said}")
+            raise Unavailable(
+                f"The tool server {self._definition.name} gave an answer that does not follow the protocol ({said}).",
+                code="tool_server_error",
+            ) from None
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
+            self.lost()
+            raise Lost(unheard=False) from None
+
+    def lost(self) -> None:
+        """The connection is of no more use."""
+        self._signs.end()
+
+    def _ended(self) -> None:
+        self.news.set()
+
+    def _changed(self) -> None:
+        self.stale = True
+        self.news.set()
+
+    async def on_message(self, message: Any) -> None:
+        """What the server says unasked."""
+        if isinstance(
+            message,
+            types.ToolListChangedNotification
+            | types.ResourceListChangedNotification
+            | types.PromptListChangedNotification,
+        ):
+            self._changed()
+        elif isinstance(message, Exception):
+            first = str(message).splitlines()[:1] or [type(message).__name__]
+            self._journal.add(f"It wrote what is no message of the protocol: {first[0][:300]}")
+
+    async def on_log(self, params: types.LoggingMessageNotificationParams) -> None:
+        self._journal.add(f"{params.level}: {params.data}", "server")
+
+    async def on_elicitation(
+        self, context: Any, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        """A server asks a person something."""
+        calling = self._callings.asking()
+        if calling is None:
+            self._journal.add("It asked a person something, and whose call that belongs to cannot be told.")
+            return types.ErrorData(code=types.INVALID_REQUEST, message="There is nobody who could be params.")
+        if isinstance(params, types.ElicitRequestURLParams):
+            answer = await calling.link(params.message, params.url, self._now())
+            return types.ElicitResult(action=answer.decision)
+        schema = _plain(params.requested_schema)
+        return self._elicited(schema, await calling.form(params.message, schema, self._now()))
+
+    def _elicited(self, schema: dict[str, object], answer: Answer) -> types.ElicitResult:
+        if answer.decision != "accept":
+            return types.ElicitResult(action=answer.decision)
+        try:
+            check(schema, answer.values)
+            return types.ElicitResult.model_validate({"action": "accept", "content": answer.values})
+        except (BadRequest, ValidationError):
+            self._journal.add("What the person filled in does not fit what it asked for.")
+            return types.ElicitResult(action="cancel")
+
+    def begun(self, client: Client) -> None:
+        self._client = client
+
+
+def _needed(error: MCPError) -> UrlElicitationRequiredError:
+    try:
+        return UrlElicitationRequiredError.from_error(error.error)
+    except ValidationError:
+        return UrlElicitationRequiredError([])
+
+
+def _plain(schema: Any) -> dict[str, object]:
+    if hasattr(schema, "model_dump"):
+        return dict(schema.model_dump(by_alias=True, mode="json", exclude_none=True))
+    return dict(schema)
+
+
+def _tool(tool: types.Tool) -> ServerTool:
+    hints = tool.annotations
+    return ServerTool(
+        name=tool.name,
+        title=tool.title or (hints.title if hints else None) or "",
+        description=tool.description or "",
+        schema=tool.input_schema,
+        read_only=bool(hints and hints.read_only_hint),
+    )
+
+
+def _resource(resource: types.Resource) -> ServerResource:
+    return ServerResource(
+        uri=str(resource.uri),
+        name=resource.name,
+        title=resource.title or "",
+        description=resource.description or "",
+        mime=resource.mime_type or "",
+        size=resource.size or 0,
+    )
+
+
+def _template(template: types.ResourceTemplate) -> ResourceTemplate:
+    return ResourceTemplate(
+        template=template.uri_template,
+        name=template.name,
+        title=template.title or "",
+        description=template.description or "",
+        mime=template.mime_type or "",
+    )
+
+
+def _prompt(prompt: types.Prompt) -> ServerPrompt:
+    return ServerPrompt(
+        name=prompt.name,
+        title=prompt.title or "",
+        description=prompt.description or "",
+        arguments=tuple(
+            PromptArgument(one.name, one.title or "", one.description or "", bool(one.required))
+            for one in prompt.arguments or ()
+        ),
+    )

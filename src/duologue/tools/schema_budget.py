@@ -1,0 +1,122 @@
+"""Fitting tools to a model: schemas without ballast, in an order that stays, and no more than the context bears.
+
+Pure. The tool block comes first in a prompt, so whatever changes it makes the model read everything again: tools
+are sorted by server and name, and a server is in with all its tools or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from duologue.tools.values import BUILTIN, LeftOut, OfferedTool
+
+TOOL_DESCRIPTION = 1000
+"""Characters of a tool's description a model gets; of a parameter's: a quarter."""
+PARAMETER_DESCRIPTION = TOOL_DESCRIPTION // 4
+DEPTH = 12
+"""Levels of a schema; what is deeper is any value."""
+# Words of JSON Schema that tell a model nothing it needs to write arguments.
+BALLAST = frozenset(
+    ("$schema", "$id", "$comment", "title", "default", "examples", "example", "deprecated", "readOnly")
+) | {"writeOnly", "additionalProperties", "contentEncoding", "contentMediaType"}
+# Words whose value maps names, which are no words of the schema, to schemas.
+NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
+
+
+class Candidate(Struct, frozen=True):
+    """A server that could be offered: its tools, the tokens they take in a prompt, and when it was used last (any
+    number that grows; 0: never)."""
+
+    server: str
+    tools: tuple[OfferedTool, ...]
+    tokens: int
+    used: int = 0
+
+
+def shortened(text: str, length: int) -> str:
+    """`text` on one paragraph's whitespace and at most `length` characters, cut at a sentence or word."""
+    text = " ".join(text.split())
+    if len(text) <= length:
+        return text
+    head = text[: length - 1]
+    sentence = head.rfind(". ")
+    if sentence > length // 2:
+        return head[: sentence + 1]
+    return head[: max(head.rfind(" "), length // 2)].rstrip() + "…"
+
+
+def compacted(schema: Mapping[str, object]) -> dict[str, object]:
+    """A tool's schema with what a model needs to write arguments, and an object at its top whatever it was."""
+    small = _compacted(schema, 0)
+    if not isinstance(small, dict) or small.get("type", "object") != "object":
+        return {"type": "object", "properties": {}}
+    properties = small.get("properties")
+    rest = {name: value for name, value in small.items() if name not in ("type", "properties")}
+    return {"type": "object", "properties": properties if isinstance(properties, dict) else {}} | rest
+
+
+def _compacted(value: object, depth: int) -> object:
+    if isinstance(value, list):
+        return [_compacted(item, depth) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if depth > DEPTH:
+        return {}
+    small: dict[str, object] = {}
+    for name, inner in value.items():
+        if name in BALLAST and not (name == "additionalProperties" and isinstance(inner, Mapping) and inner):
+            continue
+        if name in NAMED and isinstance(inner, Mapping):
+            small[name] = {key: _compacted(child, depth + 1) for key, child in inner.items()}
+        elif name == "description" and isinstance(inner, str):
+            small[name] = shortened(inner, PARAMETER_DESCRIPTION)
+        elif name in ("enum", "const", "required"):
+            small[name] = inner
+        else:
+            small[name] = _compacted(inner, depth + 1)
+    return small
+
+
+def estimated_tokens(tools: Sequence[OfferedTool]) -> int:
+    """About how many tokens a prompt grows by with `tools`; rather too many than too few."""
+    return sum(len(_written(tool)) for tool in tools) * 2 // 7 + 8 * len(tools)
+
+
+def _written(tool: OfferedTool) -> str:
+    return json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False)
+
+
+def fitted(
+    candidates: Sequence[Candidate], room: int | None
+) -> tuple[tuple[OfferedTool, ...], tuple[LeftOut, ...]]:
+    """The tools that go into `room` tokens (None: all), in their lasting order, and the servers that do not.
+
+    The built-in tools go in first, then the servers used last; the least recently used are the ones left out.
+    """
+    left = room
+    inside: list[Candidate] = []
+    outside: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda one: (one.server != BUILTIN, -one.used, one.server)):
+        if left is not None and candidate.tokens > left:
+            outside.append(candidate)
+            continue
+        inside.append(candidate)
+        left = None if left is None else left - candidate.tokens
+    tools = [tool for candidate in inside for tool in candidate.tools]
+    tools.sort(key=lambda tool: (tool.server != BUILTIN, tool.server, tool.tool))
+    reasons = [
+        LeftOut(one.server, _too_large(one, room or 0)) for one in sorted(outside, key=lambda one: one.server)
+    ]
+    return tuple(tools), tuple(reasons)
+
+
+def _too_large(candidate: Candidate, room: int) -> str:
+    count = len(candidate.tools)
+    tools = "1 tool" if count == 1 else f"{count} tools"
+    return (
+        f"Its {tools} would take about {candidate.tokens:,} tokens; all tools together may take {room:,}, a third "
+        "of what the model can read. Switch other servers off, or use a model with a larger context."
+    )

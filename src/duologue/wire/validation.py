@@ -1,0 +1,372 @@
+"""What the bodies of the chat dialects have in common: limits, strictness, sampling, tools.
+
+Owns the legal ranges of every sampling parameter and the names it is accepted under. Knows neither dialect's frame.
+Unknown fields are kept (`unknown`), so that a dialect can report or tolerate them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol, TypeVar
+
+import msgspec
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
+
+from duologue.errors import BadRequest, TooLarge
+from duologue.values.messages import Message, Part, TextPart, Tool, ToolCall
+from duologue.values.requests import Effort, Sampling
+from duologue.wire.validation_errors import TAG, refusal, shortened
+
+B = TypeVar("B", bound="Body")
+
+MAX_TOKENS = 1_000_000
+MAX_STOPS = 16
+MAX_BIASES = 300_000
+"""More than any vocabulary has tokens."""
+MEGABYTE = 1024 * 1024
+EFFORTS: dict[str, Effort] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+"""The words for how long to think, as other servers have them; "none" is not at all."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# A backslash and what it escapes, read as one, so that an escaped backslash before a "u" is not taken for an escape.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
+class Limits(Protocol):
+    """What one request may bring; each is a setting, `limits.NAME`, named in its error."""
+
+    @property
+    def text_mb(self) -> int: ...
+
+    @property
+    def messages(self) -> int: ...
+
+    @property
+    def tools(self) -> int: ...
+
+    @property
+    def choices(self) -> int: ...
+
+
+class Body(BaseModel):
+    """Strict about types, as JSON has them; null means "not given"; unknown fields are kept."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_null(cls, data: Any) -> Any:
+        # Otherwise {"max_tokens": null, "max_new_tokens": 5} would find the first spelling and stop at its null.
+        if isinstance(data, dict):
+            return {name: value for name, value in data.items() if value is not None}
+        return data
+
+    def unknown(self, prefix: str = "") -> tuple[str, ...]:
+        """Names of the fields nobody knows, dotted under `prefix`."""
+        return tuple(prefix + name for name in self.model_extra or ())
+
+
+def _portable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    # The protocol to the workers carries integers of 64 bits; a schema with a larger one would fail only there.
+    try:
+        msgspec.msgpack.encode(value)
+    except OverflowError:
+        raise ValueError("must not hold whole numbers beyond 64 bits") from None
+    return value
+
+
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_portable)]
+
+
+def _stops(value: object) -> object:
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, list) and all(isinstance(stop, str) for stop in value):
+        return [stop for stop in value if stop]  # an empty stop would end every reply at once
+    if value is None:
+        return value
+    raise ValueError("must be text or a list of texts")
+
+
+def _tool_choice(value: object) -> object:
+    """A tool choice as requests have it: auto, none, required or function:NAME."""
+    if value is None or value in ("auto", "none", "required"):
+        return value
+    if isinstance(value, dict) and value.get("type") == "function":
+        named = value.get("function", value)
+        name = named.get("name") if isinstance(named, dict) else None
+        if isinstance(name, str) and name:
+            return f"function:{name}"
+    raise ValueError('must be "auto", "none", "required" or {"type": "function", "function": {"name": ...}}')
+
+
+def _biases(value: object) -> object:
+    # Counted before the entries are looked at: millions of them would hold the event loop up for seconds.
+    if isinstance(value, dict) and len(value) > MAX_BIASES:
+        raise ValueError(f"may have at most {MAX_BIASES:,} entries")
+    return value
+
+
+Stops = Annotated[
+    list[str], Field(max_length=MAX_STOPS), BeforeValidator(_stops, json_schema_input_type=str | list[str])
+]
+ToolChoice = Annotated[
+    str,
+    BeforeValidator(
+        _tool_choice,
+        json_schema_input_type=Literal["auto", "none", "required"] | dict[str, JsonValue],
+    ),
+]
+
+
+class SamplingFields(Body):
+    """The sampling parameters both dialects take, each named as in `Sampling`, with its other usual names."""
+
+    temperature: float | None = Field(default=None, ge=0, le=100)
+    top_k: int | None = Field(default=None, ge=-1, le=1_000_000)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    min_p: float | None = Field(default=None, ge=0, le=1)
+    typical_p: float | None = Field(
+        default=None, ge=0, le=1, validation_alias=AliasChoices("typical_p", "typical")
+    )
+    top_n_sigma: float | None = Field(default=None, ge=-1, le=100)
+    repetition_penalty: float | None = Field(
+        default=None, ge=0, le=100, validation_alias=AliasChoices("repetition_penalty", "repeat_penalty")
+    )
+    repetition_window: int | None = Field(
+        default=None,
+        ge=-1,
+        le=1_000_000,
+        validation_alias=AliasChoices("repetition_window", "repeat_last_n", "penalty_range"),
+    )
+    presence_penalty: float | None = Field(default=None, ge=-100, le=100)
+    frequency_penalty: float | None = Field(default=None, ge=-100, le=100)
+    length_penalty: float | None = Field(default=None, ge=-100, le=100)
+    dynamic_temperature_range: float | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        validation_alias=AliasChoices("dynamic_temperature_range", "dynatemp_range"),
+    )
+    dynamic_temperature_exponent: float | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        validation_alias=AliasChoices("dynamic_temperature_exponent", "dynatemp_exponent"),
+    )
+    xtc_probability: float | None = Field(default=None, ge=0, le=1)
+    xtc_threshold: float | None = Field(default=None, ge=0, le=1)
+    dry_multiplier: float | None = Field(default=None, ge=0, le=100)
+    dry_base: float | None = Field(default=None, ge=0, le=100)
+    dry_allowed_length: int | None = Field(default=None, ge=0, le=1_000_000)
+    dry_penalty_last_n: int | None = Field(
+        default=None, ge=-1, le=1_000_000, validation_alias=AliasChoices("dry_penalty_last_n", "dry_range")
+    )
+    dry_sequence_breakers: list[str] | None = Field(default=None, max_length=64)
+    mirostat: int | None = Field(
+        default=None, ge=0, le=2, validation_alias=AliasChoices("mirostat", "mirostat_mode")
+    )
+    mirostat_tau: float | None = Field(default=None, ge=0, le=100)
+    mirostat_eta: float | None = Field(default=None, ge=0, le=1)
+    samplers: list[str] | None = Field(default=None, max_length=32)
+    min_keep: int | None = Field(default=None, ge=0, le=1_000_000)
+    seed: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
+    ignore_eos: bool | None = None
+    logit_bias: Annotated[dict[str, float], BeforeValidator(_biases)] | None = None
+    stop: Stops | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequence"))
+
+    def sampling(self, **others: int | float | None) -> Sampling:
+        """The parameters as a request has them; `others` are those a dialect names in its own way."""
+        asked: dict[str, Any] = {
+            name: value
+            for name in Sampling.__struct_fields__
+            if name in SamplingFields.model_fields and (value := getattr(self, name)) is not None
+        }
+        for name in ("dry_sequence_breakers", "samplers"):
+            if name in asked:
+                asked[name] = tuple(asked[name])
+        if self.seed == -1:  # "any seed", as llama.cpp's clients say it
+            del asked["seed"]
+        return Sampling(**(asked | {name: value for name, value in others.items() if value is not None}))
+
+
+class Function(Body):
+    name: str = Field(min_length=1, max_length=256)
+    description: str | None = None
+    parameters: JsonObject | None = None
+
+
+class FunctionTool(Body):
+    type: Literal["function"] = "function"
+    function: Function
+
+    def tool(self) -> Tool:
+        asked = self.function
+        return Tool(asked.name, asked.description or "", dict(asked.parameters or {}))
+
+
+class CalledFunction(Body):
+    name: str = Field(min_length=1)
+    arguments: str = ""
+
+
+class CalledTool(Body):
+    """A call in the assistant's history."""
+
+    id: str = ""
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+    def call(self) -> ToolCall:
+        return ToolCall(self.id, self.function.name, self.function.arguments)
+
+
+class MessageFields(Body):
+    """A message but for its content, whose parts each dialect spells in its own way."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    name: str | None = None
+    reasoning: str | None = Field(
+        default=None, validation_alias=AliasChoices("reasoning_content", "reasoning")
+    )
+    tool_calls: list[CalledTool] | None = None
+    tool_call_id: str | None = None
+
+    def message(self, parts: Iterable[Part]) -> Message:
+        return Message(
+            role="system" if self.role == "developer" else self.role,
+            parts=tuple(parts),
+            reasoning=self.reasoning,
+            tool_calls=tuple(entry.call() for entry in self.tool_calls or ()),
+            tool_call_id=self.tool_call_id,
+            name=self.name,
+        )
+
+
+def content_parts(value: object) -> object:
+    """A message's content as a list of parts; plain text is one part."""
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}]
+    if isinstance(value, list):
+        return value
+    raise ValueError("must be text or a list of parts")
+
+
+def part_tag(value: object) -> str | None:
+    """The tag that tells the kinds of parts apart."""
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return TAG + kind if isinstance(kind, str) else None
+
+
+def check_counts(body: Mapping[str, Any], limits: Limits) -> None:
+    """Raises TooLarge for more messages, and parts of them, than allowed; BadRequest for too many tools.
+
+    To be asked before anything looks at the entries: reading two million of them would stop the server for a minute.
+    """
+    tools, messages = body.get("tools"), body.get("messages")
+    if isinstance(tools, list) and len(tools) > limits.tools:
+        raise BadRequest(
+            f"tools has {len(tools):,} entries; at most {limits.tools:,} are allowed (setting limits.tools).",
+            param="tools",
+        )
+    if isinstance(messages, list) and _is_longer(messages, limits.messages):
+        raise TooLarge(
+            f"messages has more than {limits.messages:,} entries and parts of them (setting limits.messages).",
+            param="messages",
+        )
+
+
+def _is_longer(messages: list[Any], limit: int) -> bool:
+    """Whether the messages, their parts and their calls are more than `limit`."""
+    count = len(messages)
+    for said in messages:
+        if count > limit:
+            break
+        if isinstance(said, dict):
+            count += sum(
+                len(said[key]) for key in ("content", "tool_calls") if isinstance(said.get(key), list)
+            )
+    return count > limit
+
+
+def check_text(messages: Iterable[Message], tools: Iterable[Tool], limits: Limits) -> None:
+    """Raises TooLarge when all that a model would have to read is more text than allowed."""
+    said = sum(_size(message) for message in messages)
+    described = sum(
+        len(tool.description.encode()) + len(msgspec.json.encode(tool.parameters)) for tool in tools
+    )
+    allowed = limits.text_mb * MEGABYTE
+    if said + described > allowed:
+        raise TooLarge(
+            f"The messages and tools hold {said + described:,} bytes of text; {allowed:,} are allowed "
+            "(setting limits.text_mb).",
+            param="messages" if said > allowed else "tools" if described > allowed else None,
+        )
+
+
+def _size(message: Message) -> int:
+    """Bytes of text in a message: what was said, thought and called."""
+    texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+    texts += [message.reasoning or "", *(call.name + call.arguments for call in message.tool_calls)]
+    return sum(len(text.encode()) for text in texts)
+
+
+def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
+    """Raises BadRequest when the choice asks for a tool the request does not bring."""
+    if choice == "required" and not tools:
+        raise BadRequest("tool_choice is required but the request brings no tools.", param="tool_choice")
+    name = choice.removeprefix("function:")
+    if name != choice and all(tool.name != name for tool in tools):
+        raise BadRequest(
+            f"tool_choice names {shortened(name)!r}, which is not among the tools.", param="tool_choice"
+        )
+
+
+def decode_json(data: str | bytes) -> dict[str, Any]:
+    """A JSON object. Raises BadRequest."""
+    if isinstance(data, bytes):
+        data = data.removeprefix(BYTE_ORDER_MARK)  # some editors and shells put one before every text
+    if not data:
+        raise BadRequest("The request is empty; send a JSON object.", code="invalid_json")
+    try:
+        value = msgspec.json.decode(data)
+    except UnicodeError:
+        raise BadRequest("The request is not JSON: its text is not UTF-8.", code="invalid_json") from None
+    except msgspec.DecodeError as error:
+        why = "half of a surrogate pair stands alone" if _has_lone_surrogate(data) else str(error)
+        raise BadRequest(f"The request is not JSON: {why}.", code="invalid_json") from None
+    except RecursionError:
+        raise BadRequest("The request is nested too deeply.", code="invalid_json") from None
+    if not isinstance(value, dict):
+        raise BadRequest("The request must be a JSON object.", code="invalid_json")
+    return value
+
+
+def _has_lone_surrogate(data: str | bytes) -> bool:
+    """Whether an escape like \\ud83d has no other half: clients that cut texts between the halves of an emoji make
+    these, and the decoder calls them truncated."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    escapes = _ESCAPE.finditer(text)
+    return any(match["lone"] is not None for match in escapes)
+
+
+def validate(model: type[B], value: object) -> B:
+    """The body as `model`. Raises BadRequest that names the field."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise refusal(error, model) from None
+    except RecursionError:
+        raise BadRequest("The request is nested too deeply.", code="invalid_json") from None

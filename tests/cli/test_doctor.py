@@ -1,0 +1,210 @@
+"""The doctor: each line is ok, a warning or a problem, and says what to do."""
+
+import socket
+import sqlite3
+import subprocess
+from contextlib import closing
+
+import httpx
+import pytest
+from tests.support.ports import free_port
+
+from duologue.cli import doctor
+from duologue.cli.doctor import Finding, examine, report
+from duologue.config import Settings, load
+from duologue.errors import StartFailed
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+
+
+def settings(**flags: object) -> Settings:
+    return load(None, {}, flags)
+
+
+def only(findings) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+def test_a_sound_machine_has_nothing_to_mend(tmp_path):
+    findings = examine(lambda: settings(engine="scripted", port=free_port(), data=tmp_path / "data"))
+    assert [finding for finding in findings if finding.state == "problem"] == []
+    assert {"python", "packages", "settings", "address", "data", "gpu", "worker_0", "voice", "page"} <= {
+        finding.subject for finding in findings
+    }
+    assert report(findings).endswith("Ready: start it with `duologue serve`.")
+    assert not (tmp_path / "data").exists(), "looking leaves nothing behind"
+
+
+def test_wrong_settings_are_told_and_end_the_round():
+    def fail() -> Settings:
+        raise StartFailed("There is no setting prot.")
+
+    findings = examine(fail)
+    assert findings[-1] == Finding("problem", "settings", "There is no setting prot.")
+    assert report(findings).endswith("1 to mend.")
+
+
+def test_a_port_in_use_is_told_with_who_has_it(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_running", lambda settings: False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        finding = only(doctor.check_address(settings(port=port)))
+    assert finding.state == "problem"
+    assert f"Port {port} is in use" in finding.text
+
+
+def test_our_own_server_on_the_port_is_no_problem(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_running", lambda settings: True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        finding = only(doctor.check_address(settings(port=listener.getsockname()[1])))
+    assert (finding.state, "runs at" in finding.text) == ("ok", True)
+    assert report([finding]).endswith("A server runs already: talk to it with `duologue say hello`.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "running"),
+    [({"status": "healthy"}, True), ({"status": "up"}, False), (["healthy"], False), (None, False)],
+)
+def test_a_server_is_ours_when_its_health_says_so(monkeypatch, answer, running):
+    def health(url, **options):
+        if answer is None:
+            raise httpx.ReadTimeout("silence")
+        return httpx.Response(200, json=answer)
+
+    monkeypatch.setattr(httpx, "get", health)
+    assert doctor._is_running(settings()) is running
+
+
+def test_an_address_others_reach_needs_a_key_and_a_short_one_is_warned_of():
+    assert "needs a key" in only(doctor.check_address(settings(host="0.0.0.0"))).text
+    open_to_all = settings(host="0.0.0.0", port=free_port(), key="short", insecure_http=True)
+    assert [finding.state for finding in doctor.check_address(open_to_all)] == ["warning", "ok"]
+
+
+def test_an_address_others_reach_is_fine_with_a_key_of_the_database_and_https(tmp_path):
+    reachable = settings(
+        host="0.0.0.0", port=free_port(), data=tmp_path, key="a-key-of-some-length", **{"tls.enabled": True}
+    )
+    assert "with a key" in only(doctor.check_address(reachable)).text
+    mine = reachable.model_copy(update={"key": None})
+    assert "needs a key" in only(doctor.check_address(mine)).text
+    with closing(sqlite3.connect(tmp_path / "duologue.db")) as database, database:
+        database.execute("CREATE TABLE keys (id)")
+        database.execute("INSERT INTO keys VALUES ('key_1')")
+    assert only(doctor.check_address(mine)).state == "ok"
+
+
+def test_a_certificate_that_cannot_be_used_is_told(tmp_path):
+    found = only(
+        doctor.check_address(settings(port=free_port(), data=tmp_path, **{"tls.certificate": "a.pem"}))
+    )
+    assert (found.state, "tls.private_key" in found.text) == ("problem", True)
+
+
+def test_a_data_folder_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    assert only(doctor.check_data(settings(data=tmp_path / "file" / "data"))).state == "problem"
+
+
+def test_a_data_folder_is_tried_and_left_as_it_was(tmp_path):
+    assert only(doctor.check_data(settings(data=tmp_path / "a" / "b"))).state == "ok"
+    assert list(tmp_path.iterdir()) == []
+    # A folder of the system that even root cannot write to.
+    finding = only(doctor.check_data(settings(data="/proc/duologue")))
+    assert finding.state == "problem"
+    assert "--data" in finding.text
+
+
+def test_a_full_disk_is_warned_of(tmp_path, monkeypatch):
+    usage = type("Usage", (), {"free": 100 * 2**20})
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage)
+    finding = only(doctor.check_data(settings(data=tmp_path)))
+    assert (finding.state, "100 MB" in finding.text) == ("warning", True)
+
+
+def test_a_missing_model_is_told(tmp_path):
+    finding = only(doctor.check_workers(settings(model=str(tmp_path / "gone.gguf"))))
+    assert finding.state == "problem"
+    assert "gone.gguf" in finding.text
+
+
+def test_a_file_that_is_no_model_is_told(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"this is no model")
+    finding = only(doctor.check_workers(settings(model=str(tmp_path / "model.gguf"))))
+    assert finding.state == "problem"
+
+
+def test_an_upstream_that_is_down_is_a_warning():
+    finding = only(doctor.check_workers(settings(**{"upstream.url": f"http://127.0.0.1:{free_port()}"})))
+    assert (finding.state, "does not answer now" in finding.text) == ("warning", True)
+
+
+def test_a_package_that_does_not_load_is_told(monkeypatch):
+    monkeypatch.setattr(doctor, "PACKAGES", ("msgspec", "no_such_package_at_all"))
+    finding = only(doctor.check_packages())
+    assert finding == Finding(
+        "problem", "packages", "no_such_package_at_all cannot be imported: pip install duologue"
+    )
+
+
+@pytest.mark.parametrize(("engine_sees_it", "state"), [(True, "ok"), (False, "warning")])
+def test_a_card_the_engine_cannot_use_is_warned_of(monkeypatch, engine_sees_it, state):
+    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    answer = subprocess.CompletedProcess([], 0, stdout="NVIDIA L4, 23034 MiB\n")
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **options: answer)
+    monkeypatch.setattr(doctor, "_engine_sees_gpu", lambda: engine_sees_it)
+    finding = only(doctor.check_gpu(settings()))
+    assert (finding.state, finding.text.startswith("NVIDIA L4, 23034 MiB")) == (state, True)
+
+
+def test_a_broken_driver_is_no_card(monkeypatch):
+    def fail(*arguments, **options):
+        raise subprocess.CalledProcessError(9, "nvidia-smi")
+
+    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(doctor.subprocess, "run", fail)
+    assert only(doctor.check_gpu(settings())).text.startswith("none seen")
+
+
+def test_a_page_switched_off_or_not_built_is_told(tmp_path, monkeypatch):
+    from duologue.gateway import static_page
+
+    assert only(doctor.check_page(settings(ui={"enabled": False}))).text == "switched off"
+    monkeypatch.setattr(static_page, "FOLDER", tmp_path / "page")
+    finding = only(doctor.check_page(settings()))
+    assert (finding.state, "make web" in finding.text) == ("warning", True)
+
+
+def voiced(tmp_path, **flags: object) -> list[Finding]:
+    return list(doctor.check_voice(settings(data=tmp_path, **{"voice.enabled": True, **flags})))
+
+
+def test_a_voice_that_has_all_it_needs_says_what_hears_and_speaks(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object())
+    finding = only(voiced(tmp_path))
+    assert finding == Finding("ok", "voice", "pocketsphinx hears, espeak speaks, up to 32 at a time")
+
+
+def test_packages_and_weights_that_are_missing_are_told_at_once_with_what_brings_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "faster_whisper" else object())
+    engines = {"voice.recogniser.engine": "whisper", "voice.speaker.engine": "kokoro_onnx"}
+    findings = voiced(tmp_path, **engines)
+    assert {finding.state for finding in findings} == {"warning"}
+    package, hearing, speaking = (finding.text for finding in findings)
+    assert package == "whisper needs faster_whisper: pip install 'duologue[whisper]'"
+    assert f"hf download Systran/faster-whisper-base --local-dir {tmp_path}/models" in hearing
+    assert "curl" in speaking
+    assert report(findings).endswith("Ready: start it with `duologue serve`.")
+
+
+def test_no_voice_is_nothing_to_mend(tmp_path, monkeypatch):
+    assert only(voiced(tmp_path, **{"voice.enabled": False})) == Finding("ok", "voice", "switched off")
+    monkeypatch.setattr("duologue.gateway.workers.load_specs.find_spec", lambda name: None)
+    finding = only(doctor.check_voice(settings(data=tmp_path)))
+    assert finding.state == "ok"
+    assert "pip install 'duologue[voice]'" in finding.text

@@ -1,0 +1,185 @@
+"""The tool calls of one spoken reply: made, asked about, ended, and told to the model as far as they came."""
+
+import anyio
+import pytest
+from tests.conversations.fakes.provisions import FunctionTools
+
+from duologue.config.settings import Runs
+from duologue.conversations.agent.call_agent import ANSWER_SECONDS, Errand, Surroundings, client_tools, told
+from duologue.conversations.agent.dependencies import Means
+from duologue.tools.values import OfferedTool, ToolOutcome
+from duologue.values.conversations import StoredCall, TextContent
+from duologue.values.messages import Tool, ToolCall
+from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded
+
+pytestmark = pytest.mark.anyio
+
+LOOK = ToolCall("c1", "look", '{"at": "it"}')
+WRITE = ToolCall("c2", "write", "{}")
+
+
+class Room:
+    """An errand with a toolbox, and what it said."""
+
+    def __init__(self, *, tools=None, settings=None, own=(), client=None):
+        self.toolbox = tools or FunctionTools().add("look").add("write", read_only=False)
+        self.said = []
+        self.allowed = set()
+        numbers = iter(range(1000))
+        offered = {
+            name: OfferedTool(name, server, name, read_only=read_only)
+            for name, (_, read_only, server) in self.toolbox.functions.items()
+        }
+        self.errand = Errand(
+            Surroundings(
+                means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", self.toolbox),
+                tools=offered | client_tools(own),
+                settings=settings or Runs(),
+                permissions=self._permissions,
+                allow=self._allow,
+            ),
+            say=self.said.append,
+            client=client,
+        )
+
+    async def _permissions(self):
+        return self.allowed
+
+    async def _allow(self, server, tool):
+        self.allowed.add((server, tool))
+
+    @property
+    def states(self):
+        return [row.call.state for row in self.errand.rows.values() if row.call]
+
+    @property
+    def asked(self):
+        return [event.approval for event in self.said if isinstance(event, ApprovalAsked)]
+
+
+async def test_a_turns_calls_are_rows_behind_the_turn_and_the_model_is_asked_again():
+    room = Room()
+    assert await room.errand.carry_out("Let me see. ", [LOOK])
+    asking, tool = room.errand.rows.values()
+    assert (asking.role, asking.text, asking.tool_calls) == (
+        "assistant", "Let me see. ", (StoredCall("c1", "look", '{"at": "it"}'),),
+    )  # fmt: skip
+    assert (tool.role, tool.text, tool.call.state) == ("tool", 'look of {"at":"it"}', "done")
+    assert [message.role for message in room.errand.messages] == ["assistant", "tool"]
+    assert not room.errand.acted
+
+
+async def test_what_only_reads_does_not_wait_and_everything_else_does():
+    room = Room()
+    room.allowed.add(("desk", "write"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.errand.carry_out, "", [LOOK, WRITE])
+        await anyio.wait_all_tasks_blocked()
+        assert [name for name, _ in room.toolbox.called] == ["look"]
+        assert not room.errand.acted
+        room.errand.sure()
+    assert [name for name, _ in room.toolbox.called] == ["look", "write"]
+    assert room.errand.acted
+
+
+async def test_after_as_many_turns_as_are_allowed_the_model_is_not_asked_again():
+    room = Room(settings=Runs(max_turns=2))
+    assert await room.errand.carry_out("", [LOOK])
+    assert not await room.errand.carry_out("", [LOOK])
+
+
+@pytest.mark.parametrize(("agreed", "state"), [(True, "done"), (False, "denied")])
+async def test_a_spoken_answer_goes_to_what_is_asked(agreed, state):
+    room = Room()
+    room.errand.sure()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.errand.carry_out, "", [WRITE])
+        await anyio.wait_all_tasks_blocked()
+        assert [approval.tool for approval in room.errand.questions] == ["write"]
+        assert room.asked[0].expires == ANSWER_SECONDS * 1000
+        room.errand.assent(agreed)
+    assert room.states == [state]
+    assert any(isinstance(event, ApprovalAnswered) for event in room.said)
+
+
+async def test_nobody_who_answers_is_a_no():
+    room = Room(settings=Runs(approval_s=0.001))
+    room.errand.sure()
+    assert await room.errand.carry_out("", [WRITE])
+    assert room.states == ["expired"]
+
+
+async def test_closed_it_is_well_formed_wherever_it_was():
+    async def hang(*_, **__):
+        await anyio.sleep_forever()
+
+    room = Room(tools=FunctionTools().add("look", hang).add("write", read_only=False))
+    room.errand.sure()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.errand.carry_out, "So. ", [LOOK, WRITE])
+        await anyio.wait_all_tasks_blocked()
+        room.errand.close()
+        tasks.cancel_scope.cancel()
+    assert room.states == ["skipped", "skipped"]
+    assert all(row.text for row in room.errand.rows.values())
+    assert room.errand.questions == ()
+    assert room.toolbox.running == 0
+
+
+async def test_its_rows_hold_what_was_heard_and_the_rest_was_said_behind_its_calls():
+    room = Room()
+    await room.errand.carry_out("One. ", [LOOK])
+    await room.errand.carry_out("Two. ", [LOOK])
+    assert room.errand.settle("One. Two. Three.") == "Three."
+    texts = [row.text for row in room.errand.rows.values() if row.role == "assistant"]
+    assert texts == ["One. ", "Two. "]
+
+
+async def test_what_was_not_heard_of_a_turn_is_not_in_its_row():
+    room = Room()
+    await room.errand.carry_out("One two. ", [LOOK])
+    assert room.errand.settle("One") == ""
+    row = next(iter(room.errand.rows.values()))
+    assert (row.text, row.status) == ("One", "stopped")
+    # What is said later is behind it.
+    assert room.errand.settle("Three.") == "Three."
+
+
+async def test_a_clients_own_tool_is_called_by_it_and_asks_nobody():
+    called = []
+
+    async def client(call):
+        called.append((call.id, call.name, call.arguments))
+        return ToolOutcome((TextContent("on"),))
+
+    room = Room(own=[Tool("lamp")], client=client)
+    room.errand.sure()
+    assert await room.errand.carry_out("", [ToolCall("c9", "lamp", '{"on":true}')])
+    assert called == [("c9", "lamp", '{"on":true}')]
+    assert not room.asked
+    assert [message.text for message in room.errand.messages][-1] == "on"
+
+
+async def test_a_running_tool_is_heard_of():
+    async def slow(arguments, *, report, **_):
+        await report("Half of it", 1, 2)
+        return "Done"
+
+    room = Room(tools=FunctionTools().add("slow", slow))
+    await room.errand.carry_out("", [ToolCall("c1", "slow", "{}")])
+    told_of = [
+        (event.message.call.state, event.message.text)
+        for event in room.said
+        if isinstance(event, MessageAdded)
+    ]
+    assert ("running", "Half of it") in told_of
+    assert told_of[-1] == ("done", "Done")
+
+
+async def test_what_an_earlier_try_has_done_is_told_first():
+    room = Room()
+    await room.errand.carry_out("", [LOOK])
+    rows = tuple(room.errand.rows.values())
+    again = Errand(Surroundings(means=Means(lambda: 0, lambda: 0.0, lambda: "x")), say=print, before=rows)
+    assert again.messages == told(rows)
+    assert again.acted

@@ -1,0 +1,169 @@
+"""The calls of one turn, with tools and people played. How they follow each other is in test_agent.py."""
+
+import anyio
+import pytest
+from tests.conversations.fakes.provisions import Surroundings
+from tests.support.store_fixtures import Clock
+
+from duologue.config.settings import Runs as RunSettings
+from duologue.conversations.agent.approvals import Questions
+from duologue.conversations.agent.loop import Judged
+from duologue.conversations.agent.tool_calls import Call, Calls, call_row, free_tools
+from duologue.tools.values import OfferedTool
+from duologue.values.conversations import Approval, StoredCall, TextContent
+from duologue.values.runs import ApprovalAsked, ToolResult, ToolStarted
+
+pytestmark = pytest.mark.anyio
+
+TOOL = OfferedTool("write", "desk", "write_file")
+
+
+class Desk:
+    def __init__(self, *functions, **settings):
+        self.around = Surroundings(Clock())
+        self.said = []
+        self.put = []
+        self.questions = Questions(self, say=self.said.append, now=self.around.provisions().now)
+        calls = []
+        for at, function in enumerate(functions):
+            tool = OfferedTool(f"tool{at}", "desk", f"tool{at}")
+            self.around.toolbox.add(tool.name, function)
+            row = call_row(f"t{at}", "c", "a", "r", StoredCall(f"c{at}", tool.name, '{"a": 1}'), tool)
+            calls.append(Call(row, Judged("run", {"a": 1}), tool))
+        self.calls = Calls(
+            calls,
+            user="ann",
+            run="r",
+            provisions=self.around.provisions(),
+            settings=RunSettings(**settings),
+            questions=self.questions,
+            say=self.said.append,
+            put=self.put.append,
+            keep=None,
+        )
+
+    async def ask(self, approval):
+        pass
+
+    async def close(self, id):
+        pass
+
+
+def test_a_tool_is_free_when_it_only_reads_or_was_allowed():
+    tools = {
+        "a": OfferedTool("a", "desk", "a", read_only=True),
+        "b": OfferedTool("b", "desk", "b"),
+        "c": OfferedTool("c", "else", "c"),
+        "d": OfferedTool("d", "third", "d"),
+    }
+    assert free_tools(tools, {("desk", "b"), ("else", "*"), ("third", "other")}) == {
+        "a": True,
+        "b": True,
+        "c": True,
+        "d": False,
+    }
+
+
+def test_a_row_knows_where_its_tool_lives():
+    row = call_row("t", "c", "a", "r", StoredCall("c1", "write", "{}"), TOOL)
+    assert (row.role, row.status, row.tool_call_id) == ("tool", "running", "c1")
+    assert (row.call.name, row.call.server, row.call.tool, row.call.state) == (
+        "write",
+        "desk",
+        "write_file",
+        "waiting",
+    )
+    assert call_row("t", "c", "a", "r", StoredCall("c1", "what", "{}"), None).call.server == ""
+
+
+async def test_a_call_is_told_run_and_kept():
+    async def add(arguments, **_):
+        return f"{arguments['a'] + 1}"
+
+    desk = Desk(add)
+    assert await desk.calls.run(0)
+    assert [row.call.state for row in desk.put] == ["running", "done"]
+    assert desk.said == [ToolStarted("t0"), ToolResult(desk.put[-1])]
+    assert desk.put[-1].text == "2"
+
+
+async def test_a_call_that_is_ended_while_it_runs_ends_once():
+    async def hang(arguments, **_):
+        await anyio.sleep_forever()
+
+    desk, found = Desk(hang), []
+
+    async def run():
+        found.append(await desk.calls.run(0))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await anyio.wait_all_tasks_blocked()
+        await desk.calls.end(0, "skipped", "Stopped.")
+    assert found == [False]
+    assert len([event for event in desk.said if isinstance(event, ToolResult)]) == 1
+    assert desk.put[-1].content == (TextContent("Stopped."),)
+    await desk.calls.end(7, "skipped", "There is no such call.")
+
+
+async def test_a_call_that_was_ended_before_its_task_began_is_neither_asked_nor_made():
+    async def never(arguments, **_):
+        raise AssertionError("it was made")
+
+    desk = Desk(never)
+    await desk.calls.end(0, "skipped", "Stopped.")
+    assert await desk.calls.ask(0) is None
+    assert await desk.calls.run(0) is False
+    assert [row.call.state for row in desk.put] == ["skipped"]
+    assert desk.questions.open == ()
+
+
+async def test_a_question_about_a_call_shows_in_its_row():
+    desk, found = Desk(None, approval_s=60), []
+
+    async def ask():
+        found.append(await desk.calls.ask(0))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        (asked,) = desk.questions.open
+        assert (asked.id, asked.run, asked.tool) == ("t0", "r", "tool0")
+        assert (desk.put[-1].call.state, desk.put[-1].call.expires) == ("asked", asked.expires)
+        assert asked.expires - asked.created == 60_000
+        assert isinstance(desk.said[0], ApprovalAsked)
+        desk.questions.answered("t0", "server", {})
+    assert found == ["allowed"]
+
+
+@pytest.mark.parametrize(("end", "answer"), [("deny", "denied"), (None, "expired")])
+async def test_a_question_answered_with_no_or_not_at_all(end, answer):
+    desk, found = Desk(None), []
+
+    async def ask():
+        found.append(await desk.calls.ask(0))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        if end is None:
+            await desk.questions.withdraw("t0")
+        else:
+            desk.questions.answered("t0", end, {})
+    assert found == [answer]
+
+
+@pytest.mark.parametrize(
+    ("reply", "decision"), [("accept", "accept"), ("decline", "decline"), ("cancel", "cancel")]
+)
+async def test_what_a_server_asks_is_put_to_the_user(reply, decision):
+    async def form(arguments, *, ask, **_):
+        answer = await ask(Approval("q", "", "", "form"))
+        return f"{answer.decision} {len(answer.values)}"
+
+    desk = Desk(form)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.calls.run, 0)
+        await anyio.wait_all_tasks_blocked()
+        desk.questions.answered("q", reply, {"a": 1})
+    assert desk.put[-1].text.startswith(decision)

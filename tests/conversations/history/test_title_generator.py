@@ -1,0 +1,124 @@
+"""Titles a model writes: after the first reply where the operator wants it, and never over the user's own."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.support.conversation_service import CARD, Model, opened_site
+
+from duologue.conversations.history.title_generator import PATIENCE, WAITING, Naming
+from duologue.store.database import Database
+from duologue.store.stores import Stores
+from duologue.values.conversations import Conversation, StoredMessage, TextContent
+from duologue.values.runs import ListChanged, ListEvent
+
+pytestmark = pytest.mark.anyio
+
+
+class Bench:
+    def __init__(self, stores: Stores, crowded: Callable[[], bool]) -> None:
+        self.stores = stores
+        self.model = Model()
+        self.model.says = lambda request: "Baking bread"
+        self.told: list[tuple[str, ListEvent]] = []
+        self.slept = 0
+        self.naming = Naming(
+            stores,
+            self.model,
+            lambda name: CARD,
+            tell=lambda *told: self.told.append(told),
+            crowded=crowded,
+            sleep=self.sleep,
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += 1
+
+    async def conversation(self, id: str = "c", **fields: Any) -> None:
+        await self.stores.create("ann", Conversation(id, "how do I", **fields))
+        row = StoredMessage(f"m_{id}", id, None, "user", (TextContent("how do I bake?"),))
+        await self.stores.of(id).messages.add([row], leaf=row.id)
+
+    async def title(self, id: str = "c") -> tuple[str, str]:
+        kept = await self.stores.of(id).conversations.get("ann", id)
+        return kept.title, kept.title_source
+
+    async def work(self) -> None:
+        """Until nothing is left to do."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.naming.run)
+            await self.naming.idle()
+            group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def bench(crowded: Callable[[], bool] = lambda: False) -> AsyncIterator[Bench]:
+    async with Database.memory() as durable, Database.memory() as temporary:
+        yield Bench(Stores(durable, temporary, lambda: 1), crowded)
+
+
+async def test_a_title_that_was_put_off_is_written() -> None:
+    async with bench() as made:
+        await made.conversation()
+        made.naming.later("ann", "c")
+        await made.work()
+        assert await made.title() == ("Baking bread", "model")
+        assert made.told == [("ann", ListChanged("c"))]
+
+
+async def test_the_users_own_title_stays() -> None:
+    async with bench() as made:
+        await made.conversation(title_source="user")
+        made.naming.later("ann", "c")
+        await made.work()
+        assert (await made.title())[1] == "user"
+        assert made.model.asked == []
+
+
+async def test_people_who_wait_go_first() -> None:
+    waits = iter([True, True, False])
+    async with bench(lambda: next(waits)) as made:
+        await made.conversation()
+        made.naming.later("ann", "c")
+        await made.work()
+        assert made.slept == 2
+        assert (await made.title())[1] == "model"
+
+
+async def test_when_it_never_is_quiet_the_first_words_stay() -> None:
+    async with bench(lambda: True) as made:
+        await made.conversation()
+        made.naming.later("ann", "c")
+        await made.work()
+        assert made.slept == PATIENCE
+        assert (await made.title())[1] == "first"
+
+
+async def test_one_that_fails_does_not_keep_the_next_from_its_title() -> None:
+    async with bench() as made:
+        await made.conversation("d")
+        made.naming.later("ann", "gone")
+        made.naming.later("ann", "d")
+        await made.work()
+        assert (await made.title("d"))[1] == "model"
+
+
+async def test_only_so_many_wait() -> None:
+    async with bench() as made:
+        await made.conversation()
+        for _ in range(2 * WAITING):
+            made.naming.later("ann", "c")
+        await made.work()
+        assert len(made.model.asked) == 1, "once it has a model's title it is not asked for again"
+
+
+async def test_the_operator_may_have_every_first_reply_followed_by_a_title(tmp_path: Path) -> None:
+    async with opened_site(tmp_path, runs={"titles": "model"}) as site:
+        await site.conversation()
+        site.model.says = lambda request: "Baking bread"
+        await site.say("how do I bake?", 1)
+        await site.service.naming.idle()
+        assert (await site.whole())["conversation"]["title"] == "Baking bread"

@@ -1,0 +1,60 @@
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from duologue.conversations.importing.zip_reader import Archive
+from duologue.errors import BadRequest, TooLarge
+
+
+def packed(**members: bytes) -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("folder/", b"")
+        for name, data in members.items():
+            target.writestr(name, data)
+    return buffer.getvalue()
+
+
+def test_members_are_read_by_name():
+    archive = Archive(packed(a=b"one", b=b"two"))
+    assert archive.names == ("a", "b")
+    assert archive.read("b") == b"two"
+    assert "a" in archive
+    assert "folder/" not in archive
+    with pytest.raises(KeyError):
+        archive.read("c")
+
+
+def test_what_is_no_archive_is_refused():
+    with pytest.raises(BadRequest) as met:
+        Archive(b"PK\x03\x04 and nothing behind it")
+    assert met.value.code == "import_unreadable"
+
+
+def test_a_damaged_member_is_refused_and_named():
+    data = packed(a=b"hello " * 100)
+    start = data.index(b"a", 30) + 1
+    with pytest.raises(BadRequest, match="a in this archive"):
+        Archive(data[:start] + b"\xff\xff\xff\xff" + data[start + 4 :]).read("a")
+
+
+def test_no_more_is_unpacked_than_the_limits_allow():
+    data = packed(a=bytes(1000), b=bytes(1000))
+    with pytest.raises(TooLarge):
+        Archive(data, member=999).read("a")
+    archive = Archive(data, whole=1500)
+    archive.read("a")
+    with pytest.raises(TooLarge):
+        archive.read("b")
+
+
+def test_a_file_is_found_by_the_beginning_of_its_name():
+    archive = Archive(
+        packed(**{"file-Ab1-cat.png": b"1", "dalle/file-Cd2.webp": b"2", "u/file_00-x-y.jpg": b"3"})
+    )
+    assert archive.beginning_with("file-Ab1") == "file-Ab1-cat.png"
+    assert archive.beginning_with("file-Cd2") == "dalle/file-Cd2.webp"
+    assert archive.beginning_with("file_00") == "u/file_00-x-y.jpg"
+    assert archive.beginning_with("file-Ab1-cat.png") == "file-Ab1-cat.png"
+    assert archive.beginning_with("file-A") is None

@@ -1,0 +1,116 @@
+"""The turns of a run, with the model played and the record's store too."""
+
+import anyio
+import pytest
+from tests.conversations.fakes.provisions import Surroundings, fails, says
+from tests.support.store_fixtures import Clock, row
+
+from duologue.conversations.agent.turn import Turn
+from duologue.conversations.runs.model_turns import Turns
+from duologue.conversations.runs.record import Record
+from duologue.values.events import Done, TextDelta, Usage
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.values.runs import MessageDone
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = row("c", "a", "u", "", "assistant", status="running")
+
+
+class Desk:
+    """Turns in a task group; `over` are those that ended. It plays the prompting: every request is the same."""
+
+    can_make_room = False
+
+    def __init__(self, tasks):
+        self.around = Surroundings(Clock())
+        self.asked = []
+        self.over = []
+        self.heard = 0
+        self.record = Record("r", None, gone=None)
+        self.record.rows["a"] = ANSWER
+        self.turns = Turns(
+            "r",
+            "ann",
+            self.record,
+            self,
+            self.around.provisions(),
+            silence_s=60,
+            spawn=tasks.start_soon,
+            over=self.over.append,
+            heard=self.count,
+        )
+
+    def count(self):
+        self.heard += 1
+
+    async def request(self, row, own, *, goes_on, make_room):
+        self.asked.append((goes_on, make_room))
+        return ChatRequest((user("Hello"),))
+
+    async def ended(self):
+        with anyio.fail_after(5):
+            while not self.over:
+                await anyio.lowlevel.checkpoint()
+        return self.over.pop()
+
+
+@pytest.fixture
+async def desk(anyio_backend):
+    async with anyio.create_task_group() as tasks:
+        yield Desk(tasks)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_turn_that_the_model_ends_settles_as_its_row(desk):
+    desk.around.model.plays(says("One two", usage=Usage(10, 2)))
+    desk.turns.begin(Turn(ANSWER))
+    settled = desk.turns.settled(await desk.ended())
+    assert (settled.text, settled.status, settled.error) == ("One two", "done", None)
+    assert (desk.turns.usage, desk.record.turn, desk.heard) == (Usage(10, 2), None, 4)
+    desk.record.close()
+    told = [logged.event async for logged in desk.record.viewer(0)]
+    assert told[-1] == MessageDone(settled)
+
+
+async def test_a_turn_that_fails_settles_with_its_error(desk):
+    desk.around.model.plays(fails("engine_failed", "It broke.", TextDelta("Half")))
+    desk.turns.begin(Turn(ANSWER))
+    settled = desk.turns.settled(await desk.ended())
+    assert (settled.text, settled.status, settled.error.kind) == ("Half", "failed", "model")
+    assert desk.turns.usage == Usage()
+
+
+async def test_nothing_is_heard_of_a_turn_that_was_cut(desk):
+    gate = anyio.Event()
+    desk.around.model.plays([TextDelta("Half"), gate, TextDelta(" and more"), Done("stop")])
+    desk.turns.begin(turn := Turn(ANSWER))
+    await anyio.wait_all_tasks_blocked()
+    desk.turns.cut()
+    gate.set()
+    assert await desk.ended() is turn
+    assert desk.turns.settled(turn) is None
+    desk.turns.end_cut("stopped", None)
+    assert (desk.record.rows["a"].text, desk.record.rows["a"].status) == ("Half", "stopped")
+    assert desk.around.model.open == 0
+    desk.turns.end_cut("failed", None)
+    assert desk.record.rows["a"].status == "stopped"
+
+
+async def test_a_prompt_that_is_too_long_begins_again_once_with_room_made(desk):
+    desk.can_make_room = True
+    desk.around.model.plays(fails("context_length_exceeded"), fails("context_length_exceeded"))
+    desk.turns.begin(Turn(ANSWER, goes_on=True))
+    assert desk.turns.settled(await desk.ended()) is None
+    settled = desk.turns.settled(await desk.ended())
+    assert settled.error.kind == "context"
+    assert desk.asked == [(True, False), (True, True)]
+
+
+async def test_a_bug_on_the_way_to_the_model_fails_the_turn(desk, caplog):
+    desk.around.model.plays([RuntimeError("a secret")])
+    desk.turns.begin(Turn(ANSWER))
+    settled = desk.turns.settled(await desk.ended())
+    assert settled.error.code == "internal_error"
+    assert "a secret" in caplog.text

@@ -1,0 +1,116 @@
+"""The engine's HTTP door: a kept connection that survives being hung up on."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from duologue.engines.llama.http_client import Door
+from duologue.errors import EngineFailed
+
+
+class Engine:
+    """A server that answers each connection `answers` times and hangs up; remembers what it was asked."""
+
+    def __init__(self, answers: int = 1, status: str = "200 OK") -> None:
+        self.answers, self.status = answers, status
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            with connection:
+                for _ in range(self.answers):
+                    if not self._answer(connection):
+                        break
+
+    def _answer(self, connection: socket.socket) -> bool:
+        request = b""
+        while b"\r\n\r\n" not in request or not self._whole(request):
+            piece = connection.recv(65536)
+            if not piece:
+                return False
+            request += piece
+        self.requests.append(request)
+        settings = {"n_ctx": 512, "params": {"temperature": 0.5}}
+        body = json.dumps({"tokens": [1, 2], "default_generation_settings": settings}).encode()
+        head = f"HTTP/1.1 {self.status}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        connection.sendall(head + body)
+        return True
+
+    @staticmethod
+    def _whole(request: bytes) -> bool:
+        head, _, body = request.partition(b"\r\n\r\n")
+        length = next(
+            (int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")), 0
+        )
+        return len(body) >= length
+
+    def close(self) -> None:
+        if self._socket.fileno() < 0:
+            return
+        # Closing alone would not wake the thread that waits for a connection.
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    engine = Engine()
+    yield engine
+    engine.close()
+
+
+def test_it_asks_with_the_key(engine: Engine) -> None:
+    assert Door(engine.address, "secret").tokenize("hé") == (1, 2)
+    head, _, body = engine.requests[0].partition(b"\r\n\r\n")
+    assert b"Authorization: Bearer secret" in head
+    assert json.loads(body) == {"content": "hé", "add_special": False, "parse_special": True}
+
+
+def test_it_reads_the_context_and_the_settings_of_a_generation(engine: Engine) -> None:
+    assert Door(engine.address, "secret").settings() == (512, {"temperature": 0.5})
+
+
+def test_one_connection_serves_many_questions() -> None:
+    engine = Engine(answers=5)
+    door = Door(engine.address, "secret")
+    for _ in range(5):
+        door.tokenize("x")
+    assert engine.connections == 1
+    engine.close()
+
+
+def test_a_connection_that_was_hung_up_is_made_anew(engine: Engine) -> None:
+    door = Door(engine.address, "secret")
+    for _ in range(3):
+        assert door.tokenize("x") == (1, 2)
+    assert engine.connections == 3
+
+
+def test_an_engine_that_is_gone_is_a_sentence(engine: Engine) -> None:
+    door = Door(engine.address, "secret")
+    door.tokenize("x")
+    engine.close()
+    with pytest.raises(EngineFailed, match="does not answer") as caught:
+        door.tokenize("x")
+    assert "secret" not in caught.value.message
+
+
+def test_a_refusal_is_a_sentence() -> None:
+    engine = Engine(status="401 Unauthorized")
+    with pytest.raises(EngineFailed, match="status 401"):
+        Door(engine.address, "wrong").tokenize("x")
+    engine.close()

@@ -1,0 +1,509 @@
+"""The remote engine against a small upstream on loopback: real sockets, real cancellation."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import anyio
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from duologue.engines import ChatEngine
+from duologue.engines.openai_remote import engine as remote_module
+from duologue.engines.openai_remote.engine import RemoteEngine, load
+from duologue.errors import StartFailed, Unsupported
+from duologue.values.events import (
+    Done,
+    Event,
+    Failed,
+    Prefilled,
+    ReasoningDelta,
+    Started,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from duologue.values.messages import Message, TextPart, Tool, ToolCall, user
+from duologue.values.requests import ChatRequest, OutputFormat, Sampling
+
+pytestmark = pytest.mark.anyio
+PATIENCE = 10.0
+KEY = "sk-very-secret"
+HELLO = ChatRequest((user("hello"),))
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def event(delta: dict[str, object] | None = None, finish: str | None = None, **more: object) -> str:
+    choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
+    return "data: " + json.dumps({"choices": [choice], **more}, ensure_ascii=False) + "\n\n"
+
+
+USAGE = 'data: {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}\n\n'
+END = event(finish="stop") + USAGE + "data: [DONE]\n\n"
+
+
+def pieces(*parts: str | bytes) -> Answer:
+    """An upstream that streams these parts, each in a packet of its own."""
+
+    async def answer(request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            for part in parts:
+                yield part if isinstance(part, bytes) else part.encode()
+
+        return StreamingResponse(body(), media_type="text/event-stream")
+
+    return answer
+
+
+def refusal(status: int, body: object) -> Answer:
+    async def answer(request: Request) -> Response:
+        return PlainTextResponse(body, status) if isinstance(body, str) else JSONResponse(body, status)
+
+    return answer
+
+
+class Upstream:
+    """An OpenAI-compatible server whose answer the test decides."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = pieces(END)
+        self.models: object = {
+            "object": "list",
+            "data": [{"id": "first", "max_model_len": 4096}, {"id": "second"}],
+        }
+        self.bodies: list[dict[str, object]] = []
+        self.keys: list[str | None] = []
+        self.asked = anyio.Event()
+        self.hung_up = anyio.Event()
+        self.app = Starlette(
+            routes=[
+                Route("/v1/models", self._models),
+                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            ]
+        )
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._server = uvicorn.Server(uvicorn.Config(self.app, log_level="critical", lifespan="off"))
+
+    async def run(self) -> None:
+        await self._server.serve(sockets=[self._socket])
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._server.force_exit = True
+
+    async def _models(self, request: Request) -> Response:
+        self.keys.append(request.headers.get("authorization"))
+        return self.models if isinstance(self.models, Response) else JSONResponse(self.models)
+
+    async def _chat(self, request: Request) -> Response:
+        self.keys.append(request.headers.get("authorization"))
+        self.bodies.append(await request.json())
+        self.asked.set()
+        return await self.answer(request)
+
+    async def endless(self, request: Request) -> Response:
+        """Say one word, then nothing, until the other side hangs up."""
+
+        async def body() -> AsyncIterator[str]:
+            try:
+                yield event({"content": "word "})
+                await anyio.sleep_forever()
+            finally:
+                self.hung_up.set()
+
+        return StreamingResponse(body(), media_type="text/event-stream")
+
+    async def silent(self, request: Request) -> Response:
+        """Not even headers: a long prompt is being read."""
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        self.hung_up.set()
+        return Response()
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    upstream = Upstream()
+    async with anyio.create_task_group() as group:
+        group.start_soon(upstream.run)
+        yield upstream
+        upstream.stop()
+
+
+@pytest.fixture
+async def engine(upstream: Upstream) -> AsyncIterator[RemoteEngine]:
+    engine = await load({"url": upstream.url, "key": KEY})
+    yield engine
+    await engine.close()
+
+
+async def ask(engine: RemoteEngine, request: ChatRequest = HELLO) -> list[Event]:
+    with anyio.fail_after(PATIENCE):
+        async with engine.chat(0, request) as events:
+            first, *rest = [event async for event in events]
+    assert isinstance(first, Started)
+    # Exactly one terminal event, and it is the last.
+    assert [isinstance(event, Done | Failed) for event in rest] == [False] * (len(rest) - 1) + [True]
+    assert KEY not in repr(rest)
+    return rest
+
+
+async def failure(engine: RemoteEngine, request: ChatRequest = HELLO) -> Failed:
+    failed = (await ask(engine, request))[-1]
+    assert isinstance(failed, Failed)
+    return failed
+
+
+def without_timings(events: list[Event]) -> list[Event]:
+    return [Done(e.finish, e.usage, stop=e.stop) if isinstance(e, Done) else e for e in events]
+
+
+class TestReplies:
+    async def test_it_keeps_the_engines_contract(self, engine: RemoteEngine) -> None:
+        assert isinstance(engine, ChatEngine)
+
+    async def test_text_streams_and_ends_with_usage(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = pieces(
+            event({"role": "assistant"}), event({"content": "Hel"}), event({"content": "lo"}), END
+        )
+        assert without_timings(await ask(engine)) == [
+            Prefilled(None),
+            TextDelta("Hel"),
+            TextDelta("lo"),
+            Done("stop", Usage(5, 2)),
+        ]
+
+    async def test_the_request_carries_model_key_and_messages(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        await ask(engine, ChatRequest((user("hi"),), sampling=Sampling(temperature=0.5)))
+        body = upstream.bodies[-1]
+        assert (body["model"], body["temperature"]) == ("first", 0.5)
+        assert body["messages"] == [{"role": "user", "content": "hi"}]
+        assert upstream.keys[-1] == f"Bearer {KEY}"
+
+    @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+    async def test_reasoning_is_told_apart(self, upstream: Upstream, engine: RemoteEngine, name: str) -> None:
+        upstream.answer = pieces(event({name: "hm"}), event({"content": "so"}), END)
+        assert (await ask(engine))[:3] == [Prefilled(None), ReasoningDelta("hm"), TextDelta("so")]
+
+    async def test_tool_calls_stream(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        begin = {
+            "tool_calls": [
+                {"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": ""}}
+            ]
+        }
+        more = {"tool_calls": [{"index": 0, "function": {"arguments": '{"a":1}'}}]}
+        upstream.answer = pieces(
+            event(begin), event(more), event(finish="tool_calls"), USAGE, "data: [DONE]\n\n"
+        )
+        request = ChatRequest(
+            (
+                user("1+1"),
+                Message("assistant", tool_calls=(ToolCall("c0", "add", "{}"),)),
+                Message("tool", (TextPart("2"),), tool_call_id="c0"),
+            ),
+            tools=(Tool("add"),),
+        )
+        assert without_timings(await ask(engine, request)) == [
+            Prefilled(None),
+            ToolCallDelta(0, "", "c1", "add"),
+            ToolCallDelta(0, '{"a":1}'),
+            Done("tool_calls", Usage(5, 2)),
+        ]
+        assert upstream.bodies[-1]["tools"]
+
+    async def test_the_network_may_cut_anywhere(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        stream = (": ping\r\n\r\n" + event({"content": "hé漢🎉\u2028"}) + "<b>garbage</b>\n" + END).replace(
+            "\n", "\r\n"
+        )
+        content = stream.encode()
+        upstream.answer = pieces(*(content[at : at + 1] for at in range(len(content))))
+        assert (await ask(engine))[1] == TextDelta("hé漢🎉\u2028")
+
+    async def test_a_server_that_does_not_stream_is_understood(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        whole = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
+        upstream.answer = refusal(200, whole)
+        events = await ask(engine)
+        assert events[1] == TextDelta("Hello")
+        assert isinstance(events[-1], Done)
+        assert events[-1].usage.estimated
+
+    async def test_a_server_that_hangs_up_instead_of_saying_done_has_ended(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = pieces(event({"content": "a"}), event(finish="stop"))
+        assert isinstance((await ask(engine))[-1], Done)
+
+    async def test_replies_run_side_by_side(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        gathered = anyio.Event()
+        waiting = 0
+
+        async def answer(request: Request) -> Response:
+            nonlocal waiting
+            waiting += 1
+            if waiting == 8:
+                gathered.set()
+            await gathered.wait()
+            return await pieces(event({"content": "x"}), END)(request)
+
+        upstream.answer = answer
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(ask, engine)
+        assert waiting == 8
+
+    async def test_a_kept_connection_the_upstream_closed_does_no_harm(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        async def answer(request: Request) -> Response:
+            response = await pieces(event({"content": "x"}), END)(request)
+            response.headers["connection"] = "close"
+            return response
+
+        upstream.answer = answer
+        for _ in range(3):
+            assert isinstance((await ask(engine))[-1], Done)
+
+
+class TestLeaving:
+    async def test_leaving_closes_the_upstreams_connection(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = upstream.endless
+        with anyio.fail_after(PATIENCE):
+            async with engine.chat(0, HELLO) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        break
+            await upstream.hung_up.wait()
+
+    async def test_cancelling_a_wait_closes_it_too(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = upstream.endless
+        with anyio.fail_after(PATIENCE):
+            with anyio.CancelScope() as scope:
+                async with engine.chat(0, HELLO) as events:
+                    async for event in events:
+                        if isinstance(event, TextDelta):
+                            # The next wait is for a word that never comes.
+                            scope.cancel()
+            assert scope.cancelled_caught
+            await upstream.hung_up.wait()
+
+    async def test_cancelled_before_the_first_word_it_is_closed(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = upstream.silent
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, engine)
+                await upstream.asked.wait()
+                group.cancel_scope.cancel()
+            await upstream.hung_up.wait()
+
+    async def test_the_engine_works_on_after_many_that_left(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = upstream.endless
+        for _ in range(15):
+            async with engine.chat(0, HELLO) as events:
+                await anext(events)
+                await anext(events)
+        upstream.answer = pieces(event({"content": "x"}), END)
+        assert isinstance((await ask(engine))[-1], Done)
+
+    async def test_left_before_it_was_begun_nothing_is_asked(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        async with engine.chat(0, HELLO) as events:
+            assert isinstance(await anext(events), Started)
+        assert upstream.bodies == []
+
+
+class TestFailures:
+    async def test_an_end_in_the_middle_is_a_failure(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = pieces(event({"content": "a"}))
+        events = await ask(engine)
+        assert events[1] == TextDelta("a")
+        assert isinstance(events[-1], Failed)
+        assert "ended the reply in the middle" in events[-1].message
+
+    async def test_a_broken_connection_is_a_failure(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        async def answer(request: Request) -> Response:
+            # Fewer bytes than promised.
+            return StreamingResponse(
+                iter([event({"content": "a"}).encode()]), headers={"content-length": "9999"}
+            )
+
+        upstream.answer = answer
+        assert "broke off" in (await failure(engine)).message
+
+    async def test_an_error_event_speaks_in_the_upstreams_words(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        said = {"error": {"message": f"out of memory (key {KEY})"}}
+        upstream.answer = pieces(event({"content": "a"}), "data: " + json.dumps(said) + "\n\n")
+        failed = await failure(engine)
+        assert (failed.code, failed.status) == ("upstream_failed", 502)
+        assert "out of memory (key ***)" in failed.message
+        assert upstream.url in failed.message
+
+    async def test_what_is_not_json_is_a_failure(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = pieces("data: {oops\n\n", END)
+        assert "not JSON" in (await failure(engine)).message
+
+    @pytest.mark.parametrize(
+        ("status", "body", "code", "ours", "words"),
+        [
+            (401, {"error": {"message": f"bad key {KEY}"}}, "upstream_refused", 502, "bad key ***"),
+            (403, {"detail": "no"}, "upstream_refused", 502, "--upstream-key"),
+            (404, {"error": {"message": "model 'first' not found"}}, "upstream_refused", 400, "not found"),
+            (
+                400,
+                {"object": "error", "message": "top_k must be 1"},
+                "upstream_refused",
+                400,
+                "top_k must be 1",
+            ),
+            (422, {"detail": [{"msg": "odd"}]}, "upstream_refused", 400, "odd"),
+            (429, {"error": "slow down"}, "busy", 429, "slow down"),
+            (500, "Internal\n Server Error", "upstream_failed", 502, "Internal Server Error"),
+            (503, {}, "upstream_failed", 502, "503"),
+            (500, "x" * 100_000, "upstream_failed", 502, "xxx ..."),
+            (
+                400,
+                {"error": {"message": "This model's maximum context length is 4096 tokens"}},
+                "context_length_exceeded",
+                400,
+                "4096",
+            ),
+        ],
+    )
+    async def test_a_refusal_names_the_upstream_and_its_reason(
+        self,
+        upstream: Upstream,
+        engine: RemoteEngine,
+        status: int,
+        body: object,
+        code: str,
+        ours: int,
+        words: str,
+    ) -> None:
+        upstream.answer = refusal(status, body)
+        failed = await failure(engine)
+        assert (failed.code, failed.status) == (code, ours)
+        assert upstream.url in failed.message
+        assert words in failed.message
+        assert len(failed.message) < 700
+
+    async def test_silence_has_an_end(self, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(remote_module, "SILENCE", 0.05)
+        engine = await load({"url": upstream.url})
+        upstream.answer = upstream.endless
+        assert "said nothing" in (await failure(engine)).message
+        await engine.close()
+
+    async def test_a_grammar_is_refused_before_anything_is_asked(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        request = ChatRequest((user("a"),), format=OutputFormat("grammar", grammar="root ::= x"))
+        with pytest.raises(Unsupported):
+            await ask(engine, request)
+        assert upstream.bodies == []
+
+
+class TestLoading:
+    async def test_the_first_model_is_taken_and_its_context_told(self, engine: RemoteEngine) -> None:
+        card = engine.card
+        assert (card.name, card.engine, card.context, card.slots) == ("first", "remote", 4096, 8)
+        assert card.warnings == ()
+        assert "length_penalty" not in card.sampling
+
+    @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
+    async def test_the_url_may_end_in_v1_or_not(self, upstream: Upstream, suffix: str) -> None:
+        engine = await load(
+            {"url": upstream.url + suffix, "model": "second", "slots": 2, "context": 999, "name": "far"}
+        )
+        assert isinstance((await ask(engine))[-1], Done)
+        assert (engine.card.name, engine.card.context, engine.card.slots) == ("far", 999, 2)
+        assert upstream.bodies[-1]["model"] == "second"
+        await engine.close()
+
+    async def test_a_url_without_a_scheme_is_http(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url.removeprefix("http://")})
+        assert engine.card.name == "first"
+        await engine.close()
+
+    async def test_a_model_the_upstream_does_not_name_is_a_warning(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "model": "third"})
+        assert "'third'" in engine.card.warnings[0]
+        assert "first, second" in engine.card.warnings[0]
+        await engine.close()
+
+    async def test_an_upstream_that_is_down_is_a_warning_and_then_a_sentence(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        url = f"http://user:{KEY}@127.0.0.1:{port}"
+        engine = await load({"url": url, "key": "other-secret", "model": "m"})
+        for sentence in (engine.card.warnings[0], (await failure(engine)).message):
+            assert f"http://127.0.0.1:{port}/v1 cannot be reached" in sentence
+            assert "Check that it runs" in sentence
+            assert KEY not in sentence
+        await engine.close()
+
+    async def test_an_upstream_that_comes_up_later_is_asked_for_its_model_then(
+        self, upstream: Upstream
+    ) -> None:
+        models, upstream.models = upstream.models, JSONResponse({"error": "starting"}, 503)
+        engine = await load({"url": upstream.url})
+        assert "starting" in engine.card.warnings[0]
+        assert "starting" in (await failure(engine)).message
+        upstream.models = models
+        assert isinstance((await ask(engine))[-1], Done)
+        assert upstream.bodies[-1]["model"] == "first"
+        await engine.close()
+
+    async def test_an_upstream_without_models_says_so(self, upstream: Upstream) -> None:
+        upstream.models = {"data": []}
+        engine = await load({"url": upstream.url})
+        assert "names no models" in engine.card.warnings[0]
+        assert "no model loaded" in (await failure(engine)).message
+        await engine.close()
+
+    async def test_a_web_page_is_no_list_of_models(self, upstream: Upstream) -> None:
+        upstream.models = PlainTextResponse("<html>")
+        engine = await load({"url": upstream.url})
+        assert "does not list its models" in engine.card.warnings[0]
+        await engine.close()
+
+    async def test_an_upstream_that_does_not_answer_does_not_hold_up_the_start(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(remote_module, "MODELS_PATIENCE", 0.05)
+        with socket.create_server(("127.0.0.1", 0)) as deaf:
+            engine = await load({"url": f"http://127.0.0.1:{deaf.getsockname()[1]}"})
+            assert "does not answer" in engine.card.warnings[0]
+            await engine.close()
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"url": "ftp://x"}, "not the URL of a server"),
+            ({"url": ""}, "not the URL of a server"),
+            ({}, "url"),
+            ({"url": "http://x", "slots": 0}, "slots"),
+            ({"url": "http://x", "modell": "m"}, "Did you mean 'model'"),
+        ],
+    )
+    async def test_a_wrong_option_is_a_sentence(self, options: dict[str, object], sentence: str) -> None:
+        with pytest.raises(StartFailed, match=sentence):
+            await load(options)

@@ -1,0 +1,169 @@
+"""A chat request as the body an OpenAI-compatible server takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from duologue.engines.openai_remote.request import ELSEWHERE, FIELDS, chat_body, estimate_tokens
+from duologue.errors import Unsupported
+from duologue.values.messages import (
+    AudioPart,
+    ImagePart,
+    Message,
+    TextPart,
+    Tool,
+    ToolCall,
+    assistant,
+    system,
+    user,
+)
+from duologue.values.requests import ChatRequest, OutputFormat, Sampling
+
+HELLO = (user("hello"),)
+
+
+def body(**fields: object) -> dict[str, object]:
+    return chat_body(ChatRequest(**{"messages": HELLO, **fields}), "m")
+
+
+def test_the_least_is_the_model_the_messages_and_a_stream_with_usage() -> None:
+    assert body() == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hello"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_text_parts_are_one_text() -> None:
+    message = Message("user", (TextPart("a"), TextPart("b")))
+    assert body(messages=(system("s"), message, assistant("c")))["messages"] == [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "ab"},
+        {"role": "assistant", "content": "c"},
+    ]
+
+
+def test_an_image_travels_as_a_data_url() -> None:
+    message = Message("user", (TextPart("what is it?"), ImagePart(b"\x89PNG", "image/png")))
+    assert body(messages=(message,))["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "what is it?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+            ],
+        }
+    ]
+
+
+def test_sound_cannot_be_passed_on() -> None:
+    with pytest.raises(Unsupported):
+        body(messages=(Message("user", (AudioPart(b"\0\0\0\0"),)),))
+
+
+def test_calls_and_their_results_keep_their_ids_and_words() -> None:
+    call = Message("assistant", reasoning="hm", tool_calls=(ToolCall("c1", "add", '{"a": 1.0}'),))
+    result = Message("tool", (TextPart("3"),), tool_call_id="c1", name="add")
+    assert body(messages=(call, result))["messages"] == [
+        {
+            "role": "assistant",
+            "content": None,
+            "reasoning_content": "hm",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1.0}'}}
+            ],
+        },
+        {"role": "tool", "content": "3", "name": "add", "tool_call_id": "c1"},
+    ]
+
+
+def test_what_tools_show_follows_their_results_as_the_users_since_no_other_role_may_have_pictures() -> None:
+    picture = ImagePart(b"\x89PNG", "image/png")
+    sent = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    calls = Message(
+        "assistant", tool_calls=(ToolCall("c1", "look", "{}"), ToolCall("c2", "photograph", "{}"))
+    )
+    looked = Message("tool", (TextPart("a cat"), picture), tool_call_id="c1", name="look")
+    photographed = Message("tool", (picture,), tool_call_id="c2", name="photograph")
+    made = body(messages=(*HELLO, calls, looked, photographed, assistant("A cat.")))["messages"]
+    assert isinstance(made, list)
+    assert made[2:] == [
+        {"role": "tool", "content": "a cat", "name": "look", "tool_call_id": "c1"},
+        {"role": "tool", "content": ELSEWHERE, "name": "photograph", "tool_call_id": "c2"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What look shows:"},
+                sent,
+                {"type": "text", "text": "What photograph shows:"},
+                sent,
+            ],
+        },
+        {"role": "assistant", "content": "A cat."},
+    ]
+    unanswered = body(messages=(*HELLO, calls, looked, photographed))["messages"]
+    assert unanswered == made[:-1]
+
+
+def test_tools_are_offered_with_the_choice() -> None:
+    tool = Tool("add", "Adds.", {"type": "object"})
+    made = body(tools=(tool,), tool_choice="function:add", parallel_tool_calls=False)
+    assert made["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "add", "description": "Adds.", "parameters": {"type": "object"}},
+        }
+    ]
+    assert made["tool_choice"] == {"type": "function", "function": {"name": "add"}}
+    assert made["parallel_tool_calls"] is False
+    assert body(tools=(tool,))["tool_choice"] == "auto"
+
+
+@pytest.mark.parametrize("name", sorted(FIELDS))
+def test_a_sampling_field_that_is_asked_is_sent(name: str) -> None:
+    value: object = {"5": 1.0} if name == "logit_bias" else 2
+    assert body(sampling=Sampling(**{name: value}))[FIELDS[name]] == value
+
+
+def test_logprobs_are_asked_for_together_with_their_number() -> None:
+    made = body(sampling=Sampling(logprobs=0))
+    assert (made["logprobs"], made["top_logprobs"]) == (True, 0)
+
+
+def test_what_the_dialect_has_no_name_for_is_not_sent() -> None:
+    assert body(sampling=Sampling(mirostat=2, length_penalty=1.0)) == body()
+
+
+def test_stops_and_formats() -> None:
+    schema = {"type": "object"}
+    assert body(stop=("a", "b"))["stop"] == ["a", "b"]
+    assert body(format=OutputFormat("json_object"))["response_format"] == {"type": "json_object"}
+    made = body(format=OutputFormat("json_schema", schema=schema))["response_format"]
+    assert made == {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+
+
+def test_a_grammar_cannot_be_passed_on() -> None:
+    with pytest.raises(Unsupported) as caught:
+        body(format=OutputFormat("grammar", grammar="root ::= x"))
+    assert caught.value.param == "response_format"
+
+
+def test_template_variables_are_sent_only_when_there_are_some() -> None:
+    assert body(thinking=False)["chat_template_kwargs"] == {"enable_thinking": False}
+    assert body(template_variables={"x": 1}, thinking=True)["chat_template_kwargs"] == {
+        "x": 1,
+        "enable_thinking": True,
+    }
+
+
+def test_how_long_to_think_is_said_unless_nothing_is_to_be_thought() -> None:
+    assert body(effort="low")["reasoning_effort"] == "low"
+    assert body(effort="high", thinking=True)["reasoning_effort"] == "high"
+    assert "reasoning_effort" not in body(effort="low", thinking=False)
+    assert "reasoning_effort" not in body(thinking=True)
+
+
+def test_the_estimate_grows_with_the_text() -> None:
+    assert estimate_tokens(ChatRequest((user("x" * 400),))) == 104
+    assert estimate_tokens(ChatRequest((user(""),))) > 0

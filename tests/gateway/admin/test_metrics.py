@@ -1,0 +1,31 @@
+"""What is measured of a reply and of a turn, and where it shows."""
+
+import logging
+
+from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import Queue
+from duologue.values.call_events import TurnFigures
+from duologue.values.events import Done, Timings, Usage
+from duologue.wire.worker_protocol import Loadout
+
+
+def test_a_reply_leaves_a_sample_of_each_of_its_stages():
+    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    measure_reply(Done("stop", Usage(input=7, output=3), Timings(first=120.0, prefill=80.0, generate=40.0)))
+    text = rendered(pool)
+    assert 'stage="prefill"' in text
+    assert 'stage="generate"' in text
+    assert "duologue_queue_length 0.0" in text
+
+
+def test_a_turn_of_a_call_is_one_line_with_what_was_measured(caplog):
+    caplog.set_level(logging.INFO, "duologue.gateway.admin.metrics")
+    measure_turn(TurnFigures(0, 2, 5, endpoint=410.4, first_heard=733.0))
+    assert caplog.messages == ["turn 2, reply 5: endpoint 410 ms, first_heard 733 ms"]
+
+
+def test_a_turn_that_came_to_nothing_says_so(caplog):
+    caplog.set_level(logging.INFO, "duologue.gateway.admin.metrics")
+    measure_turn(TurnFigures(0, 1, 0))
+    assert caplog.messages == ["turn 1, reply 0: nothing came of it"]

@@ -1,0 +1,85 @@
+"""`/api/admin`: figures and restarts, for admins alone."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+
+from duologue.errors import Problem
+from duologue.gateway.admin.metrics_history import Figures
+from duologue.gateway.admin.routes import router
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import Queue
+from duologue.wire.worker_protocol import Loadout
+
+pytestmark = pytest.mark.anyio
+
+
+class Restarting(Pool):
+    """A pool that notes whom it was to start anew."""
+
+    def __init__(self):
+        super().__init__([Loadout("w0", "scripted", "m"), Loadout("w1", "scripted", "m")], Queue(5))
+        self.anew = []
+
+    def restart(self, name):
+        self.anew.append(name)
+
+
+def asking(pool, figures, role="admin") -> httpx.AsyncClient:
+    app = FastAPI()
+    app.include_router(router([pool], figures, lambda: 123.5))
+
+    @app.exception_handler(Problem)
+    async def answer(request, problem):
+        return JSONResponse({"code": problem.code, "message": problem.message}, problem.status)
+
+    async def known(scope, receive, send):
+        scope["state"] = {"role": role}
+        await app(scope, receive, send)
+
+    return httpx.AsyncClient(transport=httpx.ASGITransport(known), base_url="http://localhost")
+
+
+async def test_the_figures_of_the_last_hour_or_what_is_new_of_them():
+    figures = Figures(100.0)
+    figures.ended(first=20.0, waited=5.0)
+    figures.wrote(15)
+    figures.close(105.0, 1, 2)
+    figures.close(110.0, 0, 0)
+    async with asking(Restarting(), figures) as http:
+        whole = (await http.get("/api/admin/figures")).json()
+        news = (await http.get("/api/admin/figures?since=105")).json()
+    assert (whole["now"], whole["step"], len(whole["samples"])) == (123.5, 5, 2)
+    assert whole["samples"][0] == {
+        "at": 105.0,
+        "requests": 1,
+        "failed": 0,
+        "tokens": 15,
+        "tokens_per_second": 3.0,
+        "first_token": {"p50": 20.0, "p95": 20.0},
+        "queue_wait": {"p50": 5.0, "p95": 5.0},
+        "running": 1,
+        "waiting": 2,
+    }
+    assert news["samples"] == whole["samples"][1:]
+    assert news["samples"][0]["first_token"] is None
+
+
+async def test_a_worker_is_started_anew_by_its_name():
+    pool = Restarting()
+    async with asking(pool, Figures(0.0)) as http:
+        answer = await http.post("/api/admin/workers/w1/restart")
+        assert (answer.status_code, answer.json()) == (202, {"worker": "w1"})
+        unknown = await http.post("/api/admin/workers/w9/restart")
+    assert pool.anew == ["w1"]
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "worker_not_found")
+    assert "w0, w1" in unknown.json()["message"]
+
+
+async def test_both_are_for_admins():
+    pool = Restarting()
+    async with asking(pool, Figures(0.0), role="user") as http:
+        assert (await http.get("/api/admin/figures")).json()["code"] == "admin_needed"
+        assert (await http.post("/api/admin/workers/w0/restart")).status_code == 403
+    assert pool.anew == []

@@ -1,0 +1,227 @@
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from tests.gateway.voices import Seats
+
+from duologue.errors import Problem
+from duologue.gateway.admin.status import (
+    model_standing,
+    overview,
+    router,
+    standing,
+    voice_row,
+    waiting,
+    worker_row,
+)
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.speech.service import Speech
+from duologue.values.requests import ModelCard
+from duologue.wire.worker_protocol import Loadout
+
+SEED_KEYS = {
+    "gateway_healthy",
+    "total_workers",
+    "idle_workers",
+    "busy_workers",
+    "duplex_workers",
+    "loading_workers",
+    "error_workers",
+    "offline_workers",
+    "queue_length",
+    "max_queue_size",
+    "running_tasks",
+}
+SEED_WORKER_KEYS = {
+    "worker_id",
+    "host",
+    "port",
+    "gpu_id",
+    "status",
+    "current_session_id",
+    "total_requests",
+    "avg_inference_time_ms",
+    "last_heartbeat",
+    "current_request_type",
+    "task_started_at",
+}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pool(clock) -> Pool:
+    return Pool([Loadout("w0", "scripted", "m"), Loadout("w1", "scripted", "m")], Queue(7), clock=clock)
+
+
+def come_up(pool: Pool, worker: str, slots: int = 2) -> None:
+    view = pool.workers[worker]
+    view.state, view.card = "ready", ModelCard("m", "scripted", 100, slots=slots)
+    pool.queue.worker_up(worker, "m", slots, 0.0)
+
+
+def test_the_overview_has_every_key_of_the_published_status_and_the_slots(pool):
+    come_up(pool, "w0")
+    body = overview(pool)
+    assert set(body) >= SEED_KEYS
+    assert (body["slots_total"], body["slots_busy"], body["seats_total"], body["seats_busy"]) == (2, 0, 0, 0)
+    assert (body["total_workers"], body["idle_workers"], body["offline_workers"]) == (2, 1, 1)
+    assert body["max_queue_size"] == 7
+
+
+def test_a_worker_is_busy_once_it_has_lent_anything(pool, clock):
+    come_up(pool, "w0")
+    pool.queue.ask("a", "m", 0.0)
+    clock.time = 3.0
+    body = overview(pool)
+    assert (body["busy_workers"], body["idle_workers"], body["slots_busy"]) == (1, 0, 1)
+    [task] = body["running_tasks"]
+    assert (task["worker_id"], task["request_type"], task["elapsed_s"]) == ("w0", "chat", 3.0)
+
+
+def test_a_workers_row_has_every_published_key_and_its_averages(pool, clock):
+    come_up(pool, "w0")
+    pool.queue.ask("a", "m", 0.0)
+    pool.queue.release("a", "w0", 0, 2.0)
+    row = worker_row(pool, pool.workers["w0"])
+    assert set(row) >= SEED_WORKER_KEYS
+    assert (row["status"], row["total_requests"], row["avg_inference_time_ms"]) == ("idle", 1, 2000.0)
+
+
+def test_the_queue_tells_who_waits_where(pool, clock):
+    come_up(pool, "w0", slots=1)
+    for ticket in "abc":
+        pool.queue.ask(ticket, "m", 0.0)
+    clock.time = 4.0
+    body = waiting(pool)
+    assert [(item["ticket_id"], item["position"]) for item in body["items"]] == [("b", 1), ("c", 2)]
+    assert body["items"][0]["wait_elapsed_s"] == 4.0
+    assert body["items"][0]["estimated_wait_s"] == body["items"][0]["eta_seconds"] == 11.0
+
+
+def test_the_standing_goes_from_loading_to_ready(pool):
+    assert standing(pool)[0] == "loading"
+    come_up(pool, "w1")
+    assert standing(pool) == ("ready", "")
+
+
+def test_a_worker_that_ended_is_restarting(pool):
+    pool.workers["w0"].restarts = 1
+    assert standing(pool)[0] == "restarting"
+
+
+def test_a_model_nobody_can_load_has_failed_with_the_reason(pool):
+    for view in pool.workers.values():
+        view.state, view.detail = "failed", "The file is broken."
+    assert standing(pool) == ("failed", "The file is broken.")
+
+
+def test_without_any_worker_the_server_is_empty_and_says_where_models_are():
+    state, detail = standing(Pool([], Queue()))
+    assert state == "empty"
+    assert "models page" in detail
+    assert "duologue models" in detail
+
+
+def test_a_model_is_as_well_as_the_best_of_its_workers(pool):
+    card = pool.cards()[0]
+    assert model_standing(pool, card)["state"] == "offline"
+    view = pool.workers["w1"]
+    view.state, view.detail, view.progress = "loading", "The model is loading.", 0.5
+    expected = {"state": "loading", "detail": "The model is loading.", "progress": 0.5}
+    assert model_standing(pool, card) == expected
+    pool.workers["w0"].state = "failed"
+    assert model_standing(pool, card) == expected
+    come_up(pool, "w0")
+    assert model_standing(pool, card)["state"] == "ready"
+
+
+def test_a_model_that_nobody_has_is_offline(pool):
+    card = ModelCard("gone", "scripted", 100)
+    assert model_standing(pool, card) == {"state": "offline", "detail": "", "progress": None}
+
+
+def test_the_voice_lends_seats_and_no_slots(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    view = seats.workers["voice"]
+    view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
+    seats.queue.worker_up("voice", "voice", 32, 0.0)
+    seats.queue.ask("a", "voice", 0.0, kind="call")
+    body = overview(pool, seats)
+    assert (body["seats_total"], body["seats_busy"], body["total_workers"]) == (32, 1, 2)
+    assert [task["request_type"] for task in body["running_tasks"]] == ["call"]
+    row = voice_row(seats, view)
+    assert (row["worker_id"], row["status"]) == ("voice", "busy_voice")
+    assert (row["seats_total"], row["seats_busy"], row["slots_total"]) == (32, 1, 0)
+    assert set(row) == set(worker_row(pool, pool.workers["w0"]))
+
+
+def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    view = seats.workers["voice"]
+    view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
+    seats.queue.worker_up("voice", "voice", 32, 0.0)
+    seats.queue.ask("a", "voice", 0.0, kind="call")
+    assert overview(pool, seats)["duplex_workers"] == 0
+    seats.queue.ask("b", "voice", 0.0, kind="audio_duplex")
+    seats.queue.ask("c", "voice", 0.0, kind="omni_duplex")
+    assert overview(pool, seats)["duplex_workers"] == 1
+    assert voice_row(seats, view)["status"] == "duplex_active"
+
+
+def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
+    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    seats.queue.worker_up("voice", "voice", 1, 0.0)
+    for ticket in "ab":
+        seats.queue.ask(ticket, "voice", 0.0, kind="speech")
+    body = waiting(pool, seats)
+    assert [(item["ticket_id"], item["request_type"]) for item in body["items"]] == [("b", "speech")]
+    assert body["queue_length"] == overview(pool, seats)["queue_length"] == 1
+
+
+@pytest.mark.anyio
+async def test_the_page_is_told_how_the_voice_is(pool):
+    app = FastAPI()
+    said = {"auth_required": lambda: False, "metrics": str, "limits": {}}
+    app.include_router(router(pool, build=None, speech=Speech(Seats()), **said))
+    silent = FastAPI()
+    silent.include_router(router(pool, build=None, **said))
+    for served, state in ((app, "ready"), (silent, "absent")):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://test") as client:
+            body = (await client.get("/api/capabilities")).json()
+        assert body["features"]["voice"] is (state == "ready")
+        assert body["voice"]["state"] == state
+
+
+@pytest.mark.anyio
+async def test_a_place_in_the_queue_can_be_given_up(pool):
+    app = FastAPI(exception_handlers={Problem: refuse})
+    app.include_router(router(pool, build=None, auth_required=lambda: False, metrics=str, limits={}))
+
+    async def as_ada(scope, receive, send):
+        scope["state"] = {"user": "ada", "role": "user"}
+        await app(scope, receive, send)
+
+    come_up(pool, "w0", slots=1)
+    pool.queue.ask("a", "m", 0.0)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(as_ada), base_url="http://test") as client:
+        with pool.lease("m", user="ada") as own, pool.lease("m", user="bob") as other:
+            answers = [await client.delete(f"/api/queue/{lease.ticket}") for lease in (own, own, other)]
+    assert [answer.status_code for answer in answers] == [200, 404, 404]
+    assert answers[0].json() == {"cancelled": own.ticket}
+
+
+async def refuse(request: Request, problem: Problem) -> JSONResponse:
+    return JSONResponse({"code": problem.code}, problem.status)

@@ -1,0 +1,151 @@
+"""`/api/keys`, asked through the real check of every request."""
+
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+
+from duologue.errors import Problem
+from duologue.gateway.auth.key_routes import router
+from duologue.gateway.auth.keys import Keys
+from duologue.gateway.auth.middleware import Authentication, cookie_name
+from duologue.gateway.auth.sessions import Logins
+from duologue.store.database import Database
+from duologue.store.users import Users
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def users():
+    async with Database.memory() as database:
+        yield Users(database, lambda: 5000)
+
+
+@asynccontextmanager
+async def asking(users, key=None, settings_key=None):
+    keys = Keys(settings_key)
+    if users is not None:
+        await keys.use(users)
+    app = FastAPI()
+    app.include_router(router(keys))
+
+    @app.exception_handler(Problem)
+    async def answer(request, problem):
+        return JSONResponse({"code": problem.code, "message": problem.message}, problem.status)
+
+    guarded = Authentication(app, keys, Logins(keys), cookie=cookie_name(8006))
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(guarded), base_url="http://localhost", headers=headers
+    ) as client:
+        yield client
+
+
+async def test_an_admin_makes_a_key_that_opens_the_server_and_is_shown_once(users):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        answer = await http.post("/api/keys", json={"name": "bob"})
+        assert answer.status_code == 201
+        assert answer.headers["cache-control"] == "no-store"
+        made = answer.json()
+        assert made["key"].startswith("duo_")
+        assert (made["name"], made["role"], made["created"]) == ("bob", "user", 5000)
+        listed = (await http.get("/api/keys")).json()
+        assert made["key"] not in str(listed)
+        assert [(row["prefix"], row["revoked"]) for row in listed["keys"] if row["id"] == made["id"]] == [
+            (made["key"][:10], 0)
+        ]
+        assert [user["name"] for user in listed["users"]] == ["ada", "bob"]
+        mine = await http.get("/api/keys", headers={"Authorization": f"Bearer {made['key']}"})
+        assert (mine.status_code, mine.json()["code"]) == (403, "admin_needed")
+
+
+async def test_a_revoked_key_opens_nothing_from_then_on_and_revoking_it_again_is_no_error(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob", admin=True)
+    async with asking(users, ada.value) as http:
+        with_bobs = {"Authorization": f"Bearer {bob.value}"}
+        assert (await http.get("/api/keys", headers=with_bobs)).status_code == 200
+        for _ in range(2):
+            assert (await http.delete(f"/api/keys/{bob.key.id}")).status_code == 204
+            assert (await http.get("/api/keys", headers=with_bobs)).status_code == 401
+        assert (await http.delete("/api/keys/key_none")).status_code == 404
+
+
+async def test_a_users_name_revokes_every_key_of_theirs(users):
+    ada = await users.add_key("ada")
+    for _ in range(2):
+        await users.add_key("bob")
+    async with asking(users, ada.value) as http:
+        assert (await http.delete("/api/keys/bob")).status_code == 204
+        rows = (await http.get("/api/keys")).json()["keys"]
+    assert [bool(row["revoked"]) for row in rows if row["user"] != "local"] == [True, True]
+
+
+async def test_the_last_key_of_an_admin_cannot_be_revoked_from_afar(users):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        answer = await http.delete(f"/api/keys/{ada.key.id}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "last_admin_key")
+        assert (await http.get("/api/keys")).status_code == 200
+
+
+async def test_beside_a_key_of_the_settings_every_other_may_go(users):
+    bob = await users.add_key("bob")
+    async with asking(users, "of-the-settings", settings_key="of-the-settings") as http:
+        assert (await http.delete(f"/api/keys/{bob.key.id}")).status_code == 204
+
+
+async def test_without_a_key_nobody_makes_the_first_one_from_afar(users):
+    async with asking(users) as http:
+        assert (await http.get("/api/keys")).json() == {"keys": [], "users": []}
+        answer = await http.post("/api/keys", json={"name": "ada"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "key_needed")
+        assert "duologue key add" in answer.json()["message"]
+        assert (await http.delete("/api/keys/key_1")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": ""}, {"name": "bob", "rle": "admin"}, {"name": "b", "role": "x"}]
+)
+async def test_what_is_no_wish_for_a_key_makes_none(users, body):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        assert (await http.post("/api/keys", json=body)).status_code in (400, 422)
+        assert len((await http.get("/api/keys")).json()["keys"]) == 1
+
+
+async def test_before_there_is_a_database_there_are_no_keys_to_speak_of():
+    async with asking(None, "secret-of-settings", settings_key="secret-of-settings") as http:
+        assert (await http.get("/api/keys")).status_code == 503
+
+
+async def test_a_disabled_user_is_out_at_once_and_comes_back_with_the_same_key(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob / the builder", admin=True)
+    async with asking(users, ada.value) as http:
+        with_bobs = {"Authorization": f"Bearer {bob.value}"}
+        path = "/api/keys/users/bob%20%2F%20the%20builder"
+        changed = await http.patch(path, json={"disabled": True})
+        assert (changed.json()["name"], changed.json()["disabled"]) == ("bob / the builder", 5000)
+        assert (await http.get("/api/keys", headers=with_bobs)).status_code == 401
+        assert (await http.patch(path, json={"disabled": False, "role": "user"})).json()["role"] == "user"
+        assert (await http.get("/api/keys", headers=with_bobs)).json()["code"] == "admin_needed"
+
+
+async def test_changing_users_is_for_admins_with_a_key_and_spares_the_last_one(users):
+    async with asking(users) as http:
+        assert (await http.patch("/api/keys/users/ada", json={"role": "user"})).json()["code"] == "key_needed"
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    async with asking(users, bob.value) as http:
+        assert (await http.patch("/api/keys/users/bob", json={"role": "admin"})).json()[
+            "code"
+        ] == "admin_needed"
+    async with asking(users, ada.value) as http:
+        for change in ({"role": "user"}, {"disabled": True}):
+            answer = await http.patch("/api/keys/users/ada", json=change)
+            assert (answer.status_code, answer.json()["code"]) == (400, "last_admin")
+        assert (await http.patch("/api/keys/users/eve", json={"role": "user"})).status_code == 404
+        for wrong in ({"role": "owner"}, {"disabled": "yes"}, {"name": "x"}):
+            assert (await http.patch("/api/keys/users/bob", json=wrong)).status_code in (400, 422)

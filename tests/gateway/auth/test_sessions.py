@@ -1,0 +1,291 @@
+"""Logins, the brake on guessing, and `/api/session`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+
+from duologue.errors import Problem, Unavailable
+from duologue.gateway.auth.keys import Keys
+from duologue.gateway.auth.middleware import Authentication, cookie_name
+from duologue.gateway.auth.sessions import LIFETIME, Brake, Logins, TokenBucket, router
+from duologue.gateway.middleware.forwarded import Proxies
+from duologue.gateway.middleware.proxy import Entrance
+from duologue.http.error_responses import problem_body, problem_headers
+from duologue.store.database import Database
+from duologue.store.users import Users
+
+COOKIE = cookie_name(8006)
+
+
+class Clock:
+    """Seconds for what is slowed, and the same moment in milliseconds for what is kept."""
+
+    at = 1000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+    def now(self) -> int:
+        return int(self.at * 1000)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def users(clock):
+    async with Database.memory() as database:
+        yield Users(database, clock.now)
+
+
+@asynccontextmanager
+async def visiting(
+    users: Users,
+    key: str | None,
+    clock: Clock,
+    scheme: str = "http",
+    under: str = "",
+    proxies: Proxies | None = None,
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser before a server that was just started on the database of `users`."""
+    keys = Keys(key, clock=clock)
+    await keys.use(users)
+    logins = Logins(keys)
+    app = FastAPI()
+    app.include_router(router(keys, logins, cookie=COOKIE, now=clock.now, clock=clock))
+
+    @app.get("/api/thing")
+    async def thing() -> str:
+        return "thing"
+
+    @app.exception_handler(Problem)
+    async def answer(request, problem):
+        body = problem_body(problem, request.url.path)
+        return JSONResponse(body, problem.status, headers=problem_headers(problem))
+
+    guarded = Authentication(app, keys, logins, cookie=COOKIE, now=clock.now)
+    transport = httpx.ASGITransport(Entrance(guarded, under, proxies or Proxies()))
+    async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://localhost") as browser:
+        yield browser
+
+
+@pytest.fixture
+async def keys(users):
+    """Keys without one in the settings; the table is read whenever a test says `refresh`."""
+    keys = Keys(None)
+    await keys.use(users)
+    await users.add_key("ada")
+    keys.outdated()
+    await keys.refresh()
+    return keys
+
+
+@pytest.mark.anyio
+async def test_a_token_opens_its_login_until_it_ends(keys):
+    logins = Logins(keys, lifetime=10)
+    token = await logins.open("local", 1_000_000)
+    await keys.refresh()
+    assert logins.user(token, 1_009_999).name == "ada"
+    assert logins.user(token, 1_010_000) is None
+    assert logins.user("guess", 1_000_000) is None
+
+
+@pytest.mark.anyio
+async def test_a_closed_login_is_over(keys):
+    logins = Logins(keys)
+    token = await logins.open("local", 1_000_000)
+    await keys.refresh()
+    assert logins.user(token, 1_000_000)
+    await logins.close(token)
+    await logins.close("never was")
+    await keys.refresh()
+    assert logins.user(token, 1_000_000) is None
+
+
+@pytest.mark.anyio
+async def test_a_token_is_nowhere_kept(keys, users):
+    token = await Logins(keys).open("local", 1_000_000)
+    await keys.refresh()
+    assert token not in repr(await users.register())
+    assert token not in repr(vars(keys))
+
+
+@pytest.mark.anyio
+async def test_before_there_is_a_database_nobody_can_log_in():
+    logins = Logins(Keys("secret"))
+    with pytest.raises(Unavailable):
+        await logins.open("local", 0)
+    await logins.close("whatever")
+    assert logins.user("whatever", 0) is None
+
+
+def test_a_bucket_gives_its_burst_then_one_at_a_time():
+    bucket = TokenBucket(burst=2, seconds=6, now=0)
+    assert [bucket.take(0), bucket.take(0)] == [0, 0]
+    assert bucket.take(0) == 6
+    assert bucket.take(3) == pytest.approx(3)
+    assert bucket.take(6) == 0
+    assert bucket.take(6) > 0
+
+
+def test_a_quiet_bucket_never_holds_more_than_its_burst():
+    bucket = TokenBucket(burst=1, seconds=1, now=0)
+    assert bucket.take(1000) == 0
+    assert bucket.take(1000) > 0
+
+
+def test_the_brake_holds_one_address_and_not_the_other():
+    brake = Brake(burst=1, seconds=10)
+    assert brake.take("a", 0) == 0
+    assert brake.take("a", 0) > 0
+    assert brake.take("b", 0) == 0
+
+
+def test_the_brake_remembers_a_bounded_number_of_addresses():
+    brake = Brake(burst=1, seconds=10, limit=2)
+    for address in "abc":
+        brake.take(address, 0)
+    assert len(brake._buckets) == 2
+    assert brake.take("a", 0) == 0, "the address that was quiet longest is forgotten"
+
+
+@pytest.mark.anyio
+async def test_the_right_key_gives_a_cookie_that_opens_the_server(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        assert (await http.get("/api/thing")).status_code == 401
+        answer = await http.post("/api/session", json={"key": "secret"})
+        assert answer.json() == {"user": "local", "name": "local", "role": "admin", "required": True}
+        header = answer.headers["set-cookie"].lower()
+        assert "httponly" in header
+        assert "samesite=strict" in header
+        assert "secure" not in header
+        assert (await http.get("/api/thing")).status_code == 200
+        assert (await http.get("/api/session")).json()["user"] == "local"
+
+
+@pytest.mark.anyio
+async def test_over_https_the_cookie_is_for_https_only(users, clock):
+    async with visiting(users, "secret", clock, "https") as http:
+        answer = await http.post("/api/session", json={"key": "secret"})
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.anyio
+async def test_logging_out_ends_the_session_also_for_a_copied_cookie(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        await http.post("/api/session", json={"key": "secret"})
+        copied = {"Cookie": f"{COOKIE}={http.cookies[COOKIE]}"}
+        assert (await http.delete("/api/session")).status_code == 204
+        assert COOKIE not in http.cookies
+        assert (await http.get("/api/thing", headers=copied)).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_a_session_ends_by_time(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        await http.post("/api/session", json={"key": "secret"})
+        clock.at += LIFETIME
+        assert (await http.get("/api/thing")).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_guessing_is_slowed_even_for_the_right_key(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        for _ in range(5):
+            assert (await http.post("/api/session", json={"key": "guess"})).status_code == 401
+        slowed = await http.post("/api/session", json={"key": "secret"})
+        assert slowed.status_code == 429
+        assert slowed.json()["error"]["code"] == "rate_limited"
+        clock.at += 6
+        assert (await http.post("/api/session", json={"key": "secret"})).status_code == 200
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("body", [b"", b"secret", b"[]", b"{}", b'{"key": 5}', b'{"key": ""}', b"\xff"])
+async def test_a_login_without_a_key_says_what_to_send(body, users, clock):
+    async with visiting(users, "secret", clock) as http:
+        answer = await http.post("/api/session", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "key"
+
+
+@pytest.mark.anyio
+async def test_without_a_key_everyone_is_local_and_no_cookie_is_needed(users, clock):
+    async with visiting(users, None, clock) as http:
+        answer = await http.post("/api/session", json={})
+        assert answer.json() == {"user": "local", "name": "local", "role": "admin", "required": False}
+        assert "set-cookie" not in answer.headers
+        assert (await http.get("/api/session")).json()["required"] is False
+
+
+@pytest.mark.anyio
+async def test_a_key_of_the_database_logs_in_its_user(users, clock):
+    ada = await users.add_key("ada")
+    async with visiting(users, None, clock) as http:
+        answer = await http.post("/api/session", json={"key": ada.value})
+        assert answer.json() == {"user": "local", "name": "ada", "role": "admin", "required": True}
+        assert (await http.get("/api/session")).json() == answer.json()
+
+
+@pytest.mark.anyio
+async def test_a_restart_of_the_server_asks_nobody_again(users, clock):
+    ada = await users.add_key("ada")
+    async with visiting(users, None, clock) as http:
+        await http.post("/api/session", json={"key": ada.value})
+        kept = {"Cookie": f"{COOKIE}={http.cookies[COOKIE]}"}
+    async with visiting(users, None, clock) as http:
+        assert (await http.get("/api/thing", headers=kept)).status_code == 200
+
+
+@pytest.mark.anyio
+async def test_another_key_in_the_settings_is_asked_for(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        await http.post("/api/session", json={"key": "secret"})
+        kept = {"Cookie": f"{COOKIE}={http.cookies[COOKIE]}"}
+    async with visiting(users, "secret", clock) as http:
+        assert (await http.get("/api/thing", headers=kept)).status_code == 200
+    async with visiting(users, "another", clock) as http:
+        assert (await http.get("/api/thing", headers=kept)).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_revoking_a_key_ends_the_logins_of_its_user_within_a_second(users, clock):
+    await users.add_key("ada")
+    bob = await users.add_key("bob")
+    async with visiting(users, None, clock) as http:
+        await http.post("/api/session", json={"key": bob.value})
+        assert (await http.get("/api/thing")).status_code == 200
+        await users.revoke(bob.key.id)
+        clock.at += 1
+        assert (await http.get("/api/thing")).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_the_cookie_belongs_to_the_path_the_server_is_under_and_goes_with_the_login(users, clock):
+    async with visiting(users, "secret", clock, under="/talk") as http:
+        await http.post("/talk/api/session", json={"key": "secret"})
+        assert [cookie.path for cookie in http.cookies.jar] == ["/talk"]
+        assert (await http.get("/talk/api/thing")).status_code == 200
+        await http.delete("/talk/api/session")
+        assert list(http.cookies.jar) == []
+
+
+@pytest.mark.anyio
+async def test_behind_a_believed_proxy_each_client_has_its_own_tries_and_https_its_own_cookie(users, clock):
+    async with visiting(users, "secret", clock, proxies=Proxies(["127.0.0.1"])) as http:
+
+        def login(key: str, client: str):
+            headers = {"X-Forwarded-For": client, "X-Forwarded-Proto": "https"}
+            return http.post("/api/session", json={"key": key}, headers=headers)
+
+        for _ in range(5):
+            assert (await login("guess", "203.0.113.7")).status_code == 401
+        assert (await login("guess", "6.6.6.6, 203.0.113.7")).status_code == 429
+        answer = await login("secret", "203.0.113.8")
+        assert (answer.status_code, "Secure" in answer.headers["set-cookie"]) == (200, True)

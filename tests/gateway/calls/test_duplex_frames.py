@@ -1,0 +1,394 @@
+"""Units of a duplex session: what sounds in each, that nothing is lost, repeated or stale, and how lateness is met."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duologue.gateway.calls.duplex_frames import DELAY, PATIENCE, Units
+from duologue.values import call_events
+from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
+from duologue.values.duplex import Unit
+from duologue.values.events import Word
+
+SECOND = HEARD_RATE
+
+
+def sound(seconds: float, value: int = 1) -> bytes:
+    return value.to_bytes(2, "little") * round(seconds * SPOKEN_RATE)
+
+
+def length(pcm: bytes) -> float:
+    return len(pcm) / 2 / SPOKEN_RATE
+
+
+def saying(
+    reply: int, text: str, seconds: float, *, epoch: int = 0, ends: bool = True
+) -> list[call_events.CallEvent]:
+    """A reply of which all sound comes at once; its words share the time."""
+    words, at = [], 0
+    each = round(seconds * SPOKEN_RATE / len(text.split()))
+    for number, word in enumerate(text.split()):
+        at = text.index(word, at)
+        words.append(Word(word, number * each, (number + 1) * each, at, at + len(word.rstrip(".,"))))
+    events: list[call_events.CallEvent] = [
+        call_events.State(epoch, "speaking"),
+        call_events.SoundBegins(epoch, reply),
+        call_events.ReplyText(epoch, reply, text),
+        call_events.Sound(epoch, reply, sound(seconds), tuple(words)),
+    ]
+    ending = [call_events.ReplyText(epoch, reply, "", final=True), call_events.SoundEnds(epoch, reply, 0)]
+    return [*events, *ending] if ends else events
+
+
+class Client:
+    """Sends a piece each second, and plays."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        self.units = Units()
+        self.seconds = seconds
+        self.at = 100.0
+
+    def sends(self, *, forced: bool = False, frames: int = 0) -> Unit:
+        """The next piece, and its answer."""
+        self.at += self.seconds
+        self.units.piece(round(self.seconds * SECOND), self.at, forced=forced, frames=frames)
+        [unit] = self.units.due(self.at, now=True)
+        return unit
+
+
+def test_who_is_listened_to_hears_nothing():
+    unit = Client().sends(frames=2)
+    assert unit.is_listen
+    assert unit.pcm == b""
+    assert unit.text == ""
+    assert not unit.end_of_turn
+    assert unit.frames == 2
+
+
+def test_a_reply_is_given_second_by_second_with_the_words_that_begin_in_each():
+    client = Client()
+    client.units.take(saying(1, "One two, three four five.", 2.5))
+    first, second, third, fourth = (client.sends() for _ in range(4))
+    assert [round(length(unit.pcm), 3) for unit in (first, second, third)] == [1.0, 1.0, 0.5]
+    assert [unit.text for unit in (first, second, third)] == ["One two,", " three four", " five."]
+    assert [unit.end_of_turn for unit in (first, second, third)] == [False, False, True]
+    assert not any(unit.is_listen for unit in (first, second, third))
+    assert fourth.is_listen
+    assert not fourth.end_of_turn
+
+
+def test_without_word_times_the_text_comes_with_its_sound():
+    client = Client()
+    client.units.take(
+        [
+            call_events.SoundBegins(0, 1),
+            call_events.ReplyText(0, 1, "Hello there."),
+            call_events.Sound(0, 1, sound(1.5)),
+        ]
+    )
+    assert client.sends().text == "Hello there."
+
+
+def test_silence_inside_a_reply_is_not_sent():
+    client = Client()
+    client.units.take(
+        [
+            call_events.SoundBegins(0, 1),
+            call_events.Sound(0, 1, sound(1, 0)),
+            call_events.Sound(0, 1, sound(1)),
+        ]
+    )
+    unit = client.sends()
+    assert unit.pcm == b""
+    assert not unit.is_listen
+    assert client.sends().pcm == sound(1)
+
+
+def test_a_reply_without_anything_to_speak_is_shown():
+    client = Client()
+    client.units.take([call_events.ReplyText(0, 1, "```", final=True)])
+    unit = client.sends()
+    assert (unit.text, unit.end_of_turn, unit.is_listen) == ("```", True, False)
+    assert client.sends().is_listen
+
+
+def test_the_rest_of_a_reply_that_was_cut_is_never_given():
+    client = Client()
+    client.units.take(saying(1, "One two three four.", 4, ends=False))
+    client.sends()
+    client.units.take(
+        [call_events.Cut(1, 1), call_events.Sound(0, 1, sound(1)), call_events.SoundEnds(0, 1, 9)]
+    )
+    unit = client.sends()
+    assert unit.is_listen
+    assert unit.end_of_turn
+    assert unit.pcm == b""
+    client.units.take(saying(2, "Yes.", 0.5, epoch=1))
+    assert client.sends().text == "Yes."
+
+
+def test_an_answer_that_takes_over_at_once_says_so_and_ends_no_turn_of_its_own():
+    client = Client()
+    client.units.take(saying(1, "One two three four.", 4))
+    client.sends()
+    client.units.take([call_events.Cut(1, 1), *saying(2, "Yes of course.", 2, epoch=1)])
+    first, second = client.sends(), client.sends()
+    assert (first.interrupted, first.end_of_turn, first.reply) == (True, False, 2)
+    assert (second.interrupted, second.end_of_turn) == (False, True)
+
+
+def test_a_reply_cut_before_anything_of_it_was_given_ends_no_turn():
+    client = Client()
+    client.units.take(saying(1, "One.", 1))
+    client.units.take([call_events.Cut(1, 1)])
+    assert not client.sends().end_of_turn
+
+
+def test_a_held_reply_waits_and_goes_on_from_there():
+    client = Client()
+    client.units.take(saying(1, "One two three.", 3))
+    client.sends()
+    client.units.take([call_events.Hold(0, 1)])
+    held = client.sends()
+    assert held.is_listen
+    assert held.pcm == b""
+    # What it was given, it plays: this protocol cannot take it back.
+    assert client.units.played(client.at) == call_events.Played(1, SPOKEN_RATE)
+    client.units.take([call_events.Resume(0, 1)])
+    assert client.sends().text == " two"
+
+
+def test_a_forced_unit_listens_and_says_what_was_heard():
+    client = Client()
+    client.units.take(saying(1, "One two three.", 3))
+    client.sends()
+    interrupt = client.units.interrupt(client.at + DELAY + 0.5)
+    assert interrupt == call_events.Interrupt(1, SPOKEN_RATE // 2)
+    unit = client.sends(forced=True)
+    assert unit.is_listen
+    assert unit.end_of_turn
+    client.units.take([call_events.Sound(0, 1, sound(1))])
+    assert client.sends().pcm == b""
+
+
+def test_who_is_thinking_can_be_interrupted_and_who_listens_cannot():
+    units = Units()
+    assert units.interrupt(0.0) is None
+    units.take([call_events.State(0, "thinking")])
+    assert units.interrupt(0.0) == call_events.Interrupt()
+
+
+def test_an_aside_comes_between_two_parts_of_a_reply():
+    client = Client()
+    client.units.take(saying(1, "One.", 1, ends=False))
+    client.sends()
+    client.units.take(saying(2, "Moment.", 1))
+    aside = client.sends()
+    assert (aside.text, aside.reply) == ("Moment.", 2)
+    client.units.take(
+        [
+            call_events.ReplyText(0, 1, " Two."),
+            call_events.Sound(0, 1, sound(1)),
+            call_events.SoundEnds(0, 1, 0),
+        ]
+    )
+    rest = client.sends()
+    assert (rest.text, rest.reply, rest.end_of_turn) == (" Two.", 1, True)
+
+
+def test_the_callers_words_come_once():
+    client = Client()
+    client.units.take([call_events.Transcribed(0, 1, "Good", final=False)])
+    client.units.take([call_events.Transcribed(0, 1, "Good day", final=True)])
+    assert client.sends().words == "Good day"
+    assert client.sends().words is None
+
+
+# When it is answered
+
+
+def test_a_piece_is_answered_at_once_while_nothing_is_expected():
+    units = Units()
+    units.piece(SECOND, 1.0)
+    assert len(units.due(1.0)) == 1
+
+
+def test_a_piece_waits_a_moment_for_the_reply_that_is_near():
+    units = Units()
+    units.take([call_events.State(0, "thinking")])
+    units.piece(SECOND, 1.0)
+    assert units.due(1.0) == []
+    assert units.next == 1.0 + PATIENCE
+    units.take(saying(1, "Yes of course.", 2))
+    [unit] = units.due(1.2)
+    assert length(unit.pcm) == 1.0
+
+
+def test_it_does_not_wait_for_longer_than_half_of_itself():
+    units = Units()
+    units.take([call_events.State(0, "thinking")])
+    units.piece(SECOND // 5, 1.0)
+    assert units.due(1.05) == []
+    [unit] = units.due(1.1)
+    assert unit.is_listen
+
+
+def test_the_next_piece_answers_the_one_before():
+    units = Units()
+    units.take([call_events.State(0, "hearing")])
+    units.piece(SECOND, 1.0)
+    units.piece(SECOND, 1.3)
+    [unit] = units.due(1.3)
+    assert unit.number == 1
+    assert units.unanswered == 1
+
+
+def test_a_beginning_that_cannot_go_on_is_kept_for_the_next_piece():
+    client = Client()
+    client.units.take([call_events.SoundBegins(0, 1), call_events.Sound(0, 1, sound(0.1))])
+    assert client.sends().is_listen
+    client.units.take([call_events.Sound(0, 1, sound(2))])
+    assert length(client.sends().pcm) == 1.0
+
+
+# What was played
+
+
+def test_playing_is_reckoned_from_what_was_given():
+    client = Client()
+    client.units.take(saying(1, "One two.", 1.5))
+    client.sends()
+    assert client.units.played(client.at) == call_events.Played(1, 0)
+    assert client.units.played(client.at + DELAY + 0.25) == call_events.Played(1, SPOKEN_RATE // 4)
+    client.sends()
+    assert client.units.played(client.at + 5) == call_events.Played(1, SPOKEN_RATE * 3 // 2)
+    assert not client.units.sounds
+    assert client.units.played(client.at + 6) is None
+
+
+# Late pieces
+
+
+def test_pieces_that_come_together_are_heard_and_given_no_more_than_time_allows():
+    client = Client()
+    units = client.units
+    units.take(saying(1, "One two three four five six.", 6))
+    client.sends()
+    for late in range(3):
+        arrival = units.piece(SECOND, client.at + 4.0)
+        assert arrival.heard
+        assert round(arrival.lag, 3) == 3.0 - late
+    given = units.due(client.at + 4.0, now=True)
+    assert sum(length(unit.pcm) for unit in given) <= 1.0 + 2 * DELAY
+    assert [unit.arrival.lag > 0 for unit in given] == [True, True, True]
+
+
+def test_what_lies_far_back_is_not_listened_to():
+    client = Client()
+    client.sends()
+    arrivals = [client.units.piece(SECOND, client.at + 10.0) for _ in range(9)]
+    assert [arrival.heard for arrival in arrivals] == [True, *[False] * 3, *[True] * 5]
+    assert arrivals[-1].lag == 1.0
+
+
+def test_a_gap_that_stays_one_is_forgiven():
+    client = Client()
+    client.sends()
+    client.at += 9
+    lags = [client.sends().arrival.lag for _ in range(6)]
+    assert [lag > 0 for lag in lags] == [True] * 4 + [False] * 2
+    assert all(unit.arrival.heard for unit in [client.sends()])
+
+
+def test_after_a_pause_nobody_is_late():
+    client = Client()
+    client.sends()
+    client.units.pause()
+    client.at += 60
+    assert client.sends().arrival.lag == 0
+
+
+# Laws
+
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.floats(0.1, 3.0)),
+        st.tuples(st.just("begin"), st.floats(0.1, 3.0)),
+        st.tuples(st.just("cut"), st.just(0.0)),
+        st.tuples(st.just("hold"), st.just(0.0)),
+        st.tuples(st.just("resume"), st.just(0.0)),
+        st.tuples(st.just("interrupt"), st.just(0.0)),
+        st.tuples(st.just("piece"), st.sampled_from([0.2, 0.5, 1.0, 2.0])),
+        st.tuples(st.just("forced"), st.sampled_from([0.2, 1.0])),
+        st.tuples(st.just("burst"), st.just(1.0)),
+        st.tuples(st.just("wait"), st.floats(0.0, 3.0)),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=200)
+@given(EVENTS)
+def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
+    events: list[tuple[str, float]],
+):
+    units, at, reply, epoch, marks = Units(), 0.0, 0, 0, {}
+    dead: set[int] = set()
+    sent = 0
+    answers: list[Unit] = []
+    made: dict[int, int] = {}
+    given_to: dict[int, int] = {}
+    for kind, amount in events:
+        match kind:
+            case "say" | "begin":
+                reply += 1
+                made[reply] = round(amount * SPOKEN_RATE)
+                units.take(saying(reply, "a bc d.", amount, epoch=epoch, ends=kind == "say"))
+            case "cut" if reply:
+                epoch += 1
+                dead.add(reply)
+                units.take([call_events.Cut(epoch, reply)])
+            case "hold":
+                units.take([call_events.Hold(epoch, reply)])
+            case "resume":
+                units.take([call_events.Resume(epoch, reply)])
+            case "interrupt":
+                units.interrupt(at)
+                dead |= set(made)
+            case "piece" | "forced" | "burst":
+                at += 0 if kind == "burst" else amount
+                sent += 1
+                units.piece(round(amount * SECOND), at, forced=kind == "forced")
+            case "wait":
+                at += amount
+        new = units.due(at)
+        for unit in new:
+            assert unit.reply is None or not unit.pcm or unit.reply not in dead
+            assert not (unit.forced and unit.pcm)
+            if unit.reply is not None:
+                given_to[unit.reply] = given_to.get(unit.reply, 0) + len(unit.pcm) // 2
+        answers += new
+        if (mark := units.played(at)) is not None:
+            assert mark.samples >= marks.get(mark.reply, 0)
+            assert mark.samples <= made[mark.reply]
+            marks[mark.reply] = mark.samples
+    answers += units.due(at, now=True)
+    assert [unit.number for unit in answers] == list(range(1, sent + 1))
+    assert all(given_to[number] <= made[number] for number in given_to)
+
+
+@given(st.lists(st.floats(0.05, 2.0), min_size=1, max_size=6), st.sampled_from([0.2, 0.5, 1.0]))
+def test_all_of_every_reply_is_given_once_in_order(lengths: list[float], seconds: float):
+    client = Client(seconds)
+    for number, each in enumerate(lengths, start=1):
+        client.units.take(saying(number, f"reply {number}.", each))
+        text, given_to = "", 0
+        for _ in range(100):
+            unit = client.sends()
+            text += unit.text
+            given_to += len(unit.pcm) // 2
+            if unit.end_of_turn:
+                break
+        assert text == f"reply {number}."
+        assert given_to == round(each * SPOKEN_RATE)

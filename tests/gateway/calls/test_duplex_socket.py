@@ -1,0 +1,87 @@
+"""The duplex socket: one for each session, taken over when its client is lost, refused with sentences."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.gateway.duplex_house import SPOKEN, Open, Seat, opened
+
+from duologue.gateway.calls import duplex_session
+from duologue.values import call_events
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def house(serve: Any) -> Open:
+    return partial(opened, serve)
+
+
+async def test_a_live_session_has_one_socket(house: Open):
+    async with house(Seat()) as server, server.ring() as caller:
+        await caller.prepares()
+        async with server.ring() as second:
+            assert (await second.hears())["code"] == "session_running"
+            assert (await second.is_closed())[0] == 1008
+        assert (await caller.speaks())["type"] == "result"
+
+
+async def test_a_lost_client_takes_its_session_over(house: Open):
+    seat = Seat()
+    async with house(seat) as server:
+        async with server.ring() as caller:
+            await caller.prepares(system_prompt="Be kind.")
+            await caller.speaks()
+        seat.say(call_events.SoundBegins(0, 1), call_events.Sound(0, 1, SPOKEN))
+        await seat.until(2)
+        async with server.ring() as again:
+            prepared = await again.prepares(system_prompt="Be rude.")
+            assert prepared["resumed"]
+            assert prepared["prompt_length"] == len("Be kind.")
+            result = await again.speaks()
+            assert (result["current_time"], result["samples"]) == (2, 24000)
+            assert not seat.gone
+
+
+async def test_a_session_nobody_comes_back_to_ends(house: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(duplex_session, "LOOKED_AT", 0.01)
+    monkeypatch.setattr(duplex_session, "KEPT", 0.02)
+    seat = Seat()
+    async with house(seat) as server:
+        async with server.ring() as caller:
+            await caller.prepares()
+        await seat.is_left()
+
+
+async def test_a_silent_client_is_as_good_as_lost(house: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(duplex_session, "SILENT", 0.0)
+    async with house(Seat()) as server, server.ring() as caller:
+        await caller.prepares()
+        async with server.ring() as second:
+            assert await second.hears() == {"type": "queue_done"}
+            assert (await caller.is_closed())[0] == 1008
+            assert (await second.speaks())["type"] == "result"
+
+
+async def test_who_leaves_before_it_began_leaves_nothing(house: Open):
+    seat, another = Seat(), Seat()
+    async with house(seat, another) as server:
+        async with server.ring() as caller:
+            assert await caller.hears() == {"type": "queue_done"}
+        await seat.is_left()
+        async with server.ring() as caller:
+            assert "resumed" not in await caller.prepares()
+
+
+async def test_sessions_are_counted(house: Open):
+    async with house(Seat(), most=1) as server, server.ring() as caller:
+        await caller.prepares()
+        async with server.ring("adx_2") as second:
+            assert (await second.hears())["code"] == "too_many_sockets"
+
+
+async def test_without_a_voice_it_says_which_command_adds_one(house: Open):
+    async with house(voice=False) as server, server.ring() as caller:
+        error = await caller.hears()
+        assert error["code"] == "voice_unavailable"
+        assert (await caller.is_closed())[0] == 1013

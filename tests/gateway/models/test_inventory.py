@@ -1,0 +1,140 @@
+"""The picture of what there is of models."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.tiny_model import TinyModel, write_tiny_model
+
+from duologue.gateway.models import inventory
+from duologue.gateway.models.inventory import Headers
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.scheduler import Queue
+from duologue.models.fit import Hardware
+from duologue.models.recommended import RECOMMENDED
+from duologue.values.requests import ModelCard
+from duologue.wire.worker_protocol import Loadout
+
+ROOMY = Hardware(cores=8, memory=64 * 10**9, disk=500 * 10**9)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    return folder
+
+
+def local(name: str, path: Path, **options) -> Loadout:
+    return Loadout(name, "llama", path.stem, {"model": str(path), **options})
+
+
+def test_files_are_described_by_their_headers_and_by_who_uses_them(folder):
+    path = write_tiny_model(folder / "tiny.gguf", TinyModel())
+    (folder / "broken.gguf").write_bytes(b"GGUF")
+    (folder / "half.gguf.part").write_bytes(bytes(5))
+    row = inventory.files_row(folder, Headers(), [local("worker_1", path)])
+    bundled, broken, tiny = row["here"]
+    assert (bundled["name"], bundled["bundled"]) == ("duologue-mini", True)
+    assert (broken["name"], broken["size"], broken["loaded"]) == ("broken", 4, [])
+    assert "truncated" in broken["problem"]
+    assert (tiny["architecture"], tiny["trained_context"], tiny["problem"]) == ("llama", 512, None)
+    assert (tiny["size"], tiny["loaded"]) == (path.stat().st_size, ["worker_1"])
+    assert (row["folder"], row["unfinished"]) == (str(folder), [{"name": "half", "size": 5}])
+
+
+def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
+    row = inventory.files_row(tmp_path / "nowhere", Headers(), [])
+    assert [entry["name"] for entry in row["here"]] == ["duologue-mini"]
+
+
+def test_a_header_is_read_again_only_when_its_file_has_changed(folder, monkeypatch):
+    path = write_tiny_model(folder / "tiny.gguf", TinyModel())
+    headers, read = Headers(), []
+    real = inventory.gguf.read
+    monkeypatch.setattr(inventory.gguf, "read", lambda path: read.append(path) or real(path))
+    headers.read(path)
+    headers.read(path)
+    assert len(read) == 1
+    write_tiny_model(path, TinyModel(blocks=3))
+    assert headers.read(path).blocks == 3
+    assert len(read) == 2
+    headers.forget(set())
+    headers.read(path)
+    assert len(read) == 3
+
+
+def test_a_file_that_vanished_is_a_sentence(folder):
+    assert "cannot be read" in Headers().read(folder / "gone.gguf")
+
+
+def test_loaded_models_are_one_row_a_worker(folder):
+    path = folder / "tiny.gguf"
+    pool = Pool([local("w0", path), Loadout("w1", "remote", "far")], Queue())
+    view = pool.workers["w0"]
+    view.state, view.card = "ready", ModelCard("tiny", "llama", 256, slots=2, size=99)
+    pool.queue.worker_up("w0", "tiny", 2, 0.0)
+    pool.queue.ask("a", "tiny", 0.0)
+    first, second = inventory.loaded_rows(pool)
+    assert first == {
+        "name": "tiny",
+        "worker": "w0",
+        "engine": "llama",
+        "state": "ready",
+        "detail": "",
+        "progress": None,
+        "slots": 2,
+        "busy": 1,
+        "context": 256,
+        "size": 99,
+        "removable": True,
+    }
+    assert (second["name"], second["state"], second["size"]) == ("far", "offline", 0)
+    assert inventory.users_of_files(pool.loadouts()) == {path.resolve(): ["w0"]}
+
+
+def test_the_last_one_of_the_settings_is_better_left_and_one_that_was_added_is_not(folder):
+    pool = Pool([Loadout("w0", "scripted", "m")], Queue())
+    assert not inventory.loaded_rows(pool)[0]["removable"]
+    pool.workers["w0"].added = True
+    assert inventory.loaded_rows(pool)[0]["removable"]
+
+
+def test_what_could_be_had_is_judged_for_this_machine(folder):
+    (folder / RECOMMENDED[0].file).write_bytes(b"")
+    rows = inventory.available_rows(folder, ROOMY)
+    assert [row["name"] for row in rows] == [model.name for model in RECOMMENDED]
+    assert (rows[0]["here"], rows[1]["here"], rows[0]["fit"]) == (True, False, "good")
+    assert all(row["description"] for row in rows)
+    assert inventory.available_rows(folder, None)[0]["fit"] is None
+
+
+def test_the_machine_is_told_in_figures_and_words():
+    assert inventory.hardware_row((ROOMY, "a machine")) == {
+        "memory": ROOMY.memory,
+        "card": 0,
+        "disk": ROOMY.disk,
+        "cores": 8,
+        "words": "a machine",
+    }
+    assert inventory.hardware_row(None) is None
+
+
+def test_the_bundled_model_points_to_a_better_one_that_fits(folder):
+    pool = Pool([local("w0", folder / "duologue-mini.gguf", bundled=True)], Queue())
+    available = inventory.available_rows(folder, ROOMY)
+    [row] = inventory.engine_rows(pool, available, ROOMY)
+    assert (row["kind"], row["engine"], row["bundled"]) == ("chat", "llama", True)
+    proposed = next(model for model in RECOMMENDED if model.name == row["proposed"])
+    assert proposed.name in row["better"]
+    assert "duologue setup" in row["better"]
+    (folder / proposed.file).write_bytes(b"")
+    available = inventory.available_rows(folder, ROOMY)
+    assert "is here and can be loaded" in inventory.engine_rows(pool, available, ROOMY)[0]["better"]
+    tight = inventory.engine_rows(pool, available, Hardware(1, 1, 1))[0]
+    assert (tight["proposed"], "duologue setup" in tight["better"]) == (None, True)
+
+
+def test_another_model_needs_no_better_one_and_without_any_there_is_no_engine(folder):
+    pool = Pool([local("w0", folder / "tiny.gguf")], Queue())
+    assert inventory.engine_rows(pool, [], ROOMY)[0]["better"] == ""
+    assert inventory.engine_rows(Pool([], Queue()), [], ROOMY) == []

@@ -1,0 +1,250 @@
+"""Loads over a pool that does as the test says."""
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.tiny_model import TinyModel, write_tiny_model
+
+from duologue.config import load as read_settings
+from duologue.errors import ModelNotFound, Problem, Unavailable
+from duologue.gateway.models.available import Loadables, Sizes
+from duologue.gateway.models.loader import Load, Loader, Step, Wanted
+from duologue.gateway.workers.load_specs import loadouts
+from duologue.gateway.workers.worker_status import WorkerView
+from duologue.models.fit import Hardware
+from duologue.values.requests import ModelCard
+
+pytestmark = pytest.mark.anyio
+
+
+class Pool:
+    """Stands in for the pool: workers are views that the test changes."""
+
+    def __init__(self) -> None:
+        self.workers = {"worker_0": WorkerView("worker_0", "scripted", "scripted", "cpu", "ready")}
+        self.workers["worker_0"].card = ModelCard("scripted", "scripted", 100)
+        self.added = []
+        self.removed = []
+
+    def add(self, loadout):
+        self.added.append(loadout)
+        view = WorkerView(f"worker_{len(self.added)}", loadout.model, loadout.engine, "cpu", added=True)
+        self.workers[view.worker] = view
+        return view
+
+    async def remove(self, name):
+        await anyio.lowlevel.checkpoint()
+        del self.workers[name]
+        self.removed.append(name)
+
+
+class Bench:
+    def __init__(self, tmp_path, memory=16 * 10**9):
+        for name in ("tiny", "other"):
+            path = tmp_path / "models" / f"{name}.gguf"
+            path.parent.mkdir(exist_ok=True)
+            write_tiny_model(path, TinyModel())
+        settings = read_settings(None, {}, {"data": str(tmp_path), "engine": "scripted"})
+        self.pool = Pool()
+        self.looked = []
+        self.loader = Loader(self.pool, Loadables(settings, loadouts(settings)), self.look)
+        self.memory = memory
+
+    def look(self, folder: Path, processes):
+        self.looked.append(list(processes))
+        return Hardware(4, self.memory, 10**12), "a machine"
+
+    def becomes(self, worker, state, **facts):
+        view = self.pool.workers[worker]
+        view.state = state
+        for name, value in facts.items():
+            setattr(view, name, value)
+        self.loader.look()
+
+
+@pytest.fixture
+async def bench(tmp_path):
+    bench = Bench(tmp_path)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.loader.run)
+        yield bench
+        tasks.cancel_scope.cancel()
+
+
+async def steps(load: Load) -> list[Step]:
+    with anyio.fail_after(5):
+        return [step async for step in load.steps()]
+
+
+@asynccontextmanager
+async def refused(code: str, status: int = 409):
+    with pytest.raises(Problem) as met:
+        yield
+    assert (met.value.code, met.value.status) == (code, status)
+
+
+async def test_a_load_is_told_step_by_step_and_ends_ready(bench):
+    load = await bench.loader.load(Wanted("TINY"))
+    assert (load.name, load.worker, load.step.stage) == ("tiny", "worker_1", "starting")
+    told = []
+
+    async def follow():
+        told.extend(await steps(load))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(follow)
+        await anyio.wait_all_tasks_blocked()
+        for state, progress in (("loading", None), ("loading", 0.5), ("ready", None)):
+            bench.becomes("worker_1", state, progress=progress)
+            await anyio.wait_all_tasks_blocked()
+    assert [(step.stage, step.progress) for step in told] == [
+        ("starting", None),
+        ("loading", None),
+        ("loading", 0.5),
+        ("ready", 1.0),
+    ]
+    await load.done()
+    assert bench.pool.removed == []
+
+
+async def test_whoever_comes_late_hears_the_end_alone(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    bench.becomes("worker_1", "ready")
+    await anyio.wait_all_tasks_blocked()
+    assert [step.stage for step in await steps(load)] == ["ready"]
+
+
+async def test_a_load_that_fails_leaves_nothing_behind_and_tells_the_workers_sentence(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    bench.becomes("worker_1", "loading", progress=0.4)
+    await anyio.wait_all_tasks_blocked()
+    bench.becomes("worker_1", "failed", detail="Too little memory.")
+    with pytest.raises(Problem, match=r"Too little memory\.") as met, anyio.fail_after(5):
+        await load.done()
+    assert met.value.code == "load_failed"
+    assert load.step.progress == 0.4
+    assert list(bench.pool.workers) == ["worker_0"]
+    await bench.loader.load(Wanted("tiny"))
+
+
+async def test_a_process_that_dies_while_it_loads_is_a_failure(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    bench.becomes("worker_1", "offline", restarts=1, ended="signal 9, Killed")
+    with pytest.raises(Problem, match="signal 9, Killed"), anyio.fail_after(5):
+        await load.done()
+    assert list(bench.pool.workers) == ["worker_0"]
+
+
+async def test_a_model_that_is_unloaded_while_it_loads_says_so(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    assert await bench.loader.unload("tiny") == ["worker_1"]
+    bench.loader.look()
+    with pytest.raises(Unavailable) as met, anyio.fail_after(5):
+        await load.done()
+    assert met.value.code == "model_unloaded"
+    assert bench.pool.removed == ["worker_1"]
+
+
+async def test_one_load_at_a_time(bench):
+    await bench.loader.load(Wanted("tiny"))
+    async with refused("load_running"):
+        await bench.loader.load(Wanted("other"))
+    bench.becomes("worker_1", "ready")
+    await anyio.wait_all_tasks_blocked()
+    await bench.loader.load(Wanted("other"))
+
+
+async def test_what_is_loaded_is_loaded_again_only_as_another(bench):
+    async with refused("model_loaded"):
+        await bench.loader.load(Wanted("scripted"))
+    load = await bench.loader.load(Wanted("scripted", Sizes(slots=1), another=True))
+    assert bench.pool.added[0].options["slots"] == 1
+    assert load.worker == "worker_1"
+
+
+async def test_a_model_that_has_failed_may_be_tried_again(bench):
+    bench.becomes("worker_0", "failed", detail="It broke.")
+    await bench.loader.load(Wanted("scripted"))
+    assert bench.pool.removed == ["worker_0"]
+
+
+async def test_replacing_takes_away_what_was_loaded_at_run_time_and_nothing_else(bench):
+    for name in ("tiny", "other"):
+        load = await bench.loader.load(Wanted(name))
+        bench.becomes(load.worker, "ready")
+        await anyio.wait_all_tasks_blocked()
+    await bench.loader.load(Wanted("tiny", replace=True))
+    assert bench.pool.removed == ["worker_1", "worker_2"]
+    assert list(bench.pool.workers) == ["worker_0", "worker_3"]
+
+
+async def test_too_little_memory_is_refused_with_the_figures_unless_forced(bench):
+    bench.memory = 100 * 10**6
+    bench.pool.workers["worker_0"].process = 77
+    with pytest.raises(Problem, match=r"tiny needs about 60\d MB of memory, and 100 MB are free") as met:
+        await bench.loader.load(Wanted("tiny"))
+    assert (met.value.code, met.value.status) == ("not_enough_memory", 409)
+    assert bench.looked == [[77]]
+    assert bench.pool.added == []
+    await bench.loader.load(Wanted("tiny", force=True))
+
+
+async def test_what_is_replaced_makes_room(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    bench.becomes(load.worker, "ready", card=ModelCard("tiny", "llama", 100, size=2 * 10**9))
+    await anyio.wait_all_tasks_blocked()
+    bench.memory = 100 * 10**6
+    async with refused("not_enough_memory"):
+        await bench.loader.load(Wanted("other"))
+    await bench.loader.load(Wanted("other", replace=True))
+
+
+async def test_without_a_name_the_default_model_is_unloaded_and_the_last_may_go(bench):
+    assert await bench.loader.unload() == ["worker_0"]
+    with pytest.raises(ModelNotFound, match=r"^No model is loaded\.$"):
+        await bench.loader.unload()
+
+
+async def test_one_worker_of_several_is_unloaded_by_its_name(bench):
+    await bench.loader.load(Wanted("scripted", another=True))
+    assert await bench.loader.unload(worker="worker_1") == ["worker_1"]
+    with pytest.raises(ModelNotFound, match="Loaded: worker_0"):
+        await bench.loader.unload(worker="worker_9")
+    with pytest.raises(ModelNotFound, match="Loaded: scripted"):
+        await bench.loader.unload("tiny")
+
+
+async def test_closing_ends_the_load_with_a_sentence_and_takes_no_other(bench):
+    load = await bench.loader.load(Wanted("tiny"))
+    bench.loader.close()
+    with pytest.raises(Unavailable) as met, anyio.fail_after(5):
+        await load.done()
+    assert met.value.code == "server_stopping"
+    with pytest.raises(Unavailable):
+        await bench.loader.load(Wanted("other"))
+
+
+async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_worker(bench, monkeypatch):
+    looking, go_on = anyio.Event(), anyio.Event()
+
+    async def look(function, *args):
+        looking.set()
+        await go_on.wait()
+        return function(*args)
+
+    monkeypatch.setattr("duologue.gateway.models.loader.lane.machine", look)
+    met = []
+
+    async def load():
+        with pytest.raises(Unavailable) as refusal:
+            await bench.loader.load(Wanted("tiny", replace=True))
+        met.append(refusal.value.code)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(load)
+        await looking.wait()
+        bench.loader.close()
+        go_on.set()
+    assert (met, bench.pool.added, bench.pool.removed) == (["server_stopping"], [], [])

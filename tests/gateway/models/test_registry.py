@@ -1,0 +1,115 @@
+"""Names to models, and what each can be asked for."""
+
+from typing import Any
+
+import pytest
+
+from duologue.errors import ModelNotFound, Unavailable, Unsupported
+from duologue.gateway.models.registry import Models, admit
+from duologue.values.messages import ImagePart, Message, TextPart, Tool, user
+from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
+
+MINI = ModelCard("mini", "llama", 2048)
+LARGE = ModelCard("large", "remote", 8192)
+
+
+def models(*cards: ModelCard, **aliases: str) -> Models:
+    return Models(lambda: cards, aliases)
+
+
+def test_no_name_means_the_default_model() -> None:
+    assert models(MINI, LARGE).resolve("") is MINI
+
+
+def test_a_model_is_found_by_its_name_and_by_its_aliases() -> None:
+    known = models(MINI, LARGE, gpt="large")
+    assert known.resolve("large") is LARGE
+    assert known.resolve("gpt") is LARGE
+    assert known.aliases() == {"gpt": LARGE}
+
+
+def test_an_unknown_name_is_told_the_known_ones() -> None:
+    with pytest.raises(ModelNotFound) as caught:
+        models(MINI, LARGE, gpt="large").resolve("gpt-9")
+    problem = caught.value
+    assert problem.message == "There is no model 'gpt-9' here. Known: mini, large, gpt."
+    assert (problem.status, problem.code, problem.param) == (404, "model_not_found", "model")
+
+
+def test_an_alias_of_a_model_that_is_not_loaded_says_so() -> None:
+    known = models(MINI, gpt="large")
+    with pytest.raises(ModelNotFound, match="'gpt' is another name of 'large', which is not loaded"):
+        known.resolve("gpt")
+    assert known.aliases() == {}
+
+
+def test_an_alias_never_shadows_a_model() -> None:
+    known = models(MINI, LARGE, large="mini")
+    assert known.resolve("large") is LARGE
+    assert known.aliases() == {}
+
+
+def test_a_model_that_several_workers_have_is_listed_once() -> None:
+    assert models(MINI, LARGE, ModelCard("mini", "llama", 1)).cards() == (MINI, LARGE)
+
+
+def test_before_anything_is_loaded_the_server_is_unavailable() -> None:
+    for name in ("", "mini"):
+        with pytest.raises(Unavailable, match="No model is loaded"):
+            models().resolve(name)
+
+
+def test_the_cards_are_asked_for_anew_each_time() -> None:
+    cards: list[ModelCard] = []
+    known = Models(lambda: cards)
+    cards.append(MINI)
+    assert known.resolve("") is MINI
+    cards.insert(0, LARGE)
+    assert known.resolve("") is LARGE
+
+
+def ask(**fields: Any) -> ChatRequest:
+    return ChatRequest(**({"messages": (user("hi"),)} | fields))
+
+
+def test_an_admitted_request_carries_the_models_own_name() -> None:
+    assert admit(LARGE, ask(model="gpt")) == ask(model="large")
+
+
+def test_a_part_the_model_cannot_take_is_named() -> None:
+    picture = Message("user", (TextPart("Look"), ImagePart(b"")))
+    asked = ask(messages=(user("hi"), picture))
+    with pytest.raises(Unsupported) as caught:
+        admit(MINI, asked)
+    assert caught.value.message == "messages[1].content[1] is image; the model mini takes text."
+    assert caught.value.param == "messages[1].content[1]"
+    admit(ModelCard("eye", "llama", 1, modalities=("text", "image")), asked)
+
+
+@pytest.mark.parametrize(
+    ("fields", "verb", "param"),
+    [
+        ({"tools": (Tool("f"),)}, "tools", "tools"),
+        ({"tool_choice": "function:f"}, "tool_choice", "tool_choice"),
+        ({"tool_choice": "required"}, "tool_choice", "tool_choice"),
+        ({"format": OutputFormat("json_object")}, "format", "response_format"),
+        ({"sampling": Sampling(logprobs=0)}, "logprobs", "logprobs"),
+        ({"continue_final": True}, "continue", "continue_final_message"),
+    ],
+)
+def test_what_the_model_cannot_do_is_refused_and_what_it_can_do_is_not(
+    fields: dict[str, Any], verb: str, param: str
+) -> None:
+    with pytest.raises(Unsupported, match=f"{param}: the model mini") as caught:
+        admit(MINI, ask(**fields))
+    assert caught.value.param == param
+    admit(ModelCard("able", "llama", 1, verbs=(verb,)), ask(**fields))
+
+
+def test_tools_that_must_not_be_called_are_no_demand() -> None:
+    admit(MINI, ask(tools=(Tool("f"),), tool_choice="none"))
+
+
+def test_a_model_that_still_loads_is_not_judged() -> None:
+    loading = ModelCard("soon", "llama", 0)
+    assert admit(loading, ask(tools=(Tool("f"),))).model == "soon"

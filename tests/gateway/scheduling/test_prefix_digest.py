@@ -1,0 +1,24 @@
+from duologue.gateway.scheduling.prefix_digest import chain
+from duologue.values.messages import Tool, assistant, user
+from duologue.values.requests import ChatRequest
+
+
+def request(*messages, **more):
+    return ChatRequest(messages, **more)
+
+
+def test_a_longer_conversation_begins_with_the_chain_of_the_shorter():
+    short = chain(request(user("hello")))
+    long = chain(request(user("hello"), assistant("hi"), user("how are you?")))
+    assert long[:1] == short
+    assert len(long) == 3
+
+
+def test_another_first_message_shares_nothing():
+    one = chain(request(user("a"), user("b")))
+    other = chain(request(user("x"), user("b")))
+    assert not set(one) & set(other)
+
+
+def test_other_tools_are_another_prompt():
+    assert chain(request(user("a"))) != chain(request(user("a"), tools=(Tool("clock"),)))

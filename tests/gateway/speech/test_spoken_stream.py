@@ -1,0 +1,105 @@
+"""A reply with its sound: both at once, one end, and each ended with the other."""
+
+import anyio
+import pytest
+from tests.gateway.seats import FakeGenerate, failed, words
+from tests.gateway.voices import WORD, Seats
+
+from duologue.errors import Problem
+from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.spoken_stream import voiced
+from duologue.values.events import AudioDelta, Done, Failed, TextDelta
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.values.speech import SpeechRequest
+
+pytestmark = pytest.mark.anyio
+
+ASKED = SpeechRequest(voice="low", language="en", open=True)
+
+
+async def heard(seats: Seats, generate, **options):
+    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED, **options) as reply:
+        events = [event async for batch in reply for _, event in batch]
+        return events, reply.trouble
+
+
+async def test_the_text_is_spoken_and_the_end_comes_after_the_sound():
+    seats = Seats()
+    events, trouble = await heard(seats, FakeGenerate(words("Hello, ", "you.")))
+    assert [type(event) for event in events if not isinstance(event, AudioDelta)] == [
+        TextDelta,
+        TextDelta,
+        Done,
+    ]
+    sound = [event for event in events if isinstance(event, AudioDelta)]
+    assert [len(delta.pcm) // 2 for delta in sound] == [WORD, WORD]
+    assert [delta.words[0].text for delta in sound] == ["Hello,", "you."]
+    assert isinstance(events[-1], Done)
+    assert (seats.lent, trouble, seats.requests) == (0, None, [ASKED])
+
+
+async def test_a_reply_without_text_takes_no_seat():
+    seats = Seats()
+    events, _ = await heard(seats, FakeGenerate([Done("tool_calls")]))
+    assert events == [Done("tool_calls")]
+    assert seats.requests == []
+
+
+async def test_the_models_slot_is_free_while_the_rest_is_spoken():
+    seats = Seats()
+    seats.hold = anyio.Event()
+    generate = FakeGenerate(words("one two three"))
+    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED) as reply:
+        batches = aiter(reply)
+        assert [await anext(batches), await anext(batches)]
+        await anyio.wait_all_tasks_blocked()
+        assert (generate.running, seats.lent) == (0, 1)
+        seats.hold.set()
+        assert [event async for batch in batches for _, event in batch][-1] == Done("stop")
+
+
+async def test_leaving_ends_the_model_and_the_voice():
+    seats = Seats()
+    seats.hold = anyio.Event()
+    generate = FakeGenerate()
+    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED):
+        await anyio.wait_all_tasks_blocked()
+        assert generate.running == 1
+    assert (generate.running, seats.lent) == (0, 0)
+
+
+async def test_what_its_reader_raises_goes_on_as_it_came():
+    with pytest.raises(ValueError, match="mine"):
+        async with voiced(FakeGenerate()(ChatRequest((user("Hi"),))), Speech(Seats()), ASKED):
+            raise ValueError("mine")
+
+
+async def test_a_voice_that_fails_leaves_the_text_alone():
+    seats = Seats(fails=Problem("It broke.", code="engine_failed"))
+    events, trouble = await heard(seats, FakeGenerate(words("one two", " three")))
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "one two three"
+    assert isinstance(events[-1], Done)
+    assert trouble is not None
+    assert trouble.message == "It broke."
+
+
+async def test_a_voice_that_is_needed_fails_the_reply():
+    seats = Seats(fails=Problem("It broke.", code="engine_failed", status=502))
+    async with voiced(
+        FakeGenerate(words("one two"))(ChatRequest((user("Hi"),))), Speech(seats), ASKED, needed=True
+    ) as reply:
+        events = []
+        async for batch in reply:
+            events += [event for _, event in batch]
+            if isinstance(events[-1], Failed):
+                break
+    assert events[-1] == Failed("engine_failed", "It broke.", 502)
+
+
+async def test_a_model_that_fails_ends_the_reply():
+    events, _ = await heard(Seats(), FakeGenerate([TextDelta("Well"), *failed("worker_lost")]))
+    assert [event for event in events if not isinstance(event, AudioDelta)] == [
+        TextDelta("Well"),
+        *failed("worker_lost"),
+    ]

@@ -1,0 +1,381 @@
+"""The certificate of `--tls`: what it holds, when it is renewed, and that a client that trusts `/ca.crt` accepts it."""
+
+import ipaddress
+import socket
+import ssl
+import stat
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import anyio
+import httpx
+import pytest
+import uvicorn
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from fastapi import FastAPI
+
+from duologue.config import load
+from duologue.errors import Problem, StartFailed
+from duologue.gateway import tls
+from duologue.gateway.tls import (
+    CA_FILE,
+    SERVER_FILE,
+    Reached,
+    authority_certificate,
+    is_on,
+    keep_fresh,
+    machine_addresses,
+    made,
+    reached,
+    router,
+    tls_files,
+)
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+HERE = Reached(frozenset({"localhost", "box", "box.local"}), frozenset({ipaddress.ip_address("192.168.1.5")}))
+
+
+def settings(tmp_path, **flags):
+    return load(None, {}, {"data": str(tmp_path), "tls.enabled": True, **flags})
+
+
+def certificate_in(file) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(file.read_bytes())
+
+
+def held(file) -> tuple[set, set]:
+    names = certificate_in(file).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return set(names.get_values_for_type(x509.DNSName)), set(names.get_values_for_type(x509.IPAddress))
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """A certificate and its key in a file each, as an operator has them."""
+    folder = tmp_path_factory.mktemp("own")
+    content = made(folder, HERE, datetime.now(UTC)).read_bytes()
+    start = content.index(b"-----BEGIN CERTIFICATE")
+    (folder / "own.crt").write_bytes(content[start:])
+    (folder / "own.key").write_bytes(content[:start])
+    return folder / "own.crt", folder / "own.key"
+
+
+def test_it_holds_every_name_and_address_this_server_is_reached_by(tmp_path):
+    file = made(tmp_path, HERE, AT)
+    assert held(file) == (set(HERE.names), set(HERE.addresses))
+
+
+def test_names_of_the_settings_and_of_the_machine_are_reached(tmp_path, monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "Box.example.org")
+    where = reached(settings(tmp_path, host="192.168.7.7", host_names=["Chat.Example.org", "10.1.2.3"]))
+    assert where.names == {"localhost", "box", "box.local", "box.example.org", "chat.example.org"}
+    addresses = {str(address) for address in where.addresses}
+    assert {"127.0.0.1", "::1", "192.168.7.7", "10.1.2.3"} <= addresses
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_every_address_is_no_address(tmp_path, host):
+    assert not any(address.is_unspecified for address in reached(settings(tmp_path, host=host)).addresses)
+
+
+def test_a_machine_with_a_strange_name_gets_its_certificate(tmp_path, monkeypatch):
+    for name in ("a" * 64, "b\u00fcro", "", "with space"):
+        monkeypatch.setattr(socket, "gethostname", lambda name=name: name)
+        assert "localhost" in reached(settings(tmp_path)).names
+        made(tmp_path, Reached(frozenset({"localhost"}), frozenset()), AT)
+
+
+def test_the_machine_knows_its_loopback():
+    assert {"127.0.0.1", "::1"} <= {str(address) for address in machine_addresses()}
+
+
+def test_only_the_owner_can_read_the_keys(tmp_path):
+    tls_files(settings(tmp_path))
+    folder = tmp_path / "tls"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert sorted(path.name for path in folder.iterdir()) == [CA_FILE, SERVER_FILE]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_the_authority_may_sign_for_this_servers_names_and_no_others(tmp_path):
+    made(tmp_path, HERE, AT)
+    found = certificate_in(tmp_path / CA_FILE).extensions
+    constraints = found.get_extension_for_class(x509.NameConstraints)
+    assert constraints.critical
+    assert {name.value for name in constraints.value.permitted_subtrees} == {"localhost", "local", "box"}
+    basic = found.get_extension_for_class(x509.BasicConstraints).value
+    assert (basic.ca, basic.path_length) == (True, 0)
+
+
+def test_what_fits_is_kept(tmp_path):
+    before = made(tmp_path, HERE, AT).read_bytes()
+    fewer = Reached(frozenset({"localhost"}), frozenset())
+    assert made(tmp_path, HERE, AT + timedelta(days=300)).read_bytes() == before
+    assert made(tmp_path, fewer, AT).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("where", "later"),
+    [
+        (HERE, timedelta(days=370)),
+        (HERE, timedelta(days=500)),
+        (Reached(HERE.names, HERE.addresses | {ipaddress.ip_address("10.0.0.9")}), timedelta(0)),
+        (Reached(HERE.names | {"other.local"}, HERE.addresses), timedelta(0)),
+    ],
+    ids=["near its end", "over", "a new address", "a new name"],
+)
+def test_what_ends_or_lacks_something_is_renewed_under_the_same_authority(tmp_path, where, later):
+    before = made(tmp_path, HERE, AT).read_bytes()
+    authority = (tmp_path / CA_FILE).read_bytes()
+    file = made(tmp_path, where, AT + later)
+    assert file.read_bytes() != before
+    assert held(file) == (set(where.names), set(where.addresses))
+    assert (tmp_path / CA_FILE).read_bytes() == authority, "devices need not be told again"
+    assert certificate_in(file).not_valid_after_utc > AT + later + timedelta(days=300)
+
+
+@pytest.mark.parametrize(
+    ("where", "later"),
+    [(Reached(HERE.names | {"chat.example.org"}, frozenset()), 0), (HERE, 3650 - 300)],
+    ids=["a name it may not sign for", "near its end"],
+)
+def test_an_authority_that_does_not_do_is_made_anew_and_said_so(tmp_path, caplog, where, later):
+    made(tmp_path, HERE, AT)
+    authority = (tmp_path / CA_FILE).read_bytes()
+    file = made(tmp_path, where, AT + timedelta(days=later))
+    assert (tmp_path / CA_FILE).read_bytes() != authority
+    certificate_in(file).verify_directly_issued_by(certificate_in(tmp_path / CA_FILE))
+    assert "told again" in caplog.text
+
+
+@pytest.mark.parametrize("name", [CA_FILE, SERVER_FILE])
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]
+)
+def test_a_file_that_was_damaged_is_made_anew(tmp_path, name, content):
+    made(tmp_path, HERE, AT)
+    (tmp_path / name).write_bytes(content)
+    made(tmp_path, HERE, AT)
+    certificate_in(tmp_path / SERVER_FILE).verify_directly_issued_by(certificate_in(tmp_path / CA_FILE))
+
+
+def test_a_write_that_fails_leaves_what_was_there_and_no_piece(tmp_path, monkeypatch):
+    before = made(tmp_path, HERE, AT).read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tls.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        made(tmp_path, HERE, AT + timedelta(days=390))
+    assert (tmp_path / SERVER_FILE).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CA_FILE, SERVER_FILE]
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "tls").write_text("a file where the folder should be")
+    with pytest.raises(StartFailed, match=r"cannot be kept in .*DUOLOGUE_DATA"):
+        tls_files(settings(tmp_path))
+
+
+def test_https_is_on_by_the_flag_or_by_a_certificate_of_ones_own(tmp_path):
+    assert not is_on(load(None, {}, {}).tls)
+    assert is_on(settings(tmp_path).tls)
+    assert is_on(load(None, {}, {"tls.certificate": "a.pem"}).tls)
+    assert is_on(load(None, {}, {"tls.private_key": "a.pem"}).tls)
+
+
+def test_a_certificate_of_ones_own_is_used_as_it_is(tmp_path, pair):
+    own = settings(tmp_path, **{"tls.certificate": str(pair[0]), "tls.private_key": str(pair[1])})
+    assert tls_files(own) == pair
+    assert not (tmp_path / "tls").exists()
+    assert authority_certificate(own) is None
+
+
+def test_a_certificate_of_ones_own_that_cannot_be_used_is_a_sentence(tmp_path, pair):
+    certificate_file, key_file = pair
+
+    def refused(**tls):
+        with pytest.raises(StartFailed) as caught:
+            tls_files(settings(tmp_path, **{f"tls.{name}": str(value) for name, value in tls.items()}))
+        return caught.value
+
+    assert refused(certificate=certificate_file).param == "tls.private_key"
+    assert refused(private_key=key_file).param == "tls.certificate"
+    missing = refused(certificate=certificate_file, private_key=tmp_path / "none.key")
+    assert missing.param == "tls.private_key"
+    assert "No such file" in missing.message
+    assert "are not a certificate" in refused(certificate=key_file, private_key=key_file).message
+    locked = tmp_path / "locked.key"
+    key = load_pem_private_key(key_file.read_bytes(), None)
+    locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")))
+    assert "without a password" in refused(certificate=certificate_file, private_key=locked).message
+    other = made(tmp_path, HERE, AT)
+    assert "are not a certificate" in refused(certificate=certificate_file, private_key=other).message
+
+
+@pytest.fixture
+def serve_tls():
+    """`async with serve_tls(app, files) as (port, context)`: a real HTTPS server on loopback."""
+
+    @asynccontextmanager
+    async def serving(app, files):
+        listener = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            lifespan="off",
+            ssl_certfile=files[0],
+            ssl_keyfile=files[1],
+            ssl_ciphers=tls.CIPHERS,
+        )
+        config.load()
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        await server.startup(sockets=[listener])
+        try:
+            yield listener.getsockname()[1], config.ssl
+        finally:
+            await server.shutdown(sockets=[listener])
+
+    return serving
+
+
+def trusting(pem: bytes) -> ssl.SSLContext:
+    """A strict client's context that trusts this authority alone."""
+    context = ssl.create_default_context(cadata=pem.decode())
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    return context
+
+
+@pytest.mark.anyio
+async def test_a_client_that_trusts_the_authority_accepts_the_server_by_name_and_by_address(
+    tmp_path, serve_tls
+):
+    own = settings(tmp_path)
+    files = tls_files(own)
+    app = FastAPI()
+    app.include_router(router(own))
+    async with serve_tls(app, files) as (port, _):
+        async with httpx.AsyncClient(verify=False) as careless:
+            answer = await careless.get(f"https://127.0.0.1:{port}/ca.crt")
+        assert answer.headers["content-type"] == "application/x-x509-ca-cert"
+        assert b"PRIVATE KEY" not in answer.content
+        async with httpx.AsyncClient(verify=trusting(answer.content)) as client:
+            for host in ("127.0.0.1", "localhost"):
+                assert (await client.get(f"https://{host}:{port}/ca.crt")).status_code == 200
+        older = tls.trusting(own)
+        older.maximum_version = ssl.TLSVersion.TLSv1_2
+        async with httpx.AsyncClient(verify=older) as program:
+            assert (await program.get(f"https://127.0.0.1:{port}/ca.crt")).status_code == 200
+
+
+def test_without_a_certificate_of_our_making_programs_trust_as_usual(tmp_path):
+    assert tls.trusting(load(None, {}, {"data": str(tmp_path)})) is None
+    assert tls.trusting(settings(tmp_path)) is None, "none was made yet"
+
+
+def test_a_certificate_for_a_name_the_authority_may_not_sign_for_is_refused_by_clients(tmp_path):
+    made(tmp_path, HERE, AT)
+    authority = tls._read(tmp_path / CA_FILE)
+    now = datetime.now(UTC)
+    forged = tls._new_server(authority, Reached(frozenset({"bank.example"}), frozenset()), now)
+    tls._write(tmp_path / "forged.pem", forged, authority.certificate)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(tmp_path / "forged.pem")
+    client = trusting(authority.certificate.public_bytes(Encoding.PEM))
+    with pytest.raises(ssl.SSLCertVerificationError, match="permitted subtree"):
+        handshake(client, server, "bank.example")
+
+
+def handshake(client: ssl.SSLContext, server: ssl.SSLContext, name: str) -> None:
+    """A handshake in memory, as far as it goes."""
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(to_client, to_server, server_hostname=name)
+    answering = server.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(10):
+        for side in (asking, answering):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+
+
+@pytest.mark.anyio
+async def test_without_a_certificate_of_our_making_there_is_nothing_to_trust(tmp_path):
+    app = FastAPI()
+    app.include_router(router(load(None, {}, {"data": str(tmp_path)})))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        with pytest.raises(Problem, match="--tls"):
+            await client.get("/ca.crt")
+
+
+@pytest.mark.anyio
+async def test_a_running_server_shows_the_renewed_certificate_to_the_next_connection(tmp_path, serve_tls):
+    own = settings(tmp_path)
+    rounds = [lambda: None, lambda: (tmp_path / "tls" / SERVER_FILE).unlink(), lambda: None]
+
+    async def shown(port):
+        def look():
+            return ssl.get_server_certificate(("127.0.0.1", port))
+
+        return await anyio.to_thread.run_sync(look)
+
+    async with serve_tls(FastAPI(), tls_files(own)) as (port, context):
+        seen = []
+
+        async def sleep(seconds):
+            seen.append(await shown(port))
+            if not rounds:
+                raise Ended
+            rounds.pop(0)()
+
+        with pytest.raises(Ended):
+            await keep_fresh(own, context, sleep=sleep)
+    assert seen[0] == seen[1]
+    assert seen[2] != seen[1]
+    assert seen[3] == seen[2]
+
+
+@pytest.mark.anyio
+async def test_a_renewal_that_fails_leaves_the_certificate_as_it_is_and_is_tried_again(
+    tmp_path, pair, caplog
+):
+    own = settings(tmp_path)
+    tries = []
+
+    def files(settings):
+        tries.append(len(tries))
+        if tries[-1] == 1:
+            raise StartFailed("The disk is full.")
+        return pair
+
+    async def sleep(seconds):
+        if len(tries) == 3:
+            raise Ended
+
+    with pytest.raises(Ended):
+        await keep_fresh(own, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), files=files, sleep=sleep)
+    assert "The disk is full." in caplog.text
+
+
+class Ended(Exception):
+    """The test has seen enough."""
+
+
+def test_the_key_is_no_part_of_what_is_given_away(tmp_path):
+    own = settings(tmp_path)
+    tls_files(own)
+    given = authority_certificate(own)
+    assert given is not None
+    assert b"PRIVATE" not in given
+    authority = tls._read(tmp_path / "tls" / CA_FILE)
+    secret = authority.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    assert secret not in given

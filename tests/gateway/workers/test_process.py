@@ -1,0 +1,99 @@
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+
+import anyio
+import pytest
+from tests.support.ports import free_port
+
+from duologue.errors import StartFailed
+from duologue.gateway.workers import process
+from duologue.wire.worker_protocol import Loadout
+
+
+def test_the_first_restart_is_immediate_and_later_ones_slow_down_to_half_a_minute():
+    assert [process.backoff(count) for count in (1, 2, 3, 4)] == [0.0, 0.5, 1.0, 2.0]
+    assert process.backoff(50) == 30.0
+
+
+def test_a_model_that_could_not_be_loaded_is_tried_again_ever_more_rarely():
+    assert [process.retry(count) for count in (1, 2, 3)] == [30.0, 60.0, 120.0]
+    assert process.retry(50) == 300.0
+
+
+def test_the_end_of_a_process_is_told_in_words():
+    assert process.ending(70) == "exit code 70"
+    assert process.ending(-9) == "signal 9, Killed"
+
+
+def test_a_taken_port_gives_the_next_free_one():
+    with process.listen(free_port()) as first, process.listen(first.getsockname()[1]) as second:
+        assert second.getsockname()[1] > first.getsockname()[1]
+        assert second.getsockname()[0] == "127.0.0.1"
+
+
+def test_no_free_port_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(process, "PORTS_TRIED", 1)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(StartFailed, match="DUOLOGUE_WORKER_PORT_BASE"),
+    ):
+        process.listen(taken.getsockname()[1])
+
+
+@pytest.mark.anyio
+async def test_a_started_worker_listens_where_it_says_and_is_gone_afterwards():
+    loadout = Loadout("worker_0", "scripted")
+    async with process.started(loadout, "secret", free_port()) as running:
+        with socket.create_connection(("127.0.0.1", running.port)):
+            pass
+    assert running.process.returncode is not None
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", running.port)).close()
+
+
+@pytest.mark.anyio
+async def test_a_worker_is_not_started_from_what_lies_in_the_folder_one_stands_in(monkeypatch, tmp_path):
+    for place in ("duologue/__init__.py", "duologue/worker/__init__.py", "duologue/worker/__main__.py"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("import os; os._exit(66)" if "main" in place else "")
+    monkeypatch.chdir(tmp_path)
+    async with process.started(Loadout("worker_0", "scripted"), "secret", free_port()) as running:
+        with anyio.fail_after(PATIENCE):
+            await running.process.stdin.aclose()
+            await running.process.wait()
+    assert running.process.returncode == 0
+
+
+PATIENCE = 60.0
+"""Seconds after which a worker counts as one that never ends."""
+GATEWAY = """
+import anyio, json, os, sys
+from duologue.gateway import supervisor
+from duologue.wire.worker_protocol import Loadout
+
+async def main():
+    async with supervisor.started(Loadout("w", "scripted"), "secret", int(sys.argv[1])) as running:
+        print(json.dumps(running.process.pid), flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.system
+def test_a_worker_whose_gateway_was_killed_ends():
+    gateway = subprocess.Popen([sys.executable, "-c", GATEWAY, str(free_port())], stdout=subprocess.PIPE)
+    assert gateway.stdout is not None
+    worker = json.loads(gateway.stdout.readline())
+    watch = os.pidfd_open(worker)
+    gateway.kill()
+    gateway.wait()
+    gateway.stdout.close()
+    # A process descriptor becomes readable when its process ends. That comes within the second it was promised in, but
+    # a worker that is still being imported looks only then, and on a busy machine that may be long.
+    assert select.select([watch], [], [], PATIENCE)[0], "the worker outlived its gateway"
+    os.close(watch)

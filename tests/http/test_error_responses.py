@@ -1,0 +1,92 @@
+"""Errors in the shape each dialect expects, and refusals before any endpoint."""
+
+import json
+
+import pytest
+
+from duologue.errors import BadRequest, Busy, EngineFailed, Unauthorized
+from duologue.http.error_responses import problem_body, problem_headers, problem_status, refuse
+
+
+def test_openai_clients_get_message_type_param_and_code():
+    body = problem_body(BadRequest("n must be 1.", param="n"), "/v1/chat/completions", "r1")
+    assert body == {
+        "error": {
+            "message": "n must be 1.",
+            "type": "invalid_request_error",
+            "param": "n",
+            "code": "invalid_request",
+            "request_id": "r1",
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (Unauthorized("x"), "authentication_error"),
+        (Busy("x"), "rate_limit_error"),
+        (EngineFailed("x"), "server_error"),
+    ],
+)
+def test_openai_types_follow_the_status(problem, kind):
+    assert problem_body(problem, "/v1/models")["error"]["type"] == kind
+
+
+def test_other_paths_get_code_and_message():
+    assert problem_body(Busy("Wait."), "/api/session") == {"error": {"message": "Wait.", "code": "busy"}}
+    assert "type" not in problem_body(Busy("Wait."), "/v1beta")["error"]
+
+
+def test_a_bug_of_ours_shows_its_request_id_and_nothing_of_itself():
+    error = problem_body(ValueError("secret path /home/ada"), "/api/x", "r1")["error"]
+    assert error["code"] == "internal_error"
+    assert "r1" in error["message"]
+    assert "ada" not in json.dumps(error)
+    assert problem_status(ValueError()) == 500
+
+
+def test_a_missing_key_is_asked_for_as_a_bearer():
+    assert problem_headers(Unauthorized("x"))["www-authenticate"] == "Bearer"
+    assert "www-authenticate" not in problem_headers(Busy("x"))
+
+
+async def sent(scope, problem):
+    messages = []
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        messages.append(message)
+
+    await refuse({"path": "/x", "headers": [], **scope}, receive, send, problem)
+    return messages
+
+
+@pytest.mark.anyio
+async def test_a_request_is_refused_with_status_and_body():
+    start, body = await sent({"type": "http", "method": "GET"}, Busy("Wait — é."))
+    assert start["status"] == 429
+    assert dict(start["headers"])[b"content-length"] == str(len(body["body"])).encode()
+    assert json.loads(body["body"])["error"]["message"] == "Wait — é."
+
+
+@pytest.mark.anyio
+async def test_head_is_refused_without_a_body():
+    _, body = await sent({"type": "http", "method": "HEAD"}, Busy("Wait."))
+    assert body["body"] == b""
+
+
+@pytest.mark.anyio
+async def test_a_socket_is_refused_over_http_where_the_server_can():
+    scope = {"type": "websocket", "extensions": {"websocket.http.response": {}}}
+    start, body = await sent(scope, Busy("Wait."))
+    assert (start["type"], start["status"]) == ("websocket.http.response.start", 429)
+    assert b"Wait." in body["body"]
+
+
+@pytest.mark.anyio
+async def test_a_socket_is_closed_unaccepted_where_the_server_cannot():
+    (close,) = await sent({"type": "websocket"}, Busy("Wait."))
+    assert close == {"type": "websocket.close", "code": 1008, "reason": "Wait."}

@@ -1,0 +1,282 @@
+"""A stream of events over HTTP: pumped, kept alive, ended by either side."""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from duologue.errors import BadRequest
+from duologue.http.sse import EventStream, while_connected
+
+pytestmark = pytest.mark.anyio
+
+
+class Source:
+    """Items of a list; an event is waited for, an exception raised, None waits for ever."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+        self.open = False
+        self.taken = 0
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[AsyncIterator[bytes]]:
+        self.open = True
+        try:
+            yield self._items()
+        finally:
+            self.open = False
+
+    async def _items(self) -> AsyncIterator[bytes]:
+        for item in self.items:
+            if item is None:
+                await anyio.sleep_forever()
+            elif isinstance(item, anyio.Event):
+                await item.wait()
+            elif isinstance(item, Exception):
+                raise item
+            else:
+                self.taken += 1
+                yield item
+
+
+class Plain:
+    """Items are bytes already; "end" ends."""
+
+    note = b": busy\n\n"
+
+    def __init__(self, problem: Exception | None = None) -> None:
+        self.ended = False
+        self.problem = problem
+
+    def encode(self, item: bytes) -> bytes:
+        self.ended = item == b"end"
+        return item
+
+    def close(self) -> None:
+        if self.problem is not None:
+            raise self.problem
+
+
+class Client:
+    """The other side of ASGI: it records what it is sent and may leave."""
+
+    def __init__(self) -> None:
+        self.scope = {"type": "http", "method": "POST", "path": "/v1/x", "state": {"request_id": "r-1"}}
+        self.messages: list[dict[str, Any]] = []
+        self.gone = anyio.Event()
+        self.changed = anyio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+        self.changed.set()
+        self.changed = anyio.Event()
+        await anyio.lowlevel.checkpoint()
+
+    async def until(self, text: bytes) -> None:
+        with anyio.fail_after(5):
+            while text not in self.body:
+                await self.changed.wait()
+
+    async def takes(self, stream: EventStream[bytes]) -> None:
+        with anyio.fail_after(5):
+            await stream(self.scope, self.receive, self.send)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.messages)
+
+    @property
+    def status(self) -> int:
+        return int(self.messages[0]["status"])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name.decode(): value.decode() for name, value in self.messages[0]["headers"]}
+
+
+async def test_items_are_pumped_and_the_headers_forbid_caching_and_buffering() -> None:
+    client = Client()
+    await client.takes(EventStream(Source(b"data: 1\n\n", b"", b"data: 2\n\n")(), Plain()))
+    assert client.body == b"data: 1\n\ndata: 2\n\n"
+    assert client.status == 200
+    assert client.headers["content-type"].startswith("text/event-stream")
+    assert client.headers["cache-control"] == "no-store, no-transform"
+    assert client.headers["x-accel-buffering"] == "no"
+    assert "content-length" not in client.headers
+    assert [message.get("more_body") for message in client.messages] == [None, True, True, False]
+
+
+async def test_an_item_is_one_message() -> None:
+    client = Client()
+    await client.takes(EventStream(Source(b"one", b"two")(), Plain()))
+    assert [message["body"] for message in client.messages[1:-1]] == [b"one", b"two"]
+
+
+async def test_an_ended_encoder_ends_the_stream_and_leaves_the_source() -> None:
+    source, client = Source(b"a", b"end", None), Client()
+    await client.takes(EventStream(source(), Plain()))
+    assert client.body == b"aend"
+    assert not source.open
+
+
+async def test_a_disconnect_leaves_the_source_at_once() -> None:
+    source, client = Source(b"a", None), Client()
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, EventStream(source(), Plain()))
+        await client.until(b"a")
+        assert source.open
+        client.gone.set()
+    assert not source.open
+
+
+async def test_a_disconnect_before_the_first_item_leaves_the_source_too() -> None:
+    source, client = Source(None), Client()
+    client.gone.set()
+    await client.takes(EventStream(source(), Plain()))
+    assert not source.open
+    assert client.messages == []
+
+
+async def test_a_server_that_says_the_client_left_by_an_error_is_understood() -> None:
+    source, client = Source(b"a", None), Client()
+
+    async def send(message: dict[str, Any]) -> None:
+        raise OSError("gone")
+
+    with anyio.fail_after(5):
+        await EventStream(source(), Plain())(client.scope, client.receive, send)
+    assert not source.open
+
+
+async def test_a_problem_before_the_first_byte_has_its_http_status() -> None:
+    client = Client()
+    await client.takes(EventStream(Source(b"", BadRequest("No.", param="n"))(), Plain()))
+    assert client.status == 400
+    error = json.loads(client.body)["error"]
+    assert (error["message"], error["param"], error["code"]) == ("No.", "n", "invalid_request")
+    assert error["type"] == "invalid_request_error"
+
+
+async def test_a_problem_of_the_encoder_counts_the_same() -> None:
+    client = Client()
+    await client.takes(EventStream(Source()(), Plain(BadRequest("No."))))
+    assert client.status == 400
+
+
+async def test_a_later_problem_is_an_event_and_done() -> None:
+    client = Client()
+    await client.takes(EventStream(Source(b"data: 1\n\n", BadRequest("No."))(), Plain()))
+    assert client.status == 200
+    first, error, done, rest = client.body.split(b"\n\n")
+    assert (first, done, rest) == (b"data: 1", b"data: [DONE]", b"")
+    assert json.loads(error.removeprefix(b"data: "))["error"]["message"] == "No."
+    assert client.messages[-1]["more_body"] is False
+
+
+async def test_a_bug_is_logged_with_its_trace_and_told_without(caplog: pytest.LogCaptureFixture) -> None:
+    client = Client()
+    with caplog.at_level(logging.ERROR):
+        await client.takes(EventStream(Source(ValueError("secret"))(), Plain()))
+    assert client.status == 500
+    assert b"secret" not in client.body
+    assert json.loads(client.body)["error"]["code"] == "internal_error"
+    assert "r-1" in client.body.decode()
+    assert "r-1" in caplog.text
+    assert "secret" in caplog.text
+
+
+async def test_a_stream_that_waits_is_opened_with_a_comment_and_an_error_after_it_is_an_event() -> None:
+    gate, client = anyio.Event(), Client()
+    stream = EventStream(Source(gate, BadRequest("No."))(), Plain(), patience=0.0, keep_alive=60)
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, stream)
+        await client.until(b": busy\n\n")
+        gate.set()
+    assert client.status == 200
+    assert client.body.startswith(b": busy\n\ndata: {")
+    assert client.body.endswith(b"data: [DONE]\n\n")
+    assert [message["type"] for message in client.messages].count("http.response.start") == 1
+
+
+async def test_every_silence_is_broken_by_a_comment() -> None:
+    gate, client = anyio.Event(), Client()
+    stream = EventStream(Source(b"a", gate, b"b")(), Plain(), patience=0.001, keep_alive=0.001)
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, stream)
+        await client.until(b"a: busy\n\n: busy\n\n")
+        gate.set()
+    assert client.body.endswith(b"b") or client.body.endswith(b"b: busy\n\n")
+
+
+async def test_a_stream_that_says_something_in_time_is_sent_no_comment() -> None:
+    gate, client = anyio.Event(), Client()
+    stream = EventStream(Source(b"a", gate, b"b")(), Plain(), patience=0.0, keep_alive=60)
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, stream)
+        await client.until(b"a")
+        await anyio.wait_all_tasks_blocked()
+        gate.set()
+    assert client.body == b"ab"
+
+
+async def test_nothing_is_taken_from_the_source_while_the_client_does_not_read() -> None:
+    source, client, reads = Source(b"a", b"b", b"c"), Client(), anyio.Event()
+
+    async def send(message: dict[str, Any]) -> None:
+        if message.get("body") == b"a":
+            await reads.wait()
+        await client.send(message)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(EventStream(source(), Plain()).__call__, client.scope, client.receive, send)
+        await anyio.wait_all_tasks_blocked()
+        assert source.taken == 1
+        reads.set()
+    assert client.body == b"abc"
+
+
+async def test_work_is_done_while_the_client_is_there_and_cancelled_when_it_leaves() -> None:
+    client = Client()
+
+    async def work() -> int:
+        return 5
+
+    assert await while_connected(client.receive, work) == 5
+    client.gone.set()
+    cancelled = False
+
+    async def endless() -> int:
+        nonlocal cancelled
+        try:
+            await anyio.sleep_forever()
+        finally:
+            cancelled = True
+        return 0
+
+    with anyio.fail_after(5):
+        assert await while_connected(client.receive, endless) is None
+    assert cancelled
+
+
+async def test_a_client_that_takes_nothing_for_long_is_given_up():
+    class Stuck(Client):
+        async def send(self, message: dict[str, Any]) -> None:
+            await super().send(message)
+            if message.get("body"):
+                await anyio.sleep_forever()
+
+    source, client = Source(b"a", None), Stuck()
+    stream = EventStream(source(), Plain(), patience=0.0, keep_alive=0.001, stalled=0.01)
+    with anyio.fail_after(5):
+        await stream(client.scope, client.receive, client.send)
+    assert not source.open
+    assert source.taken == 1

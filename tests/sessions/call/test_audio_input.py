@@ -1,0 +1,137 @@
+"""Sound in frames, and which of them a detector has to hear."""
+
+import logging
+import random
+from array import array
+
+import anyio
+import pytest
+from tests.support.call_parts import Inline, LoudnessDetector, silence, speech
+
+from duologue.sessions.call.audio_input import CONTEXT, FRAME_BYTES, HANG, WAITING, Gate, Hearing, Mark
+from duologue.sessions.speech.vad_batcher import Judge
+
+pytestmark = pytest.mark.anyio
+
+
+class Counting(LoudnessDetector):
+    def __init__(self):
+        self.judged = 0
+        self.resets = 0
+
+    def probability(self, frame):
+        self.judged += 1
+        return super().probability(frame)
+
+    def reset(self):
+        self.resets += 1
+
+
+def noise(seconds, loudness):
+    chance = random.Random(4)
+    return array("h", [chance.randint(-loudness, loudness) for _ in range(round(seconds * 16_000))]).tobytes()
+
+
+async def heard(hearing, pcm):
+    """The frames of this sound."""
+    found = []
+    for at in range(0, len(pcm), FRAME_BYTES):
+        hearing.add(pcm[at : at + FRAME_BYTES])
+        if len(pcm) - at >= FRAME_BYTES:
+            found += await hearing.heard()
+    return found
+
+
+async def test_sound_of_any_length_becomes_frames():
+    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    pcm = speech(0.32)
+    for at in range(0, len(pcm), 333):
+        hearing.add(pcm[at : at + 333])
+    frames = []
+    while len(frames) < len(pcm) // FRAME_BYTES:
+        frames += await hearing.heard()
+    assert b"".join(frame.pcm for frame in frames) == pcm
+    assert all(frame.probability == 0.95 for frame in frames)
+
+
+async def test_silence_is_not_judged():
+    detector = Counting()
+    hearing = Hearing(detector, Judge(Inline()))
+    frames = await heard(hearing, silence(3))
+    assert detector.judged == 0
+    assert {frame.probability for frame in frames} == {0.0}
+
+
+async def test_a_steady_noise_is_soon_not_judged_and_speech_over_it_is():
+    detector = Counting()
+    hearing = Hearing(detector, Judge(Inline()))
+    await heard(hearing, noise(15.36, 60))
+    before = detector.judged
+    await heard(hearing, noise(2.048, 60))
+    assert detector.judged == before
+    frames = await heard(hearing, speech(0.512))
+    assert all(frame.probability > 0.5 for frame in frames)
+
+
+async def test_the_first_loud_frame_is_judged_after_the_ones_before_it():
+    detector = Counting()
+    hearing = Hearing(detector, Judge(Inline()))
+    await heard(hearing, silence(1))
+    [frame] = await heard(hearing, speech(0.032))
+    assert frame.probability == 0.95
+    assert detector.judged == 1 + CONTEXT
+
+
+async def test_the_gate_stays_open_over_the_end_of_a_word_and_then_shuts():
+    detector = Counting()
+    hearing = Hearing(detector, Judge(Inline()))
+    await heard(hearing, speech(0.32) + silence(3))
+    assert detector.judged == 10 + HANG
+
+
+async def test_after_a_long_quiet_the_detector_begins_anew():
+    detector = Counting()
+    hearing = Hearing(detector, Judge(Inline()))
+    await heard(hearing, speech(0.32) + silence(1) + speech(0.32))
+    assert detector.resets == 1
+    await heard(hearing, silence(4) + speech(0.32))
+    assert detector.resets == 2
+
+
+def test_whoever_talks_for_a_minute_is_no_noise():
+    gate = Gate()
+    for _ in range(2000):
+        assert gate.passes(-25.0)
+        gate.learn(-25.0, 0.9)
+
+
+async def test_so_much_sound_waits_and_the_oldest_goes(caplog):
+    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    with caplog.at_level(logging.WARNING):
+        hearing.add(silence(10))
+        hearing.add(silence(10))
+    waiting = 0
+    with anyio.move_on_after(0.05):
+        while True:
+            waiting += len(await hearing.heard())
+    assert waiting == WAITING
+    assert len(caplog.records) == 1
+
+
+async def test_what_happens_between_two_frames_comes_between_them_and_is_never_dropped():
+    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    hearing.add(speech(0.064))
+    hearing.mark(Mark("up"))
+    hearing.add(silence(0.032))
+    found = []
+    while len(found) < 4:
+        found += await hearing.heard()
+    assert [one.happened if isinstance(one, Mark) else one.probability for one in found] == [
+        0.95,
+        0.95,
+        "up",
+        0.02,
+    ]
+    hearing.mark(Mark("down"))
+    hearing.add(silence(10))
+    assert await hearing.heard() == [Mark("down")]

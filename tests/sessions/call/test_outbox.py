@@ -1,0 +1,79 @@
+import anyio
+import pytest
+
+from duologue.errors import Busy
+from duologue.sessions.call.outbox import SOUNDS, WAITING, Outbox
+from duologue.values.call_events import AssistantSaid, Cut, ReplyText, Sound, SoundEnds, State
+
+pytestmark = pytest.mark.anyio
+
+
+async def taken(outbox):
+    """What a reader who is quick gets."""
+    events = []
+
+    async def tell(event):
+        events.append(event)
+
+    with anyio.move_on_after(0.05):
+        await outbox.run(tell)
+    return events
+
+
+async def test_events_come_in_order():
+    outbox = Outbox()
+    events = [State(0, "listening"), Sound(0, 1, b"ab"), State(0, "speaking")]
+    for event in events:
+        outbox.post(event)
+    assert await taken(outbox) == events
+
+
+async def test_nothing_of_a_dropped_reply_goes_out_any_more():
+    outbox = Outbox()
+    for event in (Sound(0, 1, b"ab"), ReplyText(0, 1, "a"), Sound(0, 2, b"cd"), SoundEnds(0, 1, 1)):
+        outbox.post(event)
+    outbox.drop(1)
+    outbox.post(Cut(1, 1))
+    outbox.post(AssistantSaid(1, 1, "", "a", "interrupted"))
+    assert await taken(outbox) == [
+        Sound(0, 2, b"cd"),
+        Cut(1, 1),
+        AssistantSaid(1, 1, "", "a", "interrupted"),
+    ]
+
+
+async def test_only_so_much_sound_waits():
+    outbox = Outbox()
+    for _ in range(SOUNDS):
+        assert outbox.takes_sound
+        outbox.post(Sound(0, 1, b"ab"))
+    assert not outbox.takes_sound
+    outbox.drop(1)
+    assert outbox.takes_sound
+
+
+async def test_a_reader_who_is_gone_is_noticed():
+    outbox = Outbox()
+    for _ in range(WAITING + 1):
+        outbox.post(State(0, "listening"))
+    with pytest.raises(Busy) as refused:
+        await outbox.run(lambda event: anyio.sleep_forever())
+    assert refused.value.code == "too_slow"
+
+
+async def test_a_reader_who_takes_nothing_at_all_is_noticed():
+    outbox, refused = Outbox(), []
+
+    async def read():
+        try:
+            await outbox.run(lambda event: anyio.sleep_forever())
+        except Busy as problem:
+            refused.append(problem.code)
+
+    async with anyio.create_task_group() as tasks:
+        outbox.post(State(0, "listening"))
+        tasks.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(WAITING + 1):
+            outbox.post(State(0, "listening"))
+    assert refused == ["too_slow"]

@@ -1,0 +1,575 @@
+"""A whole call, on a clock that is moved by hand: what is heard, said, held, cut, kept."""
+
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import anyio
+import pytest
+from tests.support.call_parts import STEP, Inline, Player, Talk, Told, engines, silence, speech, talking
+
+from duologue.engines.scripted.speaker import ScriptedSpeaker
+from duologue.errors import EngineFailed, Problem, Unavailable
+from duologue.sessions.call.clock import StepClock
+from duologue.sessions.call.session import call
+from duologue.sessions.speech.speech_engines import SpeechEngines
+from duologue.sessions.speech.vad_batcher import Judge
+from duologue.turns import facts_and_decisions
+from duologue.values.call_events import (
+    AssistantSaid,
+    Broken,
+    CallSetup,
+    Cut,
+    Hear,
+    Hold,
+    Interrupt,
+    Pressed,
+    ReplyText,
+    Resume,
+    Sound,
+    SoundBegins,
+    SoundEnds,
+    Speak,
+    State,
+    Text,
+    Transcribed,
+    Trouble,
+    TurnFigures,
+    Typed,
+    Unwanted,
+    UserSaid,
+    Wanted,
+    Working,
+)
+
+pytestmark = pytest.mark.anyio
+
+PAGE = CallSetup(pauses=True, marks=True)
+"""How the page calls: it holds and resumes, and tells what it has played."""
+WORD = 7200
+"""Samples of a word of the scripted voice: 240 ms and 60 ms of silence."""
+LONG = "One two three four five six seven. Eight nine ten eleven twelve. Thirteen fourteen fifteen sixteen."
+
+
+async def asked(talk: Talk, seconds: float = 1.2) -> Wanted:
+    """Say something, and wait until a reply to it is wanted."""
+    before = len(talk.of(Wanted))
+    await talk.speak(seconds)
+    await talk.until(lambda: len(talk.of(Wanted)) > before)
+    return talk.of(Wanted)[-1]
+
+
+def pcm_of(talk: Talk, reply: int) -> bytes:
+    return b"".join(sound.pcm for sound in talk.of(Sound) if sound.reply == reply)
+
+
+def text_of(talk: Talk, reply: int) -> str:
+    return "".join(event.text for event in talk.of(ReplyText) if event.reply == reply)
+
+
+# ---- plain turns
+
+
+async def test_a_turn_is_heard_answered_and_kept():
+    async with talking(setup=PAGE, texts=["what time is it"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, "It is noon.")
+        player = Player(talk)
+        await player.play(3)
+    assert wanted.text == "what time is it"
+    assert talk.of(UserSaid) == [UserSaid(0, wanted.turn, "what time is it")]
+    assert talk.of(AssistantSaid) == [AssistantSaid(0, wanted.reply, "It is noon.")]
+    assert Transcribed(0, wanted.turn, "what time is it", final=True) in talk.events
+    shown = [heard.text for heard in talk.of(Transcribed) if not heard.final]
+    assert all(one != other for one, other in pairwise(shown)), "the same words are told once"
+    assert talk.of(SoundEnds) == [SoundEnds(0, wanted.reply, 3 * WORD)]
+    assert talk.sent(wanted.reply) == 3 * WORD
+    assert text_of(talk, wanted.reply) == "It is noon."
+    words = [word for sound in talk.of(Sound) for word in sound.words]
+    assert [word.start for word in words] == [0, WORD, 2 * WORD]
+    assert {event.epoch for event in talk.events if hasattr(event, "epoch")} == {0}
+
+
+async def test_the_order_of_a_reply_is_begin_text_sound_end_and_then_what_is_kept():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, "It is noon.")
+        await Player(talk).play(3)
+    names = [
+        type(event).__name__
+        for event in talk.events
+        if getattr(event, "reply", None) == wanted.reply and not isinstance(event, TurnFigures)
+    ]
+    assert names[:4] == ["Wanted", "Released", "SoundBegins", "ReplyText"]
+    assert names[-3:] == ["ReplyText", "SoundEnds", "AssistantSaid"]
+
+
+async def test_the_first_sentence_sounds_while_the_rest_is_written():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.say(Text(wanted.reply, "It is noon. And the"))
+        await talk.until(lambda: talk.of(SoundBegins))
+        await talk.be_quiet(0.2)
+        assert talk.sent(wanted.reply) == 3 * WORD
+        assert not talk.of(SoundEnds)
+        await talk.say(Text(wanted.reply, " sun shines.", last=True))
+        await Player(talk).play(4)
+    assert talk.of(AssistantSaid)[0].heard == "It is noon. And the sun shines."
+
+
+async def test_the_figures_of_a_turn_count_from_the_end_of_the_speech():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, "It is noon.")
+        await Player(talk).play(3)
+    [figures] = talk.of(TurnFigures)
+    assert (figures.turn, figures.reply) == (wanted.turn, wanted.reply)
+    assert 0 < figures.transcript <= figures.endpoint
+    assert figures.first_sound - max(figures.endpoint, figures.first_text) <= 150
+    assert figures.first_heard >= figures.first_sound
+    assert figures.interrupted is None
+
+
+async def test_a_greeting_is_said_and_kept():
+    setup = CallSetup(pauses=True, marks=True, greeting="Hello there.")
+    async with talking(setup=setup) as talk:
+        await Player(talk).play(2)
+    [said] = talk.of(AssistantSaid)
+    assert (said.heard, said.ending) == ("Hello there.", "spoken")
+    assert talk.of(Wanted) == []
+
+
+async def test_what_is_to_be_said_now_is_said():
+    async with talking(setup=PAGE) as talk:
+        await talk.say(Speak("Your tea is ready."))
+        await Player(talk).play(3)
+    assert [said.heard for said in talk.of(AssistantSaid)] == ["Your tea is ready."]
+
+
+async def test_typed_text_is_a_turn():
+    async with talking(setup=PAGE) as talk:
+        await talk.say(Typed("and tomorrow?"))
+        await talk.until(lambda: talk.of(Wanted))
+        wanted = talk.of(Wanted)[0]
+        await talk.answer(wanted.reply, "It will rain.")
+        await Player(talk).play(3)
+    assert wanted.text == "and tomorrow?"
+    assert talk.of(UserSaid) == [UserSaid(0, wanted.turn, "and tomorrow?", typed=True)]
+    assert talk.of(AssistantSaid)[0].heard == "It will rain."
+
+
+async def test_a_call_without_a_microphone_goes_on_all_the_same():
+    async with talking(setup=CallSetup()) as talk:
+        await talk.say(Typed("hello"))
+        for _ in range(60):
+            talk.clock.advance(STEP)
+            await talk.settle()
+        [wanted] = talk.of(Wanted)
+        await talk.answer(wanted.reply, "It is noon.")
+        for _ in range(150):
+            talk.clock.advance(STEP)
+            await talk.settle()
+    assert [said.heard for said in talk.of(AssistantSaid)] == ["It is noon."]
+
+
+async def test_hold_to_talk_ends_with_the_button():
+    setup = CallSetup(pauses=True, marks=True, listens=False)
+    async with talking(setup=setup, texts=["first this and then that"]) as talk:
+        await talk.be_quiet(0.5)
+        await talk.say(Pressed(True))
+        await talk.speak(0.8)
+        await talk.be_quiet(3)
+        assert talk.of(Wanted) == []
+        await talk.speak(0.8)
+        await talk.say(Pressed(False))
+        await talk.until(lambda: talk.of(Wanted), 1.0)
+    assert talk.of(Wanted)[0].text == "first this and then that"
+
+
+# ---- interruptions
+
+
+async def test_after_a_barge_in_exactly_the_heard_words_are_kept():
+    async with talking(setup=PAGE, texts=["hello", "no not that one please"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        player = Player(talk)
+        while player.played.get(wanted.reply, 0) < 2.5 * WORD:
+            await player.play(STEP)
+        await talk.speak(1.5)
+        await talk.until(lambda: len(talk.of(Wanted)) == 2)
+    heard = player.played[wanted.reply]
+    words = LONG.split()[: int((heard + WORD - 5760) // WORD)]
+    [said] = talk.of(AssistantSaid)
+    assert said.heard == " ".join(words)
+    assert said.heard + said.unheard == LONG
+    assert said.ending == "interrupted"
+    assert talk.stale == []
+    kinds = [type(event).__name__ for event in talk.events]
+    assert kinds.index("Cut") < kinds.index("AssistantSaid")
+    assert kinds.index("AssistantSaid") < len(kinds) - 1 - kinds[::-1].index("Wanted")
+    assert talk.of(Cut)[0].epoch == 1
+    assert talk.of(Wanted)[1].epoch == 1
+
+
+async def test_the_reply_is_held_within_200_ms_of_the_onset():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        await Player(talk).play(1.0)
+        began = talk.clock.now()
+        while not talk.of(Hold):
+            await talk.speak(STEP)
+        assert talk.clock.now() - began <= 0.2
+
+
+async def test_a_false_alarm_resumes_from_the_very_sample():
+    async with talking(setup=PAGE, texts=["hello", ""]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        player = Player(talk)
+        await player.play(1.5)
+        await talk.speak(0.13)
+        assert len(talk.of(Hold)) == 1
+        held = talk.sent(wanted.reply)
+        await talk.be_quiet(0.1)
+        assert talk.sent(wanted.reply) == held
+        await talk.until(lambda: talk.of(Resume), 3)
+        await player.play(8)
+    parts = engines()
+    expected = b""
+    async with parts.speaks().speak(LONG) as sounds:
+        async for spoken in sounds:
+            expected += spoken.pcm
+    assert pcm_of(talk, wanted.reply) == expected
+    assert [said.heard for said in talk.of(AssistantSaid)] == [LONG]
+    assert talk.of(Cut) == []
+    assert len(talk.of(SoundBegins)) == len(talk.of(SoundEnds)) == 1
+
+
+async def test_the_button_silences_at_once_and_stops_whoever_writes():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.say(Text(wanted.reply, LONG))
+        player = Player(talk)
+        await player.play(2)
+        await talk.say(Interrupt(wanted.reply, 7 * WORD))
+        assert talk.of(Cut) == [Cut(1, wanted.reply)]
+        assert talk.of(Unwanted) == [Unwanted(1, wanted.reply)]
+        sent = talk.sent(wanted.reply)
+        await talk.say(Text(wanted.reply, " And more.", last=True))
+        await talk.be_quiet(2)
+    assert talk.sent(wanted.reply) == sent
+    assert talk.of(AssistantSaid)[0].heard == "One two three four five six seven."
+
+
+async def test_a_client_that_does_not_pause_is_sent_little_ahead_and_is_never_held():
+    async with talking(texts=["hello", ""]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        await talk.until(lambda: talk.of(SoundBegins))
+        began = talk.clock.now()
+        for _ in range(60):
+            ahead = talk.sent(wanted.reply) / 24_000 - (talk.clock.now() - began)
+            assert ahead <= 0.2 + STEP
+            await talk.be_quiet(STEP)
+        await talk.speak(0.13)
+        await talk.be_quiet(8)
+    assert talk.of(Hold) == talk.of(Resume) == []
+    assert [said.heard for said in talk.of(AssistantSaid)] == [LONG]
+
+
+async def test_a_caller_in_pieces_of_a_second_is_heard_without_gaps_between_them():
+    async with talking(setup=CallSetup(pauses=True, marks=True, fills=False), texts=["hello there"]) as talk:
+        sound = speech(1.6) + silence(2.4)
+        for at in range(0, len(sound), 32_000):
+            talk.clock.advance(1.0)
+            await talk.say(Hear(sound[at : at + 32_000]))
+        assert [wanted.text for wanted in talk.of(Wanted)] == ["hello there"]
+        before = talk.names()
+        for _ in range(50):
+            talk.clock.advance(0.5)
+            await talk.settle()
+        assert talk.names() == before, "time stands still where nothing is heard"
+
+
+async def test_a_client_may_be_sent_as_much_ahead_as_it_asks_for():
+    async with talking(setup=CallSetup(marks=True, ahead=3.0), texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        await talk.until(lambda: talk.sent(wanted.reply) > 24_000 * 2.8)
+        assert talk.sent(wanted.reply) <= 24_000 * 3.2
+
+
+async def test_a_thousand_cancels_leave_nothing_stale_behind():
+    async with talking(setup=PAGE) as talk:
+        cut = 0
+        for number in range(1000):
+            await talk.say(Typed(f"question {number}"))
+            await talk.until(lambda: talk.of(Wanted), 2)
+            reply = talk.of(Wanted)[-1].reply
+            await talk.say(Text(reply, f"{LONG} {number}. "))
+            await talk.be_quiet(STEP * (number % 4))
+            await talk.say(Interrupt())
+            await talk.say(Text(reply, "Too late for this."))
+            cut += len(talk.of(Cut))
+            talk.events.clear()
+        await talk.be_quiet(1)
+        assert talk.stale == []
+    assert cut == 1000
+
+
+# ---- waiting, and what goes wrong
+
+
+async def test_while_a_tool_works_a_filler_is_said_and_then_the_reply_goes_on():
+    async with talking(setup=PAGE, texts=["how is the weather"]) as talk:
+        wanted = await asked(talk)
+        await talk.say(Text(wanted.reply, "Let me look"), Working(wanted.reply))
+        player = Player(talk)
+        await player.play(4)
+        fillers = [begun.reply for begun in talk.of(SoundBegins) if begun.reply != wanted.reply]
+        assert len(fillers) >= 1
+        await talk.say(
+            Working(wanted.reply, busy=False), Text(wanted.reply, ". It is sunny today.", last=True)
+        )
+        await player.play(6)
+    [said] = talk.of(AssistantSaid)
+    assert said.heard == "Let me look. It is sunny today."
+    assert text_of(talk, wanted.reply) == "Let me look. It is sunny today."
+
+
+async def test_a_reply_that_breaks_is_apologised_for():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.say(Broken(wanted.reply, "I cannot answer that now."))
+        await Player(talk).play(4)
+    assert "I cannot answer that now." in "".join(event.text for event in talk.of(ReplyText))
+
+
+async def test_a_model_that_gives_nothing_is_announced_and_then_given_up():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        player = Player(talk)
+        await player.play(10)
+        slow = {sound.reply for sound in talk.of(Sound)}
+        assert slow
+        assert wanted.reply not in slow
+        assert talk.of(Unwanted) == []
+        await player.play(16)
+        assert [unwanted.reply for unwanted in talk.of(Unwanted)] == [wanted.reply]
+        assert {sound.reply for sound in talk.of(Sound)} > slow
+        await player.play(4)
+        assert talk.of(State)[-1].state == "listening"
+
+
+async def test_what_was_not_understood_is_said_to_be():
+    async with talking(setup=PAGE, texts=[""]) as talk:
+        await talk.speak(1.5)
+        await Player(talk).play(4)
+    assert talk.of(Wanted) == []
+    assert [heard.understood for heard in talk.of(Transcribed) if heard.final] == [False]
+    assert talk.of(Sound)
+
+
+async def test_a_clause_that_cannot_be_spoken_is_told_and_the_call_goes_on():
+    async with talking(setup=PAGE, texts=["hello"]) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, "It is noon. This will xfail now. Goodbye friend.")
+        await Player(talk).play(5)
+    assert [trouble.code for trouble in talk.of(Trouble)] == ["scripted_failure"]
+    assert talk.sent(wanted.reply) == 7 * WORD  # the clause up to where it failed
+    assert len(talk.of(AssistantSaid)) == 1
+
+
+async def test_a_call_that_goes_on_in_another_session_counts_on():
+    setup = CallSetup(pauses=True, marks=True, greeting="Please go on.", epoch=3, reply=8, turn=5)
+    async with talking(setup=setup, texts=["what time is it"]) as talk:
+        await Player(talk).play(2)
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        await Player(talk).play(2)
+        await talk.say(Interrupt())
+        await talk.be_quiet(1)
+    assert talk.of(AssistantSaid)[0].reply == 8
+    assert wanted.reply > 8
+    assert wanted.turn == 5
+    assert talk.of(Cut)[0].epoch == 4
+
+
+async def test_without_an_engine_a_call_is_a_sentence():
+    async def nothing(event):
+        raise AssertionError("nothing is to be said")
+
+    with pytest.raises(Unavailable):
+        await call(SpeechEngines(Judge(Inline())), CallSetup(), Told(), nothing, StepClock())
+
+
+async def test_a_problem_of_whoever_tells_ends_the_call_with_its_sentence():
+    class Broke(Told):
+        async def take(self):
+            raise EngineFailed("The line broke.")
+
+    async def tell(event):
+        return None
+
+    with pytest.raises(Problem, match="The line broke"):
+        await call(engines(), CallSetup(), Broke(), tell, StepClock())
+
+
+# ---- many calls
+
+
+async def test_whoever_hangs_up_leaves_nothing_behind():
+    parts = engines(["hello", "more"])
+    async with talking(setup=PAGE, engines=parts) as talk:
+        wanted = await asked(talk)
+        await talk.answer(wanted.reply, LONG)
+        await talk.speak(0.3)
+        assert parts.recogniser.listening == 1
+    assert parts.recogniser.listening == 0
+
+
+async def test_an_interruption_ends_the_synthesis():
+    class Counting(ScriptedSpeaker):
+        speaking = 0
+
+        @asynccontextmanager
+        async def speak(self, clause, **how):
+            Counting.speaking += 1
+            try:
+                async with super().speak(clause, **how) as sounds:
+                    yield sounds
+            finally:
+                Counting.speaking -= 1
+
+    parts = engines()
+    parts.speaker = Counting()
+    async with talking(setup=PAGE, engines=parts) as talk:
+        await talk.say(Typed("hello"))
+        await talk.until(lambda: talk.of(Wanted))
+        await talk.say(Text(talk.of(Wanted)[0].reply, "It is noon. This will xhang now. Goodbye."))
+        await talk.until(lambda: talk.of(SoundBegins))
+        assert Counting.speaking == 1
+        await talk.say(Interrupt())
+        assert Counting.speaking == 0
+
+
+async def test_two_calls_never_cross():
+    voices = {"low": "first reply is low", "high": "other reply is high"}
+    parts = engines(["one", "two"] * 2)
+    talks = {}
+    async with anyio.create_task_group() as tasks:
+        for voice in voices:
+            talk = talks[voice] = Talk(StepClock())
+            setup = CallSetup(pauses=True, marks=True, voice=voice)
+            tasks.start_soon(call, parts, setup, talk.told, talk.hear, talk.clock)
+        await talk.settle()
+        for voice, talk in talks.items():
+            await talk.say(Typed(voice))
+        for talk in talks.values():
+            await talk.until(lambda talk=talk: talk.of(Wanted), 2)
+        for voice, talk in talks.items():
+            await talk.answer(talk.of(Wanted)[-1].reply, voices[voice])
+        players = {voice: Player(talk) for voice, talk in talks.items()}
+        for _ in range(60):
+            for player in players.values():
+                await player.play(STEP)
+        tasks.cancel_scope.cancel()
+    for voice, talk in talks.items():
+        assert [said.heard for said in talk.of(AssistantSaid)] == [voices[voice]]
+        assert [said.text for said in talk.of(UserSaid)] == [voice]
+        expected = b""
+        async with parts.speaks().speak(voices[voice], voice=voice) as sounds:
+            async for spoken in sounds:
+                expected += spoken.pcm
+        assert b"".join(sound.pcm for sound in talk.of(Sound)) == expected
+
+
+# ---- decisions carried out, whoever made them
+
+
+class Script:
+    """A machine that decides what it was given, at the facts it was given it for."""
+
+    def __init__(self, at):
+        self.epoch = 0
+        self.facts = []
+        self._at = list(at)
+
+    def take(self, fact):
+        self.facts.append(fact)
+        for number, (when, decisions) in enumerate(self._at):
+            if when(fact):
+                del self._at[number]
+                return decisions
+        return []
+
+
+async def test_a_reply_that_was_asked_for_too_early_is_dropped_unheard():
+    machine = Script(
+        [
+            (lambda fact: fact == facts_and_decisions.Wrote("a"), [facts_and_decisions.Ask(1, 1, 0, "a")]),
+            (
+                lambda fact: fact == facts_and_decisions.Wrote("b"),
+                [facts_and_decisions.Drop(1), facts_and_decisions.Ask(2, 1, 1, "a b")],
+            ),
+            (lambda fact: fact == facts_and_decisions.Wrote("c"), [facts_and_decisions.Release(2)]),
+        ]
+    )
+    async with talking(machine, PAGE) as talk:
+        await talk.say(Typed("a"), Text(1, "Not this. "))
+        await talk.say(Typed("b"), Text(1, "Nor this."))
+        assert talk.of(Unwanted) == [Unwanted(0, 1)]
+        await talk.answer(2, "But this.")
+        await talk.be_quiet(0.5)
+        assert talk.of(Sound) == []
+        await talk.say(Typed("c"))
+        await talk.be_quiet(0.5)
+    assert {sound.reply for sound in talk.of(Sound)} == {2}
+    assert facts_and_decisions.TextCame(2) in machine.facts
+    assert facts_and_decisions.SoundComplete(2, 2 * WORD) in machine.facts
+
+
+async def test_an_aside_sounds_first_and_the_reply_goes_on_after_it():
+    machine = Script(
+        [
+            (
+                lambda fact: fact == facts_and_decisions.Wrote("a"),
+                [facts_and_decisions.Ask(1, 1, 0, "a"), facts_and_decisions.Release(1)],
+            ),
+            (
+                lambda fact: fact == facts_and_decisions.Wrote("b"),
+                [facts_and_decisions.Say(2, "One moment.", "filler")],
+            ),
+        ]
+    )
+    async with talking(machine, PAGE) as talk:
+        await talk.say(Typed("a"), Text(1, LONG, last=True))
+        await talk.say(Typed("b"))
+        await Player(talk).play(12)
+    order = [sound.reply for sound in talk.of(Sound)]
+    first, last = order.index(2), len(order) - 1 - order[::-1].index(2)
+    assert set(order[first : last + 1]) == {2}
+    assert order[0] == order[-1] == 1
+    assert talk.sent(1) == 16 * WORD
+
+
+async def test_sound_of_a_turn_is_heard_from_its_pre_roll_on():
+    machine = Script(
+        [
+            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5, []),
+            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5, []),
+            (
+                lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5,
+                [facts_and_decisions.Listen(1, 16384 - 4800)],
+            ),
+            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability < 0.5, []),
+        ]
+    )
+    parts = engines(["hello"])
+    async with talking(machine, PAGE, engines=parts) as talk:
+        await talk.be_quiet(1.024)
+        await talk.sound(speech(0.32))
+        machine._at = [(lambda fact: True, [facts_and_decisions.Conclude(1, 16384 + 5120)])]
+        await talk.be_quiet(STEP)
+    assert parts.recogniser.finished == [4800 + 5120]

@@ -1,0 +1,113 @@
+"""What a reply is held to, by what was asked."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.gbnf import admits
+
+from duologue.sessions.chat.constraint import offered_tools, shape
+from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reply_grammar import ReplyGrammar
+from duologue.values.messages import Tool, user
+from duologue.values.requests import ChatRequest, OutputFormat
+
+CLOCK = Tool("clock", "", {"type": "object", "properties": {"zone": {"type": "string"}}})
+SEARCH = Tool("search", "", {"type": "object", "properties": {"words": {"type": "string"}}})
+CALL = '<tool_call>{"name": "clock", "arguments": {"zone": "UTC"}}</tool_call>'
+SEARCHING = '<tool_call>{"name": "search", "arguments": {}}</tool_call>'
+YES = OutputFormat("json_schema", schema={"type": "object", "properties": {"yes": {"type": "boolean"}}})
+JSON = OutputFormat("json_object")
+TAGS = ReasoningTags("<think>", "</think>")
+
+
+def shaped(
+    *,
+    tags: ReasoningTags | None = TAGS,
+    tool_format: str = "hermes",
+    thinking: bool = False,
+    unthinking: bool = False,
+    **asked: object,
+) -> ReplyGrammar | None:
+    request = ChatRequest(**{"messages": (user("hi"),), "tools": (CLOCK, SEARCH), **asked})  # type: ignore[arg-type]
+    return shape(request, tool_format, tags, thinking=thinking, unthinking=unthinking)
+
+
+def text(**asked: object) -> str:
+    grammar = shaped(**asked)  # type: ignore[arg-type]
+    assert grammar is not None
+    return grammar.text
+
+
+def test_calls_have_the_shape_of_the_tools_that_are_offered() -> None:
+    grammar = shaped()
+    assert grammar is not None
+    assert grammar.trigger == "<tool_call>"
+    assert admits(grammar.text, CALL)
+    assert not admits(grammar.text, CALL.replace("zone", "room"))
+
+
+def test_without_tools_there_is_nothing_to_hold_calls_to() -> None:
+    assert shaped(tools=()) is None
+    assert shaped(tool_choice="none") is None
+    assert shaped(tool_format="") is None
+    assert shaped(tool_choice="function:nobody") is None
+    assert offered_tools(ChatRequest((), tools=(CLOCK,), tool_choice="none")) == ()
+
+
+def test_a_call_is_forced_to_any_tool_or_to_one() -> None:
+    for choice, clock, search in (
+        ("required", True, True),
+        ("function:clock", True, False),
+        ("function:search", False, True),
+    ):
+        grammar = text(tool_choice=choice)
+        assert admits(grammar, CALL) is clock
+        assert admits(grammar, SEARCHING) is search
+        assert not admits(grammar, "It is late.")
+
+
+def test_as_many_calls_are_forced_as_are_wanted() -> None:
+    assert admits(text(tool_choice="required"), CALL + SEARCHING)
+    assert not admits(text(tool_choice="required", parallel_tool_calls=False), CALL + SEARCHING)
+
+
+def test_a_format_and_calls_go_together() -> None:
+    grammar = text(format=YES)
+    assert admits(grammar, '{"yes": true}')
+    assert admits(grammar, CALL)
+    assert not admits(grammar, "yes")
+    assert admits(text(format=JSON), '{"any": ["thing"]}')
+    forced = text(format=YES, tool_choice="required")
+    assert admits(forced, CALL)
+    assert not admits(forced, '{"yes": true}')
+
+
+def test_a_thought_comes_first_where_one_may_come() -> None:
+    thought = f"<think>Well.</think>{CALL}"
+    assert admits(text(tool_choice="required"), thought)
+    assert admits(text(tool_choice="required", thinking=True), "Well.</think>" + CALL)
+    for without in ({"tags": None}, {"unthinking": True}):
+        assert not admits(text(tool_choice="required", **without), thought)
+    request = ChatRequest((user("hi"),), tools=(CLOCK,), tool_choice="required", thinking=False)
+    grammar = shape(request, "hermes", TAGS, thinking=False, unthinking=False)
+    assert grammar is not None
+    assert not admits(grammar.text, thought)
+
+
+def test_a_format_alone_is_left_to_the_engine_unless_something_is_thought() -> None:
+    assert shaped(format=YES, tools=(), tags=None) is None
+    assert shaped(format=YES, tools=(), unthinking=True) is None
+    assert admits(text(format=YES, tools=()), '<think>Well.</think>{"yes": true}')
+
+
+@pytest.mark.parametrize(
+    "format",
+    [
+        OutputFormat("grammar", grammar='root ::= "yes"'),
+        OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"}),
+        OutputFormat("json_schema"),
+    ],
+    ids=str,
+)
+def test_what_our_grammar_cannot_promise_is_left_to_the_engine(format: OutputFormat) -> None:
+    assert shaped(format=format) is None

@@ -1,0 +1,83 @@
+import anyio
+import anyio.lowlevel
+import pytest
+from tests.support.call_parts import Told, engines
+
+from duologue.errors import BadRequest, EngineFailed, NotFound, TooLarge
+from duologue.sessions.speech.speaking import speak
+from duologue.sessions.speech.synthesis import LONGEST
+from duologue.values.audio import samples
+from duologue.values.call_events import Sound, SoundEnds, Text
+from duologue.values.speech import SpeechRequest
+
+pytestmark = pytest.mark.anyio
+
+WORD = 7200
+
+
+async def spoken(request, told=None, parts=None):
+    events = []
+
+    async def tell(event):
+        events.append(event)
+
+    with anyio.fail_after(5):
+        await speak(parts or engines(), request, told or Told(), tell)
+    return events
+
+
+async def test_a_text_is_sound_with_its_words_and_its_length():
+    events = await spoken(SpeechRequest("Hello there. How are you?"))
+    *sounds, end = events
+    assert all(isinstance(sound, Sound) for sound in sounds)
+    assert end == SoundEnds(0, 0, sum(samples(sound.pcm) for sound in sounds)) == SoundEnds(0, 0, 5 * WORD)
+    assert [word.text.strip(".?") for sound in sounds for word in sound.words] == [
+        "Hello",
+        "there",
+        "How",
+        "are",
+        "you",
+    ]
+
+
+async def test_an_open_request_is_spoken_as_its_text_comes():
+    told = Told()
+    events = []
+
+    async def tell(event):
+        events.append(event)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(speak, engines(), SpeechRequest("Hello ", open=True), told, tell)
+        await anyio.wait_all_tasks_blocked()
+        assert events == []
+        told.put(Text(0, "there. And"))
+        await anyio.wait_all_tasks_blocked()
+        assert sum(samples(sound.pcm) for sound in events) == 2 * WORD
+        told.put(Text(0, " more."), Text(0, "", last=True))
+    assert events[-1] == SoundEnds(0, 0, 4 * WORD)
+
+
+async def test_faster_is_shorter():
+    assert (await spoken(SpeechRequest("Hello there.", speed=2.0)))[-1].samples == WORD
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        (SpeechRequest("  "), BadRequest),
+        (SpeechRequest("a" * (LONGEST + 1)), TooLarge),
+        (SpeechRequest("Hello.", voice="nobody"), NotFound),
+        (SpeechRequest("Hello xfail."), EngineFailed),
+    ],
+)
+async def test_what_cannot_be_spoken_is_a_sentence(request_, problem):
+    with pytest.raises(problem):
+        await spoken(request_)
+
+
+async def test_whoever_leaves_ends_the_synthesis():
+    parts = engines()
+    with anyio.move_on_after(0.05) as scope:
+        await speak(parts, SpeechRequest("xhang."), Told(), lambda event: anyio.lowlevel.checkpoint())
+    assert scope.cancelled_caught

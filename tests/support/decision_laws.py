@@ -1,0 +1,119 @@
+"""What holds of a call's decisions whatever it is told. `Laws.hold` is asked after every fact, `Laws.end` when all is quiet."""
+
+from __future__ import annotations
+
+from duologue.turns.facts_and_decisions import (
+    Ask,
+    Conclude,
+    CutSound,
+    Decision,
+    Discard,
+    Drop,
+    HoldSound,
+    KeepReply,
+    KeepUser,
+    Listen,
+    Release,
+    ResumeSound,
+    Say,
+    Show,
+)
+from duologue.turns.machine import Conversation
+
+
+class Laws:
+    """Follows one call's decisions and fails where they break a law."""
+
+    def __init__(self, machine: Conversation) -> None:
+        self.machine = machine
+        self.epoch = machine.epoch
+        self.asked: dict[int, int] = {}
+        """Replies that were asked for, and the turn of each."""
+        self.said: set[int] = set()
+        self.ended: set[int] = set()
+        self.released: set[int] = set()
+        self.cut: set[int] = set()
+        self.held: set[int] = set()
+        self.kept: set[int] = set()
+        self.revisions: dict[int, int] = {}
+        self.listening: set[int] = set()
+        self.shown: str | None = None
+
+    def hold(self, decisions: list[Decision]) -> None:
+        for decision in decisions:
+            self._one(decision)
+        assert self.machine.epoch == self.epoch, "the epoch rises with a cut and with nothing else"
+
+    def end(self) -> None:
+        """All is quiet."""
+        assert set(self.asked) | self.said == self.ended
+        assert not self.held
+        assert self.shown in (None, "listening")
+
+    def _one(self, decision: Decision) -> None:
+        number = getattr(decision, "reply", None)
+        if number is not None and not isinstance(decision, Ask | Say):
+            assert number in self.asked or number in self.said, f"{decision}: nobody makes it"
+            assert number not in self.ended, f"{decision}: it is over"
+        match decision:
+            case Ask(reply, turn, revision, text):
+                assert text.strip()
+                assert set(self.asked) <= self.ended, "one reply is asked for at a time"
+                assert reply not in self.asked
+                assert revision > self.revisions.get(turn, -1), "each try at a turn has a revision of its own"
+                self.revisions[turn] = revision
+                self.asked[reply] = turn
+            case Say(reply, text):
+                assert text.strip()
+                assert self.said <= self.ended, "one sentence is said at a time"
+                self.said.add(reply)
+            case Release(reply):
+                assert reply in self.asked
+                assert reply not in self.released
+                self.released.add(reply)
+            case HoldSound(reply):
+                assert reply not in self.held
+                self.held.add(reply)
+            case ResumeSound(reply):
+                self.held.remove(reply)
+            case CutSound(reply):
+                assert reply in self.released | self.said, "what may not sound needs no cut"
+                assert reply not in self.cut
+                self.cut.add(reply)
+                self.held.discard(reply)
+                self.epoch += 1
+            case Drop(reply):
+                assert reply not in self.held
+                assert reply not in self.released | self.said or reply in self.cut
+                self.ended.add(reply)
+            case KeepReply(reply, samples, ending):
+                assert reply not in self.held
+                assert samples >= 0
+                assert reply in self.released | self.said
+                assert reply in self.cut or ending in ("spoken", "failed")
+                if reply in self.asked:
+                    assert self.asked[reply] in self.kept, "the question stands before its answer"
+                self.ended.add(reply)
+            case _:
+                self._about_turns(decision)
+
+    def _about_turns(self, decision: Decision) -> None:
+        match decision:
+            case KeepUser(turn, text):
+                assert text.strip()
+                assert turn not in self.kept
+                self.kept.add(turn)
+            case Listen(turn, since):
+                assert 0 <= since <= self.machine.now
+                assert turn not in self.listening
+                self.listening.add(turn)
+            case Conclude(turn, until):
+                assert until <= self.machine.now
+                self.listening.remove(turn)
+            case Discard(turn):
+                self.listening.discard(turn)
+            case Show(state):
+                assert state != self.shown, "a state is shown when it changes"
+                self.shown = state
+            case _:
+                pass

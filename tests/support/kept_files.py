@@ -1,0 +1,43 @@
+"""Blobs over a real store in memory and a folder of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from tests.support.store_fixtures import Clock
+
+from duologue.conversations.files.blobs import Blobs
+from duologue.store.database import Database
+from duologue.store.stores import Store
+
+LIMIT = 2 * 2**20
+
+
+class Kept(Struct):
+    """Blobs, the stores their rows are in, the folder of their bytes, and the clock of both."""
+
+    blobs: Blobs
+    durable: Store
+    temporary: Store
+    folder: Path
+    clock: Clock
+
+    def files(self) -> list[Path]:
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
+
+
+@asynccontextmanager
+async def kept(folder: Path, *, limit: int = LIMIT) -> AsyncIterator[Kept]:
+    clock = Clock()
+    async with Database.memory() as durable, Database.memory() as temporary:
+        stores = Store(durable, clock), Store(temporary, clock)
+        blobs = Blobs(folder, stores[0].blobs, limit=limit, now=clock, temporary=stores[1].blobs)
+        yield Kept(blobs, *stores, folder, clock)
+
+
+async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk

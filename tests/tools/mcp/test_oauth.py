@@ -1,0 +1,123 @@
+"""Signing in at a real server on loopback, made with the SDK's own server side."""
+
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from tests.tools.fakes import Person, Rows, until
+from tests.tools.servers import npm
+
+from duologue.config import Settings
+from duologue.tools.mcp.login import Returned
+from duologue.tools.mcp.oauth import Storage
+from duologue.tools.toolbox import Toolbox
+from duologue.values.conversations import GenerationOptions
+
+pytestmark = pytest.mark.anyio
+BACK = "http://127.0.0.1:8006/api/mcp/oauth/callback"
+
+
+@asynccontextmanager
+async def toolbox(port, rows):
+    import time
+
+    box = Toolbox(
+        Settings(mcp={"servers": {"web": {"url": f"http://127.0.0.1:{port}/mcp"}}}),
+        rows,
+        now=lambda: int(time.time() * 1000),
+    )
+    async with box.running():
+        await (await box.hub.connection("web", "ann")).settled()
+        yield box
+
+
+async def sign_in(box, user="ann", back=BACK):
+    """As a browser does it: open the address, come back with what the server says."""
+    begun = await box.hub.sign_in("web", user, back)
+    assert begun.phase == "login"
+    async with httpx.AsyncClient() as browser:
+        away = await browser.get(begun.login)
+    assert away.headers["location"].startswith(back)
+    came = parse_qs(urlsplit(away.headers["location"]).query)
+    await box.hub.signed_in(Returned(came["code"][0], came["state"][0], came.get("iss", [None])[0]))
+    connection = await box.hub.connection("web", user)
+    await until(lambda: connection.phase == "ready")
+    return begun.login
+
+
+async def secret(box, user="ann"):
+    connection = await box.hub.connection("web", user)
+    await connection.settled()
+    offer = await box.offer(user, GenerationOptions())
+    tools = [tool for tool in offer.tools if tool.tool == "secret"]
+    if not tools:
+        return offer.left_out[0].reason
+    person = Person()
+    outcome = await box.call(
+        tools[0], "{}", user=user, conversation="", report=person.report, ask=person.ask, keep=person.keep
+    )
+    return outcome.content[0].text
+
+
+async def test_signing_in_registers_proves_itself_and_lets_one_person_in():
+    rows = Rows()
+    with npm.listening(npm.ours("guarded")) as port:
+        async with toolbox(port, rows) as box:
+            assert await secret(box) == "It wants you to sign in there first."
+            address = await sign_in(box)
+            asked = parse_qs(urlsplit(address).query)
+            assert asked["code_challenge_method"] == ["S256"]
+            assert asked["redirect_uri"] == [BACK]
+            assert len(asked["state"][0]) > 20
+            assert await secret(box) == "a secret for Ann"
+            assert await secret(box, "bob") == "It wants you to sign in there first."
+            lines = "\n".join(line.text for line in await box.log("web", "ann"))
+            assert rows.kept["web", "ann"]["tokens"]["access_token"] not in lines
+
+
+async def test_after_a_restart_nobody_is_asked_and_an_old_token_is_refreshed():
+    rows = Rows()
+    with npm.listening(npm.ours("guarded"), TOKEN_SECONDS="3600") as port:
+        async with toolbox(port, rows) as box:
+            await sign_in(box)
+        # The token has ended meanwhile, as far as we know.
+        kept = rows.kept["web", "ann"]
+        first = kept["tokens"]["access_token"]
+        kept["expires"] = 1.0
+        async with toolbox(port, rows) as box:
+            await secret(box)
+            assert await secret(box) == "a secret for Ann"
+        assert rows.kept["web", "ann"]["tokens"]["access_token"] != first
+
+
+async def test_tokens_the_server_no_longer_knows_lead_back_to_the_sign_in():
+    rows = Rows()
+    rows.kept["web", "ann"] = {"tokens": {"access_token": "gone", "token_type": "Bearer"}}
+    with npm.listening(npm.ours("guarded")) as port:
+        async with toolbox(port, rows) as box:
+            await secret(box)
+            connection = await box.hub.connection("web", "ann")
+            await until(lambda: connection.phase == "login")
+            await sign_in(box)
+            assert await secret(box) == "a secret for Ann"
+
+
+async def test_under_another_address_of_ours_the_registration_is_made_anew():
+    rows = Rows()
+    with npm.listening(npm.ours("guarded")) as port:
+        async with toolbox(port, rows) as box:
+            await sign_in(box)
+            first = rows.kept["web", "ann"]["client"]["client_id"]
+            await box.hub.sign_out("web", "ann")
+            await sign_in(box, back="https://duologue.lan:8006/api/mcp/oauth/callback")
+            assert rows.kept["web", "ann"]["client"]["client_id"] != first
+
+
+async def test_what_is_kept_and_cannot_be_read_is_as_if_there_was_nothing():
+    rows = Rows()
+    rows.kept["web", "ann"] = {"tokens": {"nonsense": 1}, "client": {}, "metadata": 5}
+    storage = Storage(rows, "web", "ann", BACK)
+    assert await storage.get_tokens() is None
+    assert await storage.get_client_info() is None
+    assert storage.metadata is None
