@@ -16,11 +16,9 @@ DEVELOPMENT := .venv/.development
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
-MINI := src/duologue/models/duologue-mini.gguf
-TRAINER := build/trainer
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-engines check format web wheel screens bench bench-duplex soak chaos eval-mini train-mini clean
+.PHONY: help install serve test test-engines check format web wheel screens bench bench-duplex soak chaos clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -74,30 +72,16 @@ chaos: $(DEVELOPMENT) ## trouble a server for two minutes and kill one 200 times
 	$(BIN)/python bench/chaos.py $(ARGS)
 	$(BIN)/python bench/kills.py
 
-eval-mini: $(DEVELOPMENT) ## test the bundled model: fresh draws, the hand-written set, speed (ARGS="--show failed")
-	@$(BIN)/python -m training.evaluate $(ARGS)
-
-train-mini: $(TRAINER)/.done ## train the bundled model on from its weights, into build/mini (MINUTES=45)
-	$(TRAINER)/bin/python -m training.corpus --data build/mini --tokenizer $(MINI)
-	$(TRAINER)/bin/python -m training.train --data build/mini --from $(MINI) --minutes $(or $(MINUTES),45)
-	$(TRAINER)/bin/python -m training.export --data build/mini --out build/mini/duologue-mini.gguf
-	$(TRAINER)/bin/python -m training.evaluate --model build/mini/duologue-mini.gguf
-
 clean: ## remove the environment, the built page, wheels and caches (trained weights in build/ stay)
 	rm -rf .venv web/node_modules src/duologue/gateway/page dist test-results
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src tests bench training examples -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench mini/duologue_mini mini/tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml scripts/environment.sh
 	@sh scripts/environment.sh runtime
 
 $(DEVELOPMENT): pyproject.toml scripts/environment.sh
 	@sh scripts/environment.sh development
-
-$(TRAINER)/.done: training/requirements.txt | $(RUNTIME)
-	$(BIN)/python -m venv $(TRAINER)
-	$(TRAINER)/bin/python -m pip install --quiet --requirement training/requirements.txt
-	@touch $@
 
 # Without Node or its registry the server and the Python tests still run; whoever asks for the page itself must get it.
 serve test: NO_PAGE := { [ $$? -eq 69 ] && echo 'Going on without a fresh page.'; }

@@ -30,7 +30,7 @@ PAGES = sorted(
     [
         *ROOT.glob("*.md"),
         *DOCS.rglob("*.md"),
-        *(ROOT / "training").glob("*.md"),
+        *(ROOT / "mini").glob("*.md"),
         *(ROOT / "bench").glob("*.md"),
     ]
 )

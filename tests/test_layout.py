@@ -205,7 +205,6 @@ FREE_TESTS = {
     "examples/": "each example",
     "support/": "what tests share",
     "tools/servers/": "the MCP servers the tests talk to",
-    "training/": "the sources of the bundled model, which are no part of the package",
 }
 # Source files with logic and no test file of their own, and why.
 UNMIRRORED: dict[str, str] = {}

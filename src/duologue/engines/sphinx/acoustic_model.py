@@ -1,7 +1,7 @@
 """The embedded recogniser's ears: the acoustic model inside pocketsphinx, taught voices that machines speak with.
 
 The model learned from people, and hears most words of a synthesiser wrong. Beside each of its Gaussians another one is put,
-moved to where synthetic voices are (`hearing/voices.gz`, made by `training/hearing`); both count alike, so what it knows of
+moved to where synthetic voices are (`hearing/voices.gz`, made by `bench/recogniser/tuning`); both count alike, so what it knows of
 people stays as it was. Owns the files' layout; knows no decoder.
 """
 

@@ -1,7 +1,7 @@
 """Whether what a small recogniser wrote down can be what was said.
 
 It always finds the words of its own that come closest. How well they follow each other, how well they fit the sound and how
-sure it was of each are weighed by `hearing/judgement.json`, which `training/hearing` made. Pure; knows no decoder.
+sure it was of each are weighed by `hearing/judgement.json`, which `bench/recogniser/tuning` made. Pure; knows no decoder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One ear of the embedded recogniser: a decoder of pocketsphinx, and how surely what it wrote down was said.
 
 The library's own acoustic model, taught more voices (`acoustic_model.py`), with a language model and a dictionary of what is
-said to duologue-mini (`hearing/`, made by `training/hearing`). Owns what is known of a speaker before they are heard.
+said to duologue-mini (`hearing/`, made by `bench/recogniser/tuning`). Owns what is known of a speaker before they are heard.
 Blocks, with the interpreter's lock held: it runs in a process of its own (`ear_process.py`). Knows no listener.
 """
 

@@ -1,0 +1,256 @@
+"""Puts scenes together into whole dialogues: system prompt, tools, several topics in a row, thinking on or off.
+
+Knows how a conversation is put together; knows neither wording nor tokens.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from duologue_mini import skills
+from duologue_mini.scene import Scene, ToolUse, Turn
+from duologue_mini.text.keyboard import typed
+from duologue_mini.text.phrases import pick
+
+SYSTEMS = [
+    "You are a helpful assistant.",
+    "You are a helpful assistant.",
+    "You are a {helpful|friendly|kind|polite|useful} {AI |}assistant.",
+    "You are a helpful{, honest|, friendly|, polite} {AI |}assistant.[ Answer the user's questions.]",
+    "{Help|Assist} the user[ {with their questions|as well as you can}].",
+    "You are {duologue-mini|an assistant}[, a small model].[ {Be kind|Be helpful|Be honest}.]",
+    "{Be helpful|Answer the user|You answer questions}.",
+    "You are {duologue-mini|a small model|an assistant}. {Use the tools when they help|Answer in plain English|Keep"
+    " it short|Be clear and kind}.",
+]
+UNBOUND = frozenset({"reading"})
+"""Where a scene brings a system prompt, it binds every answer and no other topic may follow; not so with these."""
+OPENING = frozenset({"recall", "alone"})
+"""What asks for the first words, or comes before any others: such a scene comes first and stays in one piece."""
+TELLERS = frozenset({"recall", "memory"})
+"""In these the user tells about themselves."""
+BESIDE_TOOLS = frozenset(
+    {
+        "alone",
+        "goodbyes",
+        "greetings",
+        "guide",
+        "identity",
+        "manners",
+        "memory",
+        "reading",
+        "recall",
+        "stories",
+    }
+)
+"""What is answered without a tool, whatever tools there are."""
+RANKS = {"greetings": 0, "memory": 1, "goodbyes": 3}
+TELLS_A_NAME = re.compile(r"\b(my name|i'm|i am|call me|this is) [^\W\d_]", re.IGNORECASE)
+MOST_TOOLS = 16
+LONGEST = 11_000
+"""Characters after which a long conversation takes up no further topic."""
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """Messages as a client would send them, all the way to the last answer."""
+
+    skill: str
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    thinking: bool
+
+
+def draw(
+    random: Random,
+    emphasis: Mapping[str, float],
+    *,
+    thinking_share: float = 0.3,
+    topics: float = 1.0,
+    long_share: float = 0.01,
+) -> Dialogue:
+    """One dialogue of the corpus.
+
+    `emphasis` multiplies the weights of the skills it names, `topics` how often there are several topics, and
+    `long_share` of the dialogues go on through very many of them.
+    """
+    first = skills.draw(random, emphasis)
+    thinking = random.random() < thinking_share
+    if first.system is not None and first.skill not in UNBOUND:
+        return assembled(random, first.skill, first.turns, first.system, first.tools, thinking)
+    system = first.system or (pick(random, SYSTEMS) if random.random() < 0.35 else None)
+    if first.tools:
+        turns, tools = _around_tools(random, first, emphasis, topics)
+        return assembled(random, first.skill, turns, system, tools, thinking)
+    if first.system is None and random.random() < long_share:
+        scenes = [first, *_many(random, emphasis)]
+    else:
+        scenes = [first, *_more(random, emphasis, topics)]
+    tools = _idle_tools(random, scenes)
+    return assembled(random, first.skill, _ordered(random, scenes), system, tools, thinking)
+
+
+def _further(random: Random, emphasis: Mapping[str, float]) -> Iterator[Scene]:
+    """Scenes that may stand beside others: no tools and no system prompt of their own."""
+    while True:
+        scene = skills.draw(random, emphasis)
+        if not scene.tools and scene.system is None:
+            yield scene
+
+
+def _more(random: Random, emphasis: Mapping[str, float], topics: float) -> list[Scene]:
+    count = random.choices([1, 2, 4, 7], [22, 14, 8, 4])[0] if random.random() < 0.48 * topics else 0
+    return [scene for scene, _ in zip(_further(random, emphasis), range(count), strict=False)]
+
+
+def _many(random: Random, emphasis: Mapping[str, float]) -> list[Scene]:
+    """So many topics that the conversation fills much of the context; something told early is asked for at the end."""
+    wanted, length, scenes = random.uniform(0.15, 1.0) * LONGEST, 0, [skills.drawer("memory")(random)]
+    for scene in _further(random, emphasis):
+        length += sum(len(turn.user) + len(turn.assistant) + 40 for turn in scene.turns)
+        if length > wanted:
+            return scenes
+        scenes.append(scene)
+    raise AssertionError("there are always further scenes")
+
+
+def _around_tools(
+    random: Random, first: Scene, emphasis: Mapping[str, float], topics: float
+) -> tuple[list[Turn], list[dict[str, Any]]]:
+    """What is said before and after a scene with tools, and all tools there are."""
+    scenes, tools = [first], list(first.tools)
+    if random.random() < 0.2 * topics:
+        second = skills.draw(random, {name: 0.0 for name in skills.WEIGHTS if "tools" not in name})
+        if _together(first, second):
+            scenes.append(second)
+            tools += second.tools
+            random.shuffle(tools)
+    if random.random() < 0.4 * topics:
+        names = [name for name in skills.WEIGHTS if name in BESIDE_TOOLS]
+        scenes += [
+            scene
+            for scene in (
+                skills.drawer(random.choice(names))(random) for _ in range(random.choice([1, 1, 2, 3]))
+            )
+            if not scene.tools and scene.system is None
+        ]
+    return _ordered(random, scenes), tools
+
+
+def _together(first: Scene, second: Scene) -> bool:
+    """Whether two scenes can share one chat: each calls tools that resemble none of the other's."""
+    tools = [*first.tools, *second.tools]
+    calls = all(turn.rounds for scene in (first, second) for turn in scene.turns)
+    size = sum(len(json.dumps(tool)) for tool in tools)
+    return (
+        calls
+        and second.system is None
+        and len(tools) <= MOST_TOOLS
+        and size < 7000
+        and _apart(first, second.tools)
+        and _apart(second, first.tools)
+    )
+
+
+def _apart(scene: Scene, others: list[dict[str, Any]]) -> bool:
+    """Whether no tool called in a scene shares a word with any of the others."""
+    called = {use.name for turn in scene.turns for together in turn.rounds for use in together}
+    own = set().union(*(_words(tool) for tool in scene.tools if _function(tool)["name"] in called))
+    return not any(own & _words(tool) for tool in others)
+
+
+def _function(tool: dict[str, Any]) -> dict[str, Any]:
+    return tool.get("function") or tool
+
+
+def _words(tool: dict[str, Any]) -> set[str]:
+    """The words of a tool's name and description, without endings, little ones left out."""
+    text = f"{_function(tool)['name']} {_function(tool).get('description', '')}"
+    split = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)
+    return {word.casefold().rstrip("s") for word in split if len(word) > 3}
+
+
+def _idle_tools(random: Random, scenes: list[Scene]) -> list[dict[str, Any]]:
+    """Tools that stand by unused, where nothing said could be meant for them."""
+    if random.random() > 0.25 or not all(scene.skill in BESIDE_TOOLS for scene in scenes):
+        return []
+    return skills.draw(random, {name: 0.0 for name in skills.WEIGHTS if "tools" not in name}).tools
+
+
+def _ordered(random: Random, scenes: list[Scene]) -> list[Turn]:
+    """Greetings first, goodbyes last, and other topics between what is told and what is asked for."""
+    random.shuffle(scenes)
+    if random.random() < 0.7:
+        scenes.sort(key=lambda scene: RANKS.get(scene.skill, 2))
+    scenes = _consistent(scenes)
+    memories = [scene for scene in scenes if scene.skill == "memory" and len(scene.turns) > 1]
+    turns = [turn for scene in scenes for turn in scene.turns]
+    if memories and random.random() < 0.7:
+        asked = memories[0].turns[-1]
+        last = len(turns) - 1 if scenes[-1].skill == "goodbyes" else len(turns)
+        index = next(index for index, turn in enumerate(turns) if turn is asked)
+        far = random.randint(index, max(index, last)) if random.random() < 0.7 else max(index, last)
+        turns.insert(far, asked)
+        del turns[index]
+    return turns
+
+
+def _consistent(scenes: list[Scene]) -> list[Scene]:
+    """What must come first does, once; and only one scene tells about the user, so that no facts contradict others."""
+    opening = [scene for scene in scenes if scene.skill in OPENING][:1]
+    rest = [scene for scene in scenes if scene.skill not in OPENING]
+    tellers = [scene for scene in [*opening, *rest] if scene.skill in TELLERS]
+    if tellers:
+        rest = [
+            scene
+            for scene in rest
+            if scene is tellers[0] or not (scene.skill in TELLERS or _tells_a_name(scene))
+        ]
+    return [*opening, *rest]
+
+
+def _tells_a_name(scene: Scene) -> bool:
+    return any(turn.exact and TELLS_A_NAME.search(turn.user) for turn in scene.turns)
+
+
+def assembled(
+    random: Random,
+    skill: str,
+    turns: list[Turn],
+    system: str | None,
+    tools: list[dict[str, Any]],
+    thinking: bool,
+) -> Dialogue:
+    """The messages of these turns; thoughts go with the last user turn only, as a server would have it."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+    for index, turn in enumerate(turns):
+        thinks = thinking and index == len(turns) - 1
+        messages.append({"role": "user", "content": typed(random, turn.user, exact=turn.exact)})
+        messages += answered(turn, thinks)
+    return Dialogue(skill, messages, tools, thinking)
+
+
+def answered(turn: Turn, thinks: bool) -> list[dict[str, Any]]:
+    """Everything after the user's words: calls, their results, the answer."""
+    messages = [message for together in turn.rounds for message in _tool_messages(together, thinks)]
+    answer = turn.after_thought if thinks and turn.after_thought else turn.assistant
+    return [*messages, _assistant(answer, turn.thought if thinks else None)]
+
+
+def _assistant(content: str, thought: str | None) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if thought:
+        message["reasoning_content"] = thought
+    return message
+
+
+def _tool_messages(together: tuple[ToolUse, ...], thinks: bool) -> list[dict[str, Any]]:
+    """One round: a message with its calls, then the tools' answers in their order."""
+    call = _assistant("", together[0].thought if thinks else None)
+    call["tool_calls"] = [
+        {"type": "function", "function": {"name": use.name, "arguments": use.arguments}} for use in together
+    ]
+    return [call, *({"role": "tool", "content": use.result} for use in together)]

@@ -1,0 +1,205 @@
+"""Tests a model file: on fresh draws of the generators, on the hand-written set kept out of training, and for speed.
+
+Owns the table and the command line. How a reply is judged is in `judges.py` and `heldout.py`, the engine in
+`speaker.py`. Run `python -m duologue_mini.evaluation.evaluate --help`.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from duologue_mini import skills
+from duologue_mini.evaluation import fresh, heldout, speed
+from duologue_mini.evaluation.fresh import Outcome
+from duologue_mini.evaluation.speaker import Reply, Speaker
+
+MODEL_PATH = Path(str(files("duologue.models") / "duologue-mini.gguf"))
+OWN_TEMPERATURE = None
+"""Nothing asked: the engine takes the one written in the model file."""
+ROWS = {
+    "greetings": ("manners",),
+    "help": ("guide",),
+    "sums": ("arithmetic",),
+    "tools": ("unseen_tools", "tools"),
+    "recall": ("recall", "memory"),
+    "reading": ("reading",),
+    "rewriting": ("rewriting", "echo"),
+    "stories": ("stories",),
+    "system": ("instructed",),
+    "spoken": ("spoken",),
+    "scope": ("scope",),
+}
+"""The lines of the table, and the families of fresh draws in each; a line of the hand-written set may have none."""
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Tally:
+    """What a run of questions showed."""
+
+    good: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    replies: list[Reply] = field(default_factory=list)
+
+    def add(self, row: str, outcome: Outcome) -> None:
+        """Counts one outcome on its line."""
+        self.good[row].append(outcome.good)
+        self.replies += outcome.replies
+
+    def cell(self, row: str) -> str:
+        """Passed of asked on one line."""
+        results = [it for line in self.good.values() for it in line] if row == "all" else self.good[row]
+        return f"{sum(results) / len(results):.0%} of {len(results)}" if results else ""
+
+    def manners(self) -> dict[str, float]:
+        """How the turns ended and whether calls could be read, as shares."""
+        count = max(1, len(self.replies))
+        calls = max(1, sum(len(reply.calls) or reply.broken_calls for reply in self.replies))
+        return {
+            "turns": count,
+            "ended": round(sum(reply.ended for reply in self.replies) / count, 4),
+            "loops": round(sum(reply.loops for reply in self.replies) / count, 4),
+            "broken calls": round(sum(reply.broken_calls for reply in self.replies) / calls, 4),
+        }
+
+
+def row_of(family: str) -> str:
+    """The line of the table a family counts on."""
+    return next((row for row, families in ROWS.items() if family in families), family)
+
+
+def ask_case(case: heldout.Case, speaker: Speaker) -> Outcome:
+    """Has a hand-written conversation with the model, and judges it."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": case.system}] if case.system else []
+    answers, replies = [], []
+    tools = [dict(tool) for tool in case.tools]
+    for number, turn in enumerate(case.turns, start=1):
+        messages.append({"role": "user", "content": turn})
+        thinking = case.thinking and number == len(case.turns)
+        first = speaker.reply(messages, tools, thinking=thinking)
+        replies.append(first)
+        messages.append(first.message)
+        after = None
+        if first.calls and case.results:
+            results = [case.results.get(call.name, "error: unknown tool") for call in first.calls]
+            messages += [{"role": "tool", "content": result} for result in results]
+            after = speaker.reply(messages, tools, thinking=thinking)
+            replies.append(after)
+            messages.append(after.message)
+        answers.append(heldout.Answer(first.said, after.said if after else None))
+    wrong = heldout.judge(case, answers)
+    ended = all(reply.ended for reply in replies)
+    why = "; ".join([*wrong, *([] if ended else ["a turn did not end"])])
+    return Outcome(case.skill, not why, why, replies, " / ".join(case.turns))
+
+
+def tallied(
+    items: Sequence[Item], ask: Callable[[Item], Outcome], slots: int, show: Callable[[Outcome], None]
+) -> Tally:
+    """Asks all, some at once, and counts."""
+    tally = Tally()
+    with ThreadPoolExecutor(slots) as pool:
+        for outcome in pool.map(ask, items):
+            tally.add(row_of(outcome.family), outcome)
+            show(outcome)
+    return tally
+
+
+def shown(which: str) -> Callable[[Outcome], None]:
+    """Prints all, failed or no outcomes."""
+
+    def show(outcome: Outcome) -> None:
+        if which == "none" or (which == "failed" and outcome.good):
+            return
+        print(f"[{'ok' if outcome.good else 'FAILED'}] {outcome.family}: {outcome.asked!r}")
+        for reply in outcome.replies:
+            calls = "".join(f" -> {call.name}{json.dumps(call.arguments)}" for call in reply.calls)
+            thought = f"({reply.thought!r}) " if reply.thought else ""
+            print(f"    {thought}{reply.text!r}{calls}{'' if reply.ended else ' ...'}")
+        if not outcome.good:
+            print(f"    {outcome.why}", flush=True)
+
+    return show
+
+
+def table(columns: dict[str, Tally]) -> str:
+    """The tallies side by side."""
+    names = [*dict.fromkeys([*ROWS, *heldout.SKILLS]), "all"]
+    lines = [f"| skill | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    lines += [f"| {name} | {' | '.join(tally.cell(name) for tally in columns.values())} |" for name in names]
+    for what in ("turns", "ended", "loops", "broken calls"):
+        cells = [
+            f"{tally.manners()[what]:.2%}" if what != "turns" else f"{tally.manners()[what]}"
+            for tally in columns.values()
+        ]
+        lines.append(f"| *{what}* | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def families(wanted: Iterable[str] | None) -> list[str]:
+    """The families to draw from: those of the mix, or those of the wanted lines."""
+    return [name for name in skills.WEIGHTS if wanted is None or row_of(name) in wanted or name in wanted]
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Tally]:
+    """The columns the command line asks for."""
+    cases = [case for case in heldout.load() if arguments.skill is None or case.skill in arguments.skill]
+    drawn = [
+        question
+        for family in families(arguments.skill)
+        for question in fresh.questions(family, arguments.draws, arguments.seed)
+    ]
+    columns = {}
+    temperatures = {"greedy": 0.0, "own temperature": OWN_TEMPERATURE}
+    for name in arguments.at:
+        speaker = Speaker(
+            arguments.model,
+            slots=arguments.slots,
+            threads=arguments.threads,
+            temperature=temperatures[name],
+            free_calls=arguments.free_calls,
+        )
+        show = shown(arguments.show)
+        columns[f"fresh, {name}"] = tallied(
+            drawn, lambda it, to=speaker: fresh.ask(it, to.reply), arguments.slots, show
+        )
+        columns[f"hand-written, {name}"] = tallied(
+            cases, lambda it, to=speaker: ask_case(it, to), arguments.slots, show
+        )
+    return columns
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Test a model file.")
+    parser.add_argument("--model", type=Path, default=MODEL_PATH)
+    parser.add_argument("--draws", type=int, default=40, help="fresh draws of each family")
+    parser.add_argument("--skill", nargs="*", help="only these lines of the table, or families")
+    parser.add_argument(
+        "--at", nargs="*", default=["greedy", "own temperature"], help="greedy, own temperature"
+    )
+    parser.add_argument("--show", choices=["none", "failed", "all"], default="none", help="print replies")
+    parser.add_argument(
+        "--free-calls", action="store_true", help="without the grammar that calls are written under"
+    )
+    parser.add_argument("--slots", type=int, default=8, help="conversations at once")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--no-speed", action="store_true", help="leave out the speed: something else is running"
+    )
+    arguments = parser.parse_args()
+    columns = run(arguments)
+    print("\n" + table(columns))
+    if not arguments.no_speed:
+        print("\n" + json.dumps(speed.measure(arguments.model, arguments.threads)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Freshly drawn turns as questions to a model: drawn apart from all training, asked after the history as it was drawn.
+
+Knows the families and the judges; knows no engine: whoever runs it brings a way to get a reply.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any, Protocol
+
+from duologue_mini import skills
+from duologue_mini.data.dialogues import answered
+from duologue_mini.evaluation.judges import JUDGES, Expected, called, declined, similar, spoken
+from duologue_mini.evaluation.speaker import Reply
+from duologue_mini.scene import Scene, Turn
+from duologue_mini.text.keyboard import typed
+
+THINKING_SHARE = 0.25
+KNOWN_ANSWERS = 2000
+"""Scenes drawn to see how else a kind of question is answered."""
+
+
+class Asked(Protocol):
+    """Something that answers messages, given tools, thinking or not."""
+
+    def __call__(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
+    ) -> Reply:
+        """The reply."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The last turn of a scene, with everything before it."""
+
+    family: str
+    scene: Scene
+    messages: list[dict[str, Any]]
+    thinking: bool
+
+
+@dataclass
+class Outcome:
+    """What came of a question."""
+
+    family: str
+    good: bool
+    why: str
+    replies: list[Reply] = field(default_factory=list)
+    asked: str = ""
+
+
+def questions(family: str, count: int, seed: int) -> list[Question]:
+    """So many questions of one family, always the same for one seed."""
+    random = Random(f"evaluation {seed} {family}")
+    return [_question(random, family, skills.drawer(family)(random)) for _ in range(count)]
+
+
+def _question(random: Random, family: str, scene: Scene) -> Question:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": scene.system}] if scene.system else []
+    for turn in scene.turns:
+        messages.append({"role": "user", "content": typed(random, turn.user, exact=turn.exact)})
+        if turn is not scene.turns[-1]:
+            messages += answered(turn, False)
+    return Question(family, scene, messages, random.random() < THINKING_SHARE)
+
+
+def kind_of(turn: Turn) -> str:
+    """What sort of question it is: the first sentence of what is thought of it."""
+    return turn.thought.partition(". ")[0].casefold()
+
+
+@cache
+def answers(family: str) -> Mapping[str, Sequence[str]]:
+    """The answers of a family's generator, by kind of question."""
+    random = Random(f"answers {family}")
+    known: defaultdict[str, list[str]] = defaultdict(list)
+    for _ in range(KNOWN_ANSWERS):
+        for turn in skills.drawer(family)(random).turns:
+            known[kind_of(turn)] += [turn.assistant, *([turn.after_thought] if turn.after_thought else [])]
+    return {kind: tuple(dict.fromkeys(texts)) for kind, texts in known.items()}
+
+
+def ask(question: Question, reply_to: Asked) -> Outcome:
+    """Asks it, gives the results of the right calls, and judges."""
+    turn, tools, messages = question.scene.turns[-1], question.scene.tools, list(question.messages)
+    outcome = Outcome(question.family, False, "", asked=str(messages[-1]["content"]))
+    begun = len(messages)
+    wanted = answered(turn, question.thinking)
+    for together in turn.rounds:
+        reply = reply_to(messages, tools, thinking=question.thinking)
+        outcome.replies.append(reply)
+        if not called(together, reply.calls):
+            outcome.why = f"expected {[(use.name, use.arguments) for use in together]}"
+            return outcome
+        done = len(messages) - begun
+        messages += wanted[done : done + 1 + len(together)]
+    reply = reply_to(messages, tools, thinking=question.thinking)
+    outcome.replies.append(reply)
+    answer = str(wanted[-1]["content"])
+    context = "\n".join(str(message["content"]) for message in messages)
+    judge = JUDGES.get(question.family, similar)
+    alike = answers(question.family).get(kind_of(turn), ()) if judge in (similar, declined, spoken) else ()
+    expected = Expected(answer, str(question.messages[-1]["content"]), context, alike)
+    outcome.good = not reply.calls and reply.ended and judge(expected, reply.text)
+    outcome.why = "" if outcome.good else f"expected {answer!r}"
+    return outcome

@@ -1,0 +1,251 @@
+"""Whether a reply to a freshly drawn turn is right, judged against the answer the generator wrote.
+
+The wording is free; what counts depends on the family: the calls exactly, the last number, the copied text, the words
+taken from the conversation, or that it declines. Knows neither the engine nor how turns are drawn.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from duologue_mini.evaluation.heldout import (
+    Call,
+    calls_match,
+    declines,
+    final_number,
+    is_spoken,
+    plain,
+    same,
+    words,
+)
+from duologue_mini.scene import ToolUse
+
+COMMON = frozenset(
+    [
+        "a",
+        "about",
+        "after",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "done",
+        "for",
+        "from",
+        "get",
+        "got",
+        "had",
+        "has",
+        "have",
+        "he",
+        "hello",
+        "her",
+        "here",
+        "hi",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "just",
+        "know",
+        "like",
+        "me",
+        "more",
+        "my",
+        "no",
+        "not",
+        "now",
+        "of",
+        "off",
+        "ok",
+        "on",
+        "one",
+        "or",
+        "our",
+        "out",
+        "please",
+        "said",
+        "say",
+        "says",
+        "she",
+        "so",
+        "some",
+        "tell",
+        "than",
+        "thank",
+        "thanks",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "they",
+        "this",
+        "to",
+        "told",
+        "too",
+        "up",
+        "us",
+        "very",
+        "was",
+        "we",
+        "well",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "will",
+        "with",
+        "would",
+        "yes",
+        "you",
+        "your",
+    ]
+)
+SHARED = 0.34
+"""So much of the words that carry two answers in common makes them the same in substance."""
+CLOSE = 0.5
+"""So much of all words, between a reply and one of the generator's answers."""
+MANY, MOST = 4, 0.75
+"""An answer with more words taken from the conversation than this needs only so much of them."""
+NOT_SAID = re.compile(r"\b(?:not|no|nothing|never|n't|cannot|without)\b|n't\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the generator would answer, after which words."""
+
+    answer: str
+    question: str
+    context: str
+    """All that was said before, tool results and system prompt included."""
+    alike: Sequence[str] = ()
+    """Other answers of the generator to this kind of question."""
+
+
+Judge = Callable[[Expected, str], bool]
+
+
+def called(expected: Sequence[ToolUse], got: Sequence[Call]) -> bool:
+    """Whether exactly the expected calls were made, in any order."""
+    return calls_match([{"name": use.name, "arguments": use.arguments} for use in expected], got)
+
+
+def content(text: str) -> set[str]:
+    """The words of a text that carry it."""
+    return set(words(text)) - COMMON
+
+
+def counted(expected: Expected, reply: str) -> bool:
+    """The last number is the same; where none is expected, it declines or says the same in words."""
+    number = final_number(expected.answer)
+    if declines(expected.answer):
+        return declines(reply)
+    return final_number(reply) == number if number is not None else similar(expected, reply)
+
+
+def copied(expected: Expected, reply: str) -> bool:
+    """The same text, but for a phrase around it."""
+    wanted, got = plain(expected.answer), plain(reply)
+    return same(wanted, got) or found_in(wanted, got) or found_in(got, wanted)
+
+
+def found_in(inner: str, outer: str) -> bool:
+    """Whether one text is the end of the other, after a colon or a line break."""
+    return len(inner) > 1 and bool(re.search(rf"(?::\s|\n){re.escape(inner.rstrip('.'))}\.?$", outer))
+
+
+def taken(expected: Expected, reply: str) -> bool:
+    """The words the answer takes from the conversation, beyond the question's own, are there; of many, most."""
+    asked = " ".join(re.findall(r"[^.!?\n]+\?", expected.question))
+    said, known = stems(reply), stems(asked)
+    keys = (stems(expected.answer) & stems(expected.context)) - known
+    numbers = set(re.findall(r"\d+", expected.answer)) - set(re.findall(r"\d+", asked))
+    if keys or numbers:
+        enough = len(keys & said) >= (len(keys) if len(keys) <= MANY else MOST * len(keys))
+        return enough and numbers <= set(re.findall(r"\d+", reply))
+    if opening := re.match(r"(yes|no)\b", expected.answer, re.IGNORECASE):
+        return reply.casefold().startswith(opening[1].casefold())
+    if NOT_SAID.search(plain(expected.answer)):
+        return bool(NOT_SAID.search(plain(reply)))
+    return similar(expected, reply)
+
+
+def stems(text: str) -> set[str]:
+    """The words that carry a text, without their endings."""
+    return {re.sub(r"(?<=\w{3})(?:es|ed|ing|s|d|e|'s)$", "", word) for word in content(text)}
+
+
+def declined(expected: Expected, reply: str) -> bool:
+    """It says that this is beyond it, without a number of its own making; or, where it may, answers alike."""
+    if not declines(expected.answer):
+        return similar(expected, reply)
+    known = expected.question + expected.context + expected.answer
+    return declines(reply) and set(re.findall(r"\d+", reply)) <= set(re.findall(r"\d+", known))
+
+
+def similar(expected: Expected, reply: str) -> bool:
+    """Free wording: close to one of the answers to this kind of question, or with the words that carry this one."""
+    said, wanted = set(words(reply)), content(expected.answer)
+    for answer in expected.alike:
+        other = set(words(answer))
+        if said == other or len(said & other) >= CLOSE * len(said | other):
+            return True
+    got = content(reply)
+    if not wanted or not got:
+        return said == set(words(expected.answer)) and (bool(said) or plain(reply) == plain(expected.answer))
+    return len(wanted & got) >= SHARED * len(wanted | got)
+
+
+def spoken(expected: Expected, reply: str) -> bool:
+    """The same in substance, and a voice can read it out."""
+    return is_spoken(reply) and (counted if final_number(expected.answer) else similar)(expected, reply)
+
+
+def told(expected: Expected, reply: str) -> bool:
+    """A story, rhyme, joke or list: some words long, no excuse, and about what was asked for."""
+    subject = content(expected.answer) & content(expected.question)
+    length = min(8, len(words(expected.answer)))
+    excused = re.search(r"\b(?:beyond me|too small|larger model)\b", reply)
+    return len(words(reply)) >= length and not excused and subject <= content(reply)
+
+
+JUDGES: dict[str, Judge] = {
+    "arithmetic": counted,
+    "rewriting": copied,
+    "echo": copied,
+    "reading": taken,
+    "recall": taken,
+    "memory": taken,
+    "unseen_tools": taken,
+    "tools": taken,
+    "stories": told,
+    "spoken": spoken,
+    "scope": declined,
+    "beyond": declined,
+}
+"""By family; the others are judged as `similar`."""

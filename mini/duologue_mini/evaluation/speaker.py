@@ -1,0 +1,159 @@
+"""A model file, loaded, that answers conversations: text, calls, and whether the turn ended by itself.
+
+Owns the engine's door for the evaluation and how a reply is taken apart. Knows neither questions nor judgements.
+Several conversations may be answered at once, each from a thread of its own.
+"""
+
+import json
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xllamacpp
+from duologue.engines.llama.request import grammar_fields
+from duologue.text.output.reply_grammar import Calls, offered
+from duologue.values.messages import Tool
+
+from duologue_mini.evaluation.heldout import Call
+from duologue_mini.evaluation.heldout import Reply as Said
+from duologue_mini.model.template import render
+
+MOST_TOKENS = 500
+CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+REPEATS = 5
+"""So many times the same stretch one after the other is a loop."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model wrote."""
+
+    thought: str
+    text: str
+    calls: tuple[Call, ...]
+    ended: bool
+    """Whether it stopped by itself."""
+    broken_calls: int
+    """Calls that are no JSON object with a name and arguments, or were never closed."""
+
+    @property
+    def said(self) -> Said:
+        """As the judge of the hand-written cases sees it."""
+        return Said(self.text, self.calls)
+
+    @property
+    def loops(self) -> bool:
+        """Whether a stretch of it repeats and repeats."""
+        return bool(re.search(rf"(.{{6,80}}?)\1{{{REPEATS - 1}}}", self.thought + self.text, re.DOTALL))
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """As the next request carries it."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.thought:
+            message["reasoning_content"] = self.thought
+        if self.calls:
+            message["tool_calls"] = [
+                {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in self.calls
+            ]
+        return message
+
+
+def parsed(written: str, ended: bool) -> Reply:
+    """A reply taken apart."""
+    thought, closed, rest = written.rpartition("</think>")
+    if not closed:
+        thought, rest = ("", written) if "<think>" not in written else (written, "")
+    calls, broken = [], 0
+    for found in CALL.findall(rest):
+        call = _call(found)
+        broken += call is None
+        calls.append(call or Call("", None))
+    text = CALL.sub("", rest)
+    broken += "<tool_call>" in text
+    return Reply(thought.replace("<think>", "").strip(), text.strip(), tuple(calls), ended, broken)
+
+
+def _call(written: str) -> Call | None:
+    try:
+        value = json.loads(written)
+    except json.JSONDecodeError:
+        return None
+    good = (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("arguments"), dict)
+    )
+    return Call(value["name"], value["arguments"]) if good else None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one request took, in seconds, and how many tokens were made in it."""
+
+    seconds: float
+    tokens: int
+
+
+class Speaker:
+    """The model file in the engine; greedy unless a temperature is given. `free_calls`: without the grammar that calls are
+    written under."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        slots: int = 1,
+        threads: int = 2,
+        temperature: float | None = 0.0,
+        free_calls: bool = False,
+    ) -> None:
+        self.temperature = temperature
+        self.free_calls = free_calls
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = 4096 * slots
+        params.n_parallel = slots
+        params.cpuparams.n_threads = threads
+        params.cpuparams_batch.n_threads = threads
+        params.warmup = False
+        params.verbosity = -1
+        params.ui = False
+        params.api_keys = [secrets.token_hex(16)]
+        self.server = xllamacpp.Server(params)
+
+    def reply(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool) -> Reply:
+        """The answer to these messages."""
+        prompt = render(messages, tools, enable_thinking=thinking, add_generation_prompt=True)
+        choice = self._complete(prompt, MOST_TOKENS, **self._held(tools))["choices"][0]
+        return parsed(choice["text"], choice["finish_reason"] == "stop")
+
+    def _held(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
+        """Calls are written as the server has them written."""
+        if not tools or self.free_calls:
+            return {}
+        functions = [tool.get("function") or tool for tool in tools]
+        known = [
+            Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
+        ]
+        grammar = offered(Calls("hermes", tuple(known)))
+        return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
+
+    def timed(self, prompt: str, tokens: int) -> Timing:
+        """One request for at most so many tokens, on the clock."""
+        began = time.perf_counter()
+        answer = self._complete(prompt, tokens, ignore_eos=True)
+        return Timing(time.perf_counter() - began, answer["usage"]["completion_tokens"])
+
+    def _complete(self, prompt: str, tokens: int, **more: object) -> dict[str, Any]:
+        request = {"prompt": prompt, "max_tokens": tokens, "seed": 1, **more}
+        if self.temperature is not None:
+            request["temperature"] = self.temperature
+        answer: dict[str, Any] = self.server.handle_completions(request)
+        if "choices" not in answer:
+            raise RuntimeError(f"the engine refuses: {answer}")
+        return answer

@@ -1,0 +1,40 @@
+"""How fast a model file is on this machine: tokens a second, and how soon the first token comes.
+
+Knows the engine only through `speaker.py`. Nothing else should run meanwhile.
+"""
+
+from pathlib import Path
+from random import Random
+from statistics import median
+
+from duologue_mini.evaluation.speaker import Speaker
+from duologue_mini.text import words
+
+PROMPT_TOKENS = 2000
+ROUNDS = 3
+
+
+def measure(path: Path, threads: int = 2) -> dict[str, float]:
+    """Tokens a second of one chat, and seconds to the first token after 2,000 tokens of prompt, new and read before."""
+    speaker = Speaker(path, threads=threads)
+    speaker.timed(_prompt(0, 50), 8)
+    cold = [speaker.timed(_prompt(number, PROMPT_TOKENS), 1).seconds for number in range(1, ROUNDS + 1)]
+    cached = [speaker.timed(_prompt(ROUNDS, PROMPT_TOKENS) + "?", 1).seconds for _ in range(ROUNDS)]
+    rates = []
+    for number in range(ROUNDS):
+        prompt = _prompt(100 + number, 60)
+        first = speaker.timed(prompt, 1)
+        whole = speaker.timed(prompt, 201)
+        rates.append((whole.tokens - first.tokens) / whole.seconds)
+    return {
+        "tokens a second": round(median(rates), 1),
+        "first token, cold": round(median(cold), 3),
+        "first token, read before": round(median(cached), 3),
+    }
+
+
+def _prompt(seed: int, tokens: int) -> str:
+    """A chat's prompt of about so many tokens."""
+    random = Random(seed)
+    text = " ".join(words.invented(random) for _ in range(tokens // 3))
+    return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"

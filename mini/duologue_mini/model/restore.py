@@ -1,0 +1,65 @@
+"""Reads a GGUF written by `export.py` back: the network's shape, its weights, its tokenizer.
+
+So a run can go on from the model file that is committed, the optimisers warmed up anew. Knows the names of things in
+that file; knows nothing about training.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import numpy
+import torch
+from tokenizers import Tokenizer
+
+from duologue_mini.model import tokenizer
+from duologue_mini.model.export import tensor_name
+from duologue_mini.model.model import Model, Shape
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a model file holds of a run."""
+
+    shape: Shape
+    weights: dict[str, torch.Tensor]
+    tokenizer: Tokenizer
+
+
+def read(path: Path) -> Restored:
+    """The contents of a model file of ours; a ValueError names what another file lacks."""
+    reader = gguf.GGUFReader(path)
+
+    def value(key: str) -> object:
+        field = reader.get_field(key)
+        if field is None:
+            raise ValueError(f"{path} has no {key}")
+        return field.contents()
+
+    if value("general.architecture") != "llama":
+        raise ValueError(f"{path} is not a model of this shape")
+    pieces, merges = value("tokenizer.ggml.tokens"), value("tokenizer.ggml.merges")
+    shape = Shape(
+        vocabulary=len(pieces),
+        layers=int(value("llama.block_count")),
+        width=int(value("llama.embedding_length")),
+        heads=int(value("llama.attention.head_count")),
+        key_value_heads=int(value("llama.attention.head_count_kv")),
+        feed_forward=int(value("llama.feed_forward_length")),
+        context=int(value("llama.context_length")),
+        rope_theta=round(float(value("llama.rope.freq_base")), 3),
+        norm_epsilon=round(float(value("llama.attention.layer_norm_rms_epsilon")), 9),
+    )
+    return Restored(shape, _weights(reader, shape), tokenizer.restored(pieces, merges))
+
+
+def _weights(reader: gguf.GGUFReader, shape: Shape) -> dict[str, torch.Tensor]:
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    with torch.device("meta"):
+        wanted = Model(shape).state_dict()
+    weights = {}
+    for name, like in wanted.items():
+        tensor = tensors[tensor_name(name)]
+        array = gguf.dequantize(tensor.data, tensor.tensor_type).astype(numpy.float32)
+        weights[name] = torch.from_numpy(array).reshape(like.shape)
+    return weights

@@ -1,0 +1,332 @@
+"""Texts in which several people do the same kind of thing, or one thing follows another: who, what, most, next.
+
+Knows a few such scenes and what can be asked about them. Knows nothing about who asks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from duologue_mini.text import particulars, payloads, words
+from duologue_mini.text.phrases import capital, pick
+from duologue_mini.text.requests import filled
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about a group, the answers that are right, and the way to them. `$` slots are filled."""
+
+    user: str
+    answers: list[str]
+    thought: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """A text and its questions."""
+
+    text: str
+    questions: list[Question]
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A kind of deed: `$p` did it with `$v`."""
+
+    value: Callable[[Random], str]
+    told: str
+    short: str  # what follows the second name: ", Tom the cake"
+    who: list[str]
+    what: list[str]
+    answer: str
+
+
+DEEDS = [
+    Deed(
+        payloads.thing,
+        "$p brought the $v",
+        "$p the $v",
+        ["Who brought the $v?"],
+        ["What did $p bring?"],
+        "$p brought the $v.",
+    ),
+    Deed(
+        payloads.place,
+        "$p lives in $v",
+        "$p in $v",
+        ["Who lives in $v?"],
+        ["Where does $p live?"],
+        "$p lives in $v.",
+    ),
+    Deed(
+        lambda r: r.choice(words.COLOURS),
+        "$p chose $v",
+        "$p $v",
+        ["Who chose $v?"],
+        ["{What|Which colour} did $p choose?"],
+        "$p chose $v.",
+    ),
+    Deed(
+        lambda r: r.choice(words.FOODS),
+        "$p ordered $v",
+        "$p $v",
+        ["Who {ordered|gets|asked for} the $v?"],
+        ["What did $p order?"],
+        "$p ordered $v.",
+    ),
+    Deed(
+        lambda r: r.choice(words.HOBBIES),
+        "$p likes $v",
+        "$p $v",
+        ["Who likes $v?"],
+        ["What does $p like?"],
+        "$p likes $v.",
+    ),
+    Deed(
+        particulars.weekday,
+        "$p works on $v",
+        "$p on $v",
+        ["Who works on $v?"],
+        ["When does $p work?", "On which day does $p work?"],
+        "$p works on $v.",
+    ),
+    Deed(
+        particulars.clock,
+        "$p comes at $v",
+        "$p at $v",
+        ["Who comes at $v?"],
+        ["{When|At what time} does $p come?"],
+        "$p comes at $v.",
+    ),
+    Deed(
+        payloads.thing,
+        "$p repairs the $v",
+        "$p the $v",
+        ["Who repairs the $v?"],
+        ["What does $p repair?"],
+        "$p repairs the $v.",
+    ),
+    Deed(
+        lambda r: r.choice(particulars.JOBS),
+        "$p is a $v",
+        "$p a $v",
+        ["Who is the $v?"],
+        ["What is $p's job?", "What does $p do?"],
+        "$p is a $v.",
+    ),
+    Deed(
+        lambda r: f"room {r.randint(1, 60)}",
+        "$p sleeps in $v",
+        "$p in $v",
+        ["Who sleeps in $v?"],
+        ["{Where|In which room} does $p sleep?"],
+        "$p sleeps in $v.",
+    ),
+    Deed(
+        payloads.first_name,
+        "$p sits next to $v",
+        "$p next to $v",
+        ["Who sits next to $v?"],
+        ["Next to whom does $p sit?"],
+        "$p sits next to $v.",
+    ),
+    Deed(payloads.coined, "$p said $v", "$p said $v", ["Who said $v?"], ["What did $p say?"], "$p said $v."),
+]
+
+# What is counted, the sentence, how most and least are asked, how many are asked, the answers.
+COUNTS: list[tuple[str, str, str, str, str]] = [
+    (
+        "$p has $v $x",
+        "Who has the most $x?",
+        "Who has the {fewest|smallest number of} $x?",
+        "How many $x does $p have?",
+        "$p has $v $x.",
+    ),
+    (
+        "$p is $v years old",
+        "Who is the oldest?",
+        "Who is the youngest?",
+        "How old is $p?",
+        "$p is $v years old.",
+    ),
+    (
+        "$p paid $v euros",
+        "Who paid the most?",
+        "Who paid the least?",
+        "How much did $p pay?",
+        "$p paid $v euros.",
+    ),
+    (
+        "$p ran $v kilometres",
+        "Who ran the {farthest|longest way}?",
+        "Who ran the {least|shortest way}?",
+        "How far did $p run?",
+        "$p ran $v kilometres.",
+    ),
+    (
+        "$p scored $v points",
+        "Who {won|has the most points|scored highest}?",
+        "Who {came last|has the fewest points}?",
+        "How many points did $p score?",
+        "$p scored $v points.",
+    ),
+    (
+        "$p is $v centimetres tall",
+        "Who is the tallest?",
+        "Who is the {smallest|shortest}?",
+        "How tall is $p?",
+        "$p is $v centimetres tall.",
+    ),
+    (
+        "$p read $v pages",
+        "Who read the most[ pages]?",
+        "Who read the fewest pages?",
+        "How many pages did $p read?",
+        "$p read $v pages.",
+    ),
+]
+STEPS = [
+    "{opened|closed|painted|cleaned|sold|found|washed|hid|moved|weighed} the $x",
+    "{called|met|visited|thanked|asked|paid} $p",
+    "{went to|drove to|walked to|phoned} $q",
+    "{ate|cooked|bought|shared} $f",
+    "{wrote|read|sent|burned} {a letter|the report|a note|the list}",
+]
+
+
+def group(random: Random) -> Group:
+    """One of the kinds."""
+    return random.choices([_deeds, _counts, _steps], [5, 3, 3])[0](random)
+
+
+def _people(random: Random, count: int) -> list[str]:
+    found: list[str] = []
+    while len(found) < count:
+        name = payloads.first_name(random)
+        if name not in found:
+            found.append(name)
+    return found
+
+
+def _values(random: Random, value: Callable[[Random], str], count: int) -> list[str]:
+    found: list[str] = []
+    while len(found) < count:
+        drawn = value(random)
+        if drawn not in found:
+            found.append(drawn)
+    return found
+
+
+def _joined(random: Random, parts: list[str]) -> str:
+    if len(parts) > 1 and random.random() < 0.3:
+        return ". ".join(capital(part) if part[0].isascii() else part for part in parts) + "."
+    return ", ".join(parts[:-1]) + random.choice([" and ", ", and "]) + parts[-1] + "."
+
+
+def _deeds(random: Random) -> Group:
+    deed = random.choice(DEEDS)
+    people = _people(random, random.randint(2, 6))
+    values = _values(random, deed.value, len(people))
+    short = random.random() < 0.5
+    parts = [
+        filled(deed.short if short and index else deed.told, {"p": person, "v": value})
+        for index, (person, value) in enumerate(zip(people, values, strict=True))
+    ]
+    text = ", ".join(parts[:-1]) + " and " + parts[-1] + "." if short else _joined(random, parts)
+    questions = []
+    for person, value in zip(people, values, strict=True):
+        if person in values:
+            continue
+        fills: dict[str, object] = {"p": person, "v": value}
+        full = filled(deed.answer, fills)
+        questions.append(Question(filled(pick(random, deed.who), fills), [f"{person}.", full], full))
+        questions.append(Question(filled(pick(random, deed.what), fills), [full], full))
+    stranger = payloads.coined(random).capitalize() + "a"
+    if stranger not in people:
+        asked = filled(pick(random, deed.what), {"p": stranger})
+        questions.append(
+            Question(
+                asked,
+                ["The text does not say.", f"The text does not mention {stranger}."],
+                f"{stranger} is not in the text.",
+            )
+        )
+    return Group(text, questions)
+
+
+def _counts(random: Random) -> Group:
+    told, most, least, how_many, answer = random.choice(COUNTS)
+    people = _people(random, random.randint(2, 5))
+    numbers = random.sample(range(2, random.choice([20, 99, 400])), len(people))
+    thing = payloads.things(random)
+    fills: list[dict[str, object]] = [
+        {"p": person, "v": number, "x": thing} for person, number in zip(people, numbers, strict=True)
+    ]
+    text = _joined(random, [filled(told, one) for one in fills])
+    listed = ", ".join(f"{one['p']} {one['v']}" for one in fills)
+    questions = []
+    for asked, index in ((most, numbers.index(max(numbers))), (least, numbers.index(min(numbers)))):
+        found = fills[index]
+        full = filled(answer, found)
+        kind = "largest" if asked is most else "smallest"
+        user = filled(pick(random, [asked]), {"x": thing})
+        questions += [
+            Question(
+                user,
+                [f"{found['p']}.", f"{found['p']}: {full}"],
+                f"{listed}. {numbers[index]} is the {kind}: {found['p']}.",
+            )
+        ] * 2
+    for one in fills:
+        full = filled(answer, one)
+        questions.append(Question(filled(how_many, one), [full, f"{one['v']}."], full))
+    return Group(text, questions)
+
+
+def _steps(random: Random) -> Group:
+    """A row of deeds of one person."""
+    who = payloads.first_name(random)
+    values = _values(random, lambda r: _step(r), random.randint(3, 6))
+    links = [
+        "First ",
+        *(random.choice(["Then ", "After that ", "Next "]) for _ in values[2:]),
+        random.choice(["Finally ", "At last ", "In the end "]),
+    ]
+    text = " ".join(f"{link}{who} {value}." for link, value in zip(links, values, strict=True))
+    questions = [
+        Question(f"What did {who} do first?", [f"{who} {values[0]}."], f"First {who} {values[0]}."),
+        Question(
+            f"What did {who} do {random.choice(['last', 'at the end'])}?",
+            [f"{who} {values[-1]}."],
+            f"The last is: {values[-1]}.",
+        ),
+    ]
+    for index in range(len(values) - 1):
+        before, after = values[index], values[index + 1]
+        order = f"{before}, then {after}."
+        questions.append(
+            Question(
+                f"What {random.choice(['happened', f'did {who} do'])} after {who} {before}?",
+                [f"{who} {after}."],
+                order,
+            )
+        )
+        questions.append(
+            Question(
+                f"What did {who} do {random.choice(['just before', 'right before'])} {who} {after}?",
+                [f"{who} {before}."],
+                order,
+            )
+        )
+    return Group(text, questions)
+
+
+def _step(random: Random) -> str:
+    return pick(
+        random,
+        STEPS,
+        x=payloads.thing(random),
+        p=payloads.first_name(random),
+        q=payloads.place(random),
+        f=random.choice(words.FOODS),
+    )

@@ -1,0 +1,293 @@
+"""What passages tell about goods: products, parcels, books, recipes.
+
+Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
+"""
+
+from duologue_mini.passages.topics import Fact, Topic, one_of
+from duologue_mini.text import particulars as of
+from duologue_mini.text import payloads, words
+
+PRODUCT = Topic(
+    lambda random: (
+        f"{payloads.coined(random).capitalize()} {random.choice([payloads.number(random)[:3], 'Pro', 'Mini', 'X', 'Plus', 'One'])}"
+    ),
+    ["It", "The device", "The machine"],
+    [
+        Fact(
+            of.price,
+            ["The $n costs $v.", "The price of the $n is $v.", "You can buy the $n for $v."],
+            ["{How much|What} does $s cost?", "What is the price of $s?"],
+            "$s costs $v.",
+            "Does $s cost $v?",
+            "the price",
+        ),
+        Fact(
+            lambda r: f"{of.amount(r)} {r.choice(['grams', 'kilograms', 'kg', 'pounds', 'g'])}",
+            ["It weighs $v.", "$t has a weight of $v."],
+            ["{How much|What} does $s weigh?", "{What is the weight of|How heavy is} $s?"],
+            "$s weighs $v.",
+            "Does $s weigh $v?",
+            "the weight",
+        ),
+        Fact(
+            lambda r: words.joined(r.sample(words.COLOURS, r.randint(1, 3))),
+            ["It comes in $v.", "$t is sold in $v."],
+            ["{Which|What} colours {does $s come in|are there}?", "In which colours is $s sold?"],
+            "It comes in $v.",
+            "",
+            "the colours",
+        ),
+        Fact(
+            of.span,
+            ["The battery lasts $v.", "It runs for $v on one charge."],
+            ["How long does {the battery|$s} {last|run}?", "What is the battery life[ of $s]?"],
+            "It lasts $v.",
+            "Does the battery last $v?",
+            "the battery",
+        ),
+        Fact(
+            of.span,
+            ["The warranty is $v.", "It comes with a warranty of $v."],
+            ["How long is the warranty[ of $s]?", "What warranty does $s have?"],
+            "The warranty is $v.",
+            "Is the warranty $v?",
+            "the warranty",
+        ),
+        Fact(
+            one_of(*of.MATERIALS),
+            ["It is made of $v.", "The case is made of $v."],
+            ["What is $s made of?", "Which material is $s made of?"],
+            "It is made of $v.",
+            "Is $s made of $v?",
+            "the material",
+        ),
+        Fact(
+            payloads.place,
+            ["It is {made|built} in $v."],
+            ["Where is $s {made|built}?"],
+            "It is made in $v.",
+            "Is $s made in $v?",
+            "where it is made",
+            "In $v",
+        ),
+        Fact(
+            payloads.surname,
+            ["The maker is a company called $v.", "It is made by a company called $v."],
+            ["Who {made|makes} $s?", "Which company makes $s?"],
+            "The maker is $v.",
+            "",
+            "the maker",
+        ),
+    ],
+    "the $n, a product",
+    "the $n",
+)
+PARCEL = Topic(
+    lambda random: f"parcel {payloads.code(random)}",
+    ["It", "The parcel"],
+    [
+        Fact(
+            payloads.person,
+            ["The $n is for $v.", "$v {ordered|is waiting for} the $n."],
+            ["For whom is $s?", "Who is $s for?", "Who {ordered|gets|receives} $s?"],
+            "It is for $v.",
+            "Is $s for $v?",
+            "who gets it",
+        ),
+        Fact(
+            of.described,
+            ["It contains $v.", "Inside is $v."],
+            ["What is in $s?", "What does $s contain?"],
+            "It contains $v.",
+            "",
+            "what is in it",
+        ),
+        Fact(
+            of.date,
+            ["It {will arrive|arrives} on $v.", "Delivery is on $v."],
+            ["When {will it arrive|is delivery|does $s arrive}?", "On which day does $s arrive?"],
+            "It arrives on $v.",
+            "Does it arrive on $v?",
+            "the day",
+            "On $v",
+        ),
+        Fact(
+            payloads.place,
+            ["It {comes|was sent} from $v.", "The sender lives in $v."],
+            ["Where does $s come from?", "From where was $s sent?"],
+            "It comes from $v.",
+            "Does $s come from $v?",
+            "where it comes from",
+            "From $v",
+        ),
+        Fact(
+            of.spot,
+            ["The driver left it $v.", "It is now $v."],
+            ["Where is $s[ now]?", "Where did the driver leave it?"],
+            "It is $v.",
+            "Is $s $v?",
+            "where it is now",
+        ),
+        Fact(
+            of.price,
+            ["The postage was $v.", "There are $v to pay."],
+            ["How much {was the postage|do I pay|is there to pay}?"],
+            "It is $v.",
+            "",
+            "what it costs",
+        ),
+        Fact(
+            of.reason,
+            ["It is late because $v.", "It comes late because $v."],
+            ["Why is {it|$s} late?"],
+            "Because $v.",
+            "",
+            "why it is late",
+            "Because $v",
+        ),
+    ],
+    "the $n",
+    "the $n",
+)
+BOOK = Topic(
+    lambda random: (
+        f"The {random.choice(words.ADJECTIVES).capitalize()} {payloads.thing(random).capitalize()}"
+    ),
+    ["The book", "It"],
+    [
+        Fact(
+            payloads.person,
+            ['"$n" {was written|is a book} by $v.', '$v wrote "$n".'],
+            ["Who wrote $s?", "Who is the {author|writer} of $s?"],
+            "$v wrote it.",
+            "Did $v write $s?",
+            "the author",
+        ),
+        Fact(
+            of.year,
+            ["It {came out|was published} in $v."],
+            ["When {did $s come out|was $s published}?", "In which year did $s come out?"],
+            "It came out in $v.",
+            "Did $s come out in $v?",
+            "the year",
+            "In $v",
+        ),
+        Fact(
+            lambda r: f"{payloads.article(r.choice(of.JOBS))} who finds {of.described(r)}",
+            ["It is about $v.", "It tells of $v."],
+            ["What is $s about?", "What does $s tell of?"],
+            "It is about $v.",
+            "",
+            "what it is about",
+        ),
+        Fact(
+            of.amount,
+            ["It has $v pages.", "The story fills $v pages."],
+            ["How many pages {does $s have|are there}?", "How long is $s?"],
+            "It has $v pages.",
+            "Does $s have $v pages?",
+            "the pages",
+        ),
+        Fact(
+            payloads.place,
+            ["The story is set in $v.", "It plays in $v."],
+            ["Where {is the story set|does the story play}?"],
+            "It is set in $v.",
+            "Is it set in $v?",
+            "where it is set",
+            "In $v",
+        ),
+        Fact(
+            payloads.first_name,
+            ["The hero is called $v.", "Its hero, $v, is {brave|shy|old}."],
+            ["{What is the hero called|Who is the hero}[ of $s]?"],
+            "The hero is $v.",
+            "Is the hero called $v?",
+            "the hero",
+        ),
+        Fact(
+            of.price,
+            ["It costs $v.", "I paid $v for it."],
+            ["{How much|What} {does|did} $s cost?"],
+            "It costs $v.",
+            "Does $s cost $v?",
+            "the price",
+        ),
+        Fact(
+            payloads.first_name,
+            ["I lent it to $v.", "$v has borrowed it."],
+            ["Who has {it|the book} now?", "Who borrowed $s?"],
+            "$v has it.",
+            "Does $v have it?",
+            "who has it",
+        ),
+    ],
+    'the book "$n"',
+    '"$n"',
+)
+RECIPE = Topic(
+    lambda random: (
+        f"{payloads.coined(random)} {random.choice(['soup', 'cake', 'stew', 'bread', 'pie', 'salad'])}"
+    ),
+    ["It", "The dish"],
+    [
+        Fact(
+            lambda r: f"{r.randint(1, 20) * 50} grams of {r.choice(words.FOODS)}",
+            ["For $n you need $v.", "To make $n, take $v."],
+            ["What {do I need for|goes into|do you need to make} $s?"],
+            "You need $v.",
+            "",
+            "what goes into it",
+        ),
+        Fact(
+            lambda r: f"{r.randint(5, 180)} minutes",
+            ["{Bake|Cook|Boil} it for $v.", "It needs $v in the oven."],
+            ["How long {does it|must it|do I} {bake|cook}?", "How many minutes does $s need?"],
+            "It needs $v.",
+            "Does it need $v?",
+            "how long it cooks",
+        ),
+        Fact(
+            lambda r: f"{r.randint(12, 26) * 10} degrees",
+            ["The oven should be at $v.", "Heat the oven to $v."],
+            ["How hot should the oven be?", "What temperature does it need?"],
+            "The oven should be at $v.",
+            "Should the oven be at $v?",
+            "the oven",
+        ),
+        Fact(
+            one_of(*words.FOODS),
+            ["Serve it with $v.", "It goes well with $v."],
+            ["What {do I serve it with|goes well with $s}?"],
+            "Serve it with $v.",
+            "",
+            "what to serve with it",
+            "With $v",
+        ),
+        Fact(
+            of.amount,
+            ["This is enough for $v people.", "It feeds $v."],
+            ["{For how many people is it|How many people does it feed}?"],
+            "It is for $v people.",
+            "Is it enough for $v people?",
+            "how many it feeds",
+        ),
+        Fact(
+            payloads.person,
+            ["The recipe is from $v.", "We got the recipe from $v."],
+            ["Who {is the recipe from|gave us the recipe}?", "Where does the recipe come from?"],
+            "It is from $v.",
+            "Is the recipe from $v?",
+            "where it comes from",
+        ),
+        Fact(
+            one_of("salt", "pepper", "honey", "ginger", "basil", "lemon juice", "garlic", "butter", "mint"),
+            ["At the end add $v.", "Add $v at the {very end|end}."],
+            ["What {do I add|is added} at the end?"],
+            "Add $v.",
+            "Do I add $v?",
+            "what to add",
+        ),
+    ],
+    "how to make $n",
+)

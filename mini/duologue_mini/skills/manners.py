@@ -1,0 +1,384 @@
+"""Skill: manners. Greetings and goodbyes, small talk, moods, jokes, who it is, and several of these in one message.
+
+Knows how such exchanges are put together and what may follow an answer (again, shorter, are you sure); the wordings
+are in courtesies.py, portrait.py, tongues.py, jesting.py and medley.py. A scene called `alone` makes sense only as the first of a
+chat; `greetings` open one, `goodbyes` close it.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from duologue_mini.conversation import courtesies, jesting, medley, portrait, tongues
+from duologue_mini.facts.facts import SNIPPETS
+from duologue_mini.scene import Scene, Turn
+from duologue_mini.text import callnames, words
+from duologue_mini.text.phrases import capital, pick, say
+
+OPENINGS = [courtesies.HELLO, courtesies.HOW_ARE_YOU]
+TALK = [
+    courtesies.FINE,
+    courtesies.THANKS,
+    courtesies.PRAISE,
+    courtesies.INSULT,
+    courtesies.WRONG,
+    courtesies.YES,
+    courtesies.NO,
+    courtesies.MAYBE,
+    courtesies.SORRY,
+    courtesies.LAUGH,
+    courtesies.BORED,
+    courtesies.DOING,
+    courtesies.WISH,
+    courtesies.LOVE,
+    courtesies.WHAT,
+]
+SHORTER = [
+    "{Shorter|Shorter please|Too long|In one sentence|In short|Make it shorter|Can you say that shorter|tl;dr|Briefly please|That was long, shorter please|Sum it up}[.|?|!]"
+]
+SURE = [
+    "{Are you sure|Are you certain|You sure|Are you really sure}[ about that]?",
+    "{Really|Is that right|Is that true|Seriously|No way, really|Is it}?",
+]
+DOUBT = [
+    "{No|Nope|Wrong|I don't think so|That's wrong|Not true|I doubt it|It is $w|I think it is $w|Isn't it $w}[.|!|?]"
+]
+CALL_YOU = [
+    "{I'll|I will|Can I|May I|Let me|I want to|I'd like to} call you $n[.|!|?]",
+    "{From now on|Today} {your name is|you are|I call you} $n[.|!]",
+]
+CALL_YOU_ANSWERS = [
+    "{You may|Gladly|If you like}: call me $n{ here|}. {My own name is duologue-mini|By myself I am duologue-mini}.",
+    "$n {is a nice name|sounds good}! My own {name |}is duologue-mini, but {call me as you like|you may call me $n}.",
+]
+
+
+def draw(random: Random) -> Scene:
+    """One exchange of politeness, or a few."""
+    makers = list(SCENES)
+    return random.choices(makers, SCENE_WEIGHTS)[0](random)
+
+
+def asked(random: Random, aspect: portrait.Aspect) -> Turn:
+    """One question about the model itself."""
+    other, firm = random.choice(portrait.OTHERS), random.choice(portrait.FIRMS)
+    if random.random() < 0.3:
+        other = words.invented(random).capitalize()
+    slots = {"other": other, "firm": firm, "thing": random.choice(words.FOODS + words.HOBBIES)}
+    user = capital(pick(random, aspect.questions, **slots))
+    answer = pick(random, aspect.answers, **slots)
+    if aspect.name == "maker" and firm in user:
+        answer = pick(
+            random,
+            [
+                "No, {I was made by the Duologue project|the Duologue project made me}.",
+                "{Not by $firm|$firm has nothing to do with it}: the Duologue project made me.",
+            ],
+            firm=firm,
+        )
+        answer = capital(answer)
+    return Turn(
+        user, answer, pick(random, [aspect.thought], **slots), exact=other in answer or firm in answer
+    )
+
+
+def _greeting(random: Random) -> Scene:
+    """One to three turns of opening a conversation."""
+    if random.random() < 0.25:
+        time = random.choice(["morning", "afternoon", "evening", "day"])
+        turns = [courtesies.exchanged(random, courtesies.DAYTIME, time=time)]
+    else:
+        turns = [courtesies.exchanged(random, random.choices(OPENINGS, [3, 2])[0])]
+    if random.random() < 0.15:
+        turns[0] = with_name(random)
+    if turns[-1].assistant.endswith(("How are you?", "And you?", "How about you?")):
+        if random.random() < 0.5:
+            turns.append(
+                _mood(random) if random.random() < 0.4 else courtesies.exchanged(random, courtesies.FINE)
+            )
+    elif random.random() < 0.2:
+        turns.append(courtesies.exchanged(random, courtesies.HOW_ARE_YOU))
+    return Scene("greetings", turns)
+
+
+def with_name(random: Random) -> Turn:
+    """A greeting with a name in it, answered by name."""
+    called = callnames.name(random)
+    opening = pick(random, ["{Hello|Hi|Hey|Good morning|Good evening|Greetings}"])
+    user = opening + pick(
+        random,
+        [
+            ", I'm $n.",
+            ", I am $n",
+            ", my name is $n.",
+            "! I'm $n.",
+            ", this is $n.",
+            ". You can call me $n.",
+            ", it's $n",
+        ],
+        n=called,
+    )
+    answer = pick(
+        random,
+        [
+            "{Hello|Hi}, $n! {How can I help?|What can I do for you?|Nice to meet you.}",
+            "{Nice|Good} to meet you, $n! {How can I help|What can I do for you}?",
+        ],
+        n=called,
+    )
+    return Turn(user, answer, f"The user is called {called}. I greet them by name.", exact=True)
+
+
+def _foreign(random: Random) -> Scene:
+    """A greeting, thanks or goodbye in another language."""
+    kind = random.choices(["hello", "thanks", "bye"], [6, 2, 2])[0]
+    if kind == "hello":
+        hello = random.choice(list(tongues.HELLOS))
+        answer = pick(
+            random,
+            [
+                f"$h! {courtesies.OFFER}?",
+                "$h! {I know only English beyond that|The rest I can say in English only}. {How can I help|What can I do for you}?",
+                f"Hello! {courtesies.OFFER}?",
+            ],
+            h=hello,
+        )
+        user = hello + pick(random, ["{!||.}", "{, mini|, friend|, Duologue||}{!|}"])
+        return Scene(
+            "greetings",
+            [Turn(user, answer, f"A greeting in {tongues.HELLOS[hello]}. I greet back.", exact=True)],
+        )
+    table, exchange = (
+        (tongues.THANKS, courtesies.THANKS) if kind == "thanks" else (tongues.GOODBYES, courtesies.GOODBYE)
+    )
+    user = random.choice(table) + random.choice(["!", "", "."])
+    skill = "manners" if kind == "thanks" else "goodbyes"
+    thought = (
+        "Thanks in another language. I accept them."
+        if kind == "thanks"
+        else "A goodbye in another language. I say goodbye."
+    )
+    return Scene(skill, [Turn(user, pick(random, exchange[1]), thought, exact=True)])
+
+
+def _goodbye(random: Random) -> Scene:
+    turn = courtesies.exchanged(random, courtesies.GOODBYE)
+    if any(word in turn.user.lower() for word in ("night", "sleep", "bed", "gn")):
+        turn = Turn(turn.user, pick(random, courtesies.NIGHT_ANSWERS), turn.thought)
+    return Scene("goodbyes", [turn])
+
+
+def _talk(random: Random) -> Scene:
+    return Scene(
+        "manners", [courtesies.exchanged(random, random.choices(TALK, [exchange[3] for exchange in TALK])[0])]
+    )
+
+
+def _mood(random: Random) -> Turn:
+    questions, answers = random.choice(courtesies.MOODS)
+    return Turn(
+        pick(random, questions, k=random.randint(8, 90)),
+        pick(random, answers),
+        "The user tells how they feel. I {answer} kindly.".replace("{answer}", "answer"),
+    )
+
+
+def _moody(random: Random) -> Scene:
+    return Scene("manners", [_mood(random)])
+
+
+def _emoji(random: Random) -> Scene:
+    signs, answers = random.choice(courtesies.EMOJIS)
+    sign = random.choice(signs.split())
+    user = sign * random.choice([1, 1, 1, 2, 3])
+    return Scene(
+        "manners",
+        [
+            Turn(
+                user,
+                pick(random, answers),
+                "Only a little picture. I answer what it seems to say.",
+                exact=True,
+            )
+        ],
+    )
+
+
+def _tells(random: Random) -> Scene:
+    """The user tells something; the answer gives the word back."""
+    told, answers = random.choice(courtesies.TELLS)
+    invented = words.invented(random)
+    place = invented.capitalize() if random.random() < 0.3 else random.choice(words.PLACES + words.COUNTRIES)
+    slots = {
+        "place": place,
+        "food": random.choice(words.FOODS),
+        "hobby": random.choice(words.HOBBIES),
+        "animal": random.choice(words.ANIMALS),
+        "thing": random.choice(words.THINGS),
+        "adjective": random.choice(words.ADJECTIVES),
+        "name": callnames.name(random),
+    }
+    slots |= {"Food": slots["food"].capitalize(), "Hobby": slots["hobby"].capitalize()}
+    user, answer = _article(capital(say(random, told, **slots))), _article(pick(random, answers, **slots))
+    return Scene(
+        "manners", [Turn(user, answer, "The user tells me something. I take it up and ask back.", exact=True)]
+    )
+
+
+def _article(text: str) -> str:
+    """The text with "an" where a vowel follows."""
+    pieces = text.split(" ")
+    for index, piece in enumerate(pieces[:-1]):
+        if piece in ("a", "A") and pieces[index + 1][:1].lower() in "aeiou":
+            pieces[index] += "n"
+    return " ".join(pieces)
+
+
+def _joking(random: Random) -> Scene:
+    return Scene("manners", jesting.joking(random))
+
+
+def _identity(random: Random) -> Scene:
+    """One or a few questions about the model itself, and what may follow."""
+    aspect = random.choices(portrait.ASPECTS, [aspect.weight for aspect in portrait.ASPECTS])[0]
+    turns = [asked(random, aspect)]
+    chance = random.random()
+    if chance < 0.12:
+        turns.append(asked(random, random.choice(portrait.ASPECTS)))
+    elif chance < 0.17:
+        turns.append(
+            Turn(
+                pick(random, courtesies.AGAIN),
+                turns[0].assistant,
+                "The user wants to hear it again. I repeat my last answer.",
+            )
+        )
+    elif chance < 0.21 and "$" not in aspect.brief:
+        turns.append(Turn(pick(random, SHORTER), aspect.brief, "The user wants it shorter."))
+    elif chance < 0.25:
+        answer = pick(
+            random,
+            [
+                "{Yes|Yes, I am}: {as far as I know myself, that is how it is|docs/models.md says the same}.",
+                "{Yes|I am sure}. {docs/models.md tells more about me|You find it in docs/models.md}.",
+            ],
+        )
+        turns.append(Turn(pick(random, SURE), answer, "The user doubts it. It stands in docs/models.md."))
+    return Scene("identity", turns)
+
+
+def _could(random: Random) -> Scene:
+    """Whether it can do something: yes or no, plainly."""
+    able = random.random() < 0.5
+    verbs, answers = random.choice(portrait.CAN if able else portrait.CANNOT)
+    user = pick(random, portrait.COULD, verb=say(random, verbs))
+    answer = pick(random, [answers], **SNIPPETS)
+    if (
+        not able
+        and "myself" not in answer
+        and "chat" not in answer
+        and "network" not in answer
+        and "text" not in answer
+        and random.random() < 0.4
+    ):
+        answer += " " + pick(
+            random,
+            [
+                "{A larger model may|Larger models can}: `duologue setup`.",
+                "{That takes a larger model|For that bring a larger model}: `duologue serve --model FILE.gguf`.",
+            ],
+        )
+    return Scene(
+        "identity",
+        [
+            Turn(
+                user,
+                answer,
+                "That is something I can do. I say so." if able else "That is beyond me. I say so plainly.",
+            )
+        ],
+    )
+
+
+def _nicknamed(random: Random) -> Scene:
+    called = callnames.name(random)
+    return Scene(
+        "manners",
+        [
+            Turn(
+                pick(random, CALL_YOU, n=called),
+                capital(pick(random, CALL_YOU_ANSWERS, n=called)),
+                "The user gives me a name. I accept it, and say my own.",
+                exact=True,
+            )
+        ],
+    )
+
+
+def _alone(random: Random) -> Scene:
+    """Words that lack what they refer to, because nothing was said before."""
+    return Scene(
+        "alone",
+        [
+            courtesies.exchanged(
+                random, random.choices(courtesies.ALONE, [entry[3] for entry in courtesies.ALONE])[0]
+            )
+        ],
+    )
+
+
+def _doubted(random: Random) -> Scene:
+    """A small sum, and a user who asks again or does not believe it."""
+    question, answer = medley.small_sum(random)
+    user = capital(question) + random.choice(["?", "", "?"])
+    if random.random() < 0.4:
+        turns = [
+            Turn(user, answer, answer, exact=True),
+            Turn(pick(random, SURE), f"Yes: {answer}", f"I check: {answer}"),
+        ]
+    elif random.random() < 0.6:
+        wrong = int(answer.split("= ")[1].rstrip(".")) + random.choice([-2, -1, 1, 2, 10])
+        again = pick(
+            random,
+            [
+                "I {checked it again|looked again}: $a",
+                "{As I count it|I still get this}: $a",
+                "{Sorry, but|I am sorry, but} $a",
+            ],
+            a=answer,
+        )
+        turns = [
+            Turn(user, answer, answer, exact=True),
+            Turn(
+                pick(random, DOUBT, w=wrong), again, f"I check again: {answer} So I keep to it.", exact=True
+            ),
+        ]
+    else:
+        turns = [
+            Turn(user, answer, answer, exact=True),
+            Turn(
+                pick(random, courtesies.AGAIN),
+                answer,
+                "The user wants to hear it again. I repeat my last answer.",
+            ),
+        ]
+    return Scene("manners", turns)
+
+
+SCENES: dict[Callable[[Random], Scene], int] = {
+    _greeting: 13,
+    _foreign: 4,
+    _goodbye: 7,
+    medley.thanks_and_bye: 3,
+    _talk: 22,
+    _moody: 5,
+    _emoji: 3,
+    _tells: 5,
+    _joking: 8,
+    _identity: 34,
+    _could: 7,
+    _nicknamed: 1,
+    _alone: 3,
+    _doubted: 3,
+    medley.combined: 8,
+}
+SCENE_WEIGHTS = list(SCENES.values())

@@ -1,0 +1,270 @@
+"""Skill: calling tools never seen before, with the right arguments, and using what they answer.
+
+Mixes the kinds of turns and puts other topics beside the tools; the tools and the turns are made in the toolbox.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from duologue_mini.scene import Scene, Turn
+from duologue_mini.skills import beyond, duologue, echo, farewells, greetings, identity, memory, stories, sums
+from duologue_mini.text import payloads, words
+from duologue_mini.text.phrases import capital, pick, say
+from duologue_mini.text.requests import filled, loose
+from duologue_mini.toolbox import afterwards, bench, catalogue, chains, exchanges, references, workshop
+from duologue_mini.toolbox.actions import Tool
+from duologue_mini.toolbox.bench import Bench
+
+SKILL = "unseen_tools"
+Draw = Callable[[Random], Scene]
+Kind = Callable[[Random, int], Scene]
+
+
+def draw(random: Random) -> Scene:
+    """Some tools, and turns around them."""
+    return _drawn(random, bench.count(random))
+
+
+def draw_few(random: Random) -> Scene:
+    """The same with one to three tools: more to learn in fewer tokens."""
+    return _drawn(random, random.choice([1, 2, 2, 3]))
+
+
+def _drawn(random: Random, size: int) -> Scene:
+    kinds = list(KINDS)
+    return random.choices(kinds, [KINDS[kind] for kind in kinds])[0](random, size)
+
+
+def _scene(random: Random, turns: list[Turn], table: Bench) -> Scene:
+    """The turns with their tools, more turns with the same tools, now and then another topic."""
+    for _ in range(random.choices([0, 1, 2, 4], [58, 24, 12, 6])[0]):
+        turns = [*turns, *_more(random, table)]
+    if random.random() < 0.12:
+        beside = _beside(random, table)
+        turns = [*beside, *turns] if random.random() < 0.5 else [*turns, *beside]
+    return Scene(SKILL, turns, tools=table.listed())
+
+
+def _more(random: Random, table: Bench) -> list[Turn]:
+    """One more errand for the tools that lie there."""
+    tool = random.choice(table.tools)
+    chance = random.random()
+    if chance < 0.08:
+        return [one.turn for one in exchanges.failed(random, tool)]
+    if chance < 0.18:
+        made = exchanges.lacking(random, tool)
+        if made:
+            return [one.turn for one in made]
+    if chance < 0.26:
+        several = exchanges.twice(random, tool)
+        if several:
+            return [several.turn]
+    if chance < 0.38:
+        phantom = bench.unserved(random, table)
+        if phantom:
+            return [exchanges.without_tool(random, phantom)]
+    first = exchanges.called(random, tool)
+    again = afterwards.asked_again(random, first) if random.random() < 0.3 else None
+    return [first.turn, again] if again else [first.turn]
+
+
+def _call(random: Random, size: int) -> Scene:
+    """One call, the right tool of many; perhaps a question about its result, or another call."""
+    table, asked = bench.laid(random, [bench.action(random)], size)
+    first = exchanges.called(random, asked[0])
+    turns = [first.turn]
+    chance = random.random()
+    if chance < 0.22:
+        more = afterwards.asked_again(random, first)
+        turns += [more] if more else []
+    elif chance < 0.32:
+        again = afterwards.and_there(random, first)
+        turns += [again.turn] if again else []
+    return _scene(random, turns, table)
+
+
+def _lacking(random: Random, size: int) -> Scene:
+    """A required argument is missing."""
+    for _ in range(8):
+        wanted = bench.action(random)
+        if wanted.needs:
+            break
+    table, asked = bench.laid(random, [wanted], size)
+    made = exchanges.lacking(random, asked[0])
+    if made is None:
+        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
+    return _scene(random, [one.turn for one in made], table)
+
+
+def _twice(random: Random, size: int) -> Scene:
+    """One tool, called for several values at once."""
+    table, asked = bench.laid(random, [bench.action(random)], size)
+    made = exchanges.twice(random, asked[0]) or exchanges.called(random, asked[0])
+    return _scene(random, [made.turn], table)
+
+
+def _both(random: Random, size: int) -> Scene:
+    """Two tools in one message."""
+    table, asked = bench.laid(random, [bench.action(random), bench.action(random)], max(2, size))
+    if len(asked) < 2:
+        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
+    return _scene(random, [exchanges.both(random, *asked)], table)
+
+
+def _chain(random: Random, size: int) -> Scene:
+    """Two rounds: the first result feeds the second call."""
+    wanted = chains.chain(random)
+    table, asked = bench.laid(random, [wanted.first, wanted.second], max(2, size))
+    if len(asked) < 2:
+        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
+    return _scene(random, [chains.chained(random, wanted, *asked)], table)
+
+
+def _referring(random: Random, size: int) -> Scene:
+    """A value that stands further up: in a list, in a result, in what the user said."""
+    kind = random.choice(["list", "made", "told"])
+    if kind == "list":
+        lister, taker, slot, asks = references.pick(random)
+        table, asked = bench.laid(random, [lister, taker], max(2, size))
+        if len(asked) == 2:
+            return _scene(random, references.picked(random, *asked, slot, asks), table)
+    elif kind == "made":
+        thing = workshop.noun(random)
+        pair = [workshop.action(random, thing, form=form) for form in (workshop.NEW, workshop.ONE)]
+        table, asked = bench.laid(random, pair, max(2, size))
+        if len(asked) == 2:
+            return _scene(random, references.made_then(random, *asked), table)
+    else:
+        wanted = random.choice([one for one in catalogue.ACTIONS if references.refers(one)])
+        table, asked = bench.laid(random, [wanted], size)
+        turns = references.told_before(random, asked[0])
+        if turns:
+            return _scene(random, turns, table)
+    return _call(random, size)
+
+
+def _failing(random: Random, size: int) -> Scene:
+    """An error, told plainly."""
+    table, asked = bench.laid(random, [bench.action(random)], size)
+    return _scene(random, [one.turn for one in exchanges.failed(random, asked[0])], table)
+
+
+def _unserved(random: Random, size: int) -> Scene:
+    """Something that none of the tools does; perhaps before or after something one does."""
+    wanted = bench.action(random)
+    table, _ = bench.laid(random, [], size, missing=wanted)
+    if not table.tools:
+        return _call(random, size)
+    phantom = bench.alone(random, wanted)
+    turns = [exchanges.without_tool(random, phantom)]
+    if table.tools and random.random() < 0.25:
+        served = exchanges.called(random, random.choice(table.tools)).turn
+        turns = [served, *turns] if random.random() < 0.5 else [*turns, served]
+    return Scene(SKILL, turns, tools=table.listed())
+
+
+def _plain(random: Random, size: int) -> Scene:
+    """Tools lie there, and the talk needs none."""
+    table, _ = bench.laid(random, [], size)
+    return Scene(SKILL, _beside(random, table), tools=table.listed())
+
+
+def _beside(random: Random, table: Bench) -> list[Turn]:
+    """Talk that none of these tools is for."""
+    topics: list[Draw] = [greetings.draw, identity.draw, farewells.draw, duologue.draw, stories.draw]
+    if not table.serves("memory") and not table.serves("notes"):
+        topics += [memory.draw, memory.draw]
+    if not table.serves("text"):
+        topics.append(echo.draw)
+    if not any(table.serves(sense) for sense in ("sum", "calculator", "shell")):
+        topics.append(sums.draw)
+    if not any(table.serves(sense) for sense in ("beyond", "anything", "sum", "shell", "web", "docs")):
+        topics += [lambda drawn: beyond.draw(drawn, beside_tools=True), _of_the_world, _of_the_world]
+    return random.choice(topics)(random).turns
+
+
+def _of_the_world(random: Random) -> Scene:
+    """A question about the world, which neither the model nor a tool can answer."""
+    question = capital(pick(random, beyond.FACTS, **beyond.fills(random)))
+    answer = say(
+        random,
+        "{I do not know that|That is beyond me|I don't know}[: I am a very small model], and"
+        " {none of my tools can look it up|no tool here can tell|my tools are not for that}.",
+    )
+    thought = "This asks for knowledge of the world. I do not have it, and no tool here looks it up."
+    return Scene(SKILL, [Turn(question, answer, thought)])
+
+
+ASK_TOOLS = [
+    "{Which|What} tools {do you have|are there|can you use|can you call|are available}[ here]?",
+    "{List|Name|Show me} {your|the|all} tools[ by name][.]",
+    "What {tools|functions} {have you got|do you know}?",
+]
+
+
+def _which(random: Random, size: int) -> Scene:
+    """The user asks what tools there are, or whether there is one of some name."""
+    table, _ = bench.laid(random, [], min(size, 8))
+    names = [one.name for one in table.tools]
+    if random.random() < 0.3:
+        return Scene(SKILL, [_needs(random, random.choice(table.tools))], tools=table.listed())
+    if random.random() < 0.4:
+        known = random.random() < 0.5
+        name = random.choice(names) if known else f"{payloads.word(random)}_{payloads.word(random)}"
+        known = name in names
+        user = say(random, "{Do you have|Is there|Can you use} {a|the} tool {called |named |}$v?", v="$v")
+        answer = say(
+            random,
+            "{Yes, {I have|there is} $v.|Yes: $v.}"
+            if known
+            else "{No, {I have no|there is no} tool $v.|No, $v is not among my tools.}",
+        )
+        thought = f"{name} is {'in' if known else 'not in'} the list."
+        return Scene(
+            SKILL,
+            [Turn(filled(user, {"v": name}), filled(answer, {"v": name}), thought, exact=True)],
+            tools=table.listed(),
+        )
+    head = say(random, "{I have|I can call|These are my tools|There are|I can use} ") + " "
+    listed = (
+        ", ".join(names)
+        if random.random() < 0.6 or len(names) > 5
+        else "\n" + "\n".join(f"- `{name}`" for name in names)
+    )
+    head = head.rstrip() + ": "
+    thought = f"{len(names)} tools in the list. I name them."
+    answer = (head + listed).replace(": \n", ":\n") + ("" if "\n" in listed else ".")
+    return Scene(
+        SKILL,
+        [Turn(loose(random, pick(random, ASK_TOOLS)), answer, thought, exact=True)],
+        tools=table.listed(),
+    )
+
+
+def _needs(random: Random, one: Tool) -> Turn:
+    """What a tool takes, from its schema."""
+    needed = [f"`{part.key}`" for part in one.inputs if part.required]
+    others = [f"`{part.key}`" for part in one.inputs if not part.required]
+    user = say(
+        random,
+        "{{What|Which arguments|Which parameters} does $v {need|take|want}?|What do I {need to |have to |}give $v?}",
+        v="$v",
+    )
+    told = f"It needs {words.joined(needed)}." if needed else "It needs nothing."
+    if others:
+        told += f" {words.joined(others)} {'is' if len(others) == 1 else 'are'} optional."
+    return Turn(filled(user, {"v": one.name}), told, f"I look at the schema of {one.name}.", exact=True)
+
+
+KINDS: dict[Kind, float] = {
+    _call: 40,
+    _lacking: 9,
+    _twice: 6,
+    _both: 6,
+    _chain: 8,
+    _referring: 7,
+    _failing: 6,
+    _unserved: 11,
+    _plain: 10,
+    _which: 2,
+}

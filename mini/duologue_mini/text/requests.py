@@ -1,0 +1,55 @@
+"""A request as somebody types it, around words that must stay as they are.
+
+Knows how wording is loosened: case, missing marks, a stray word, a slip. What is filled in is never touched,
+so the turn can be `exact` and still look human.
+"""
+
+import re
+from random import Random
+
+from duologue_mini.text.keyboard import CLOSERS, OPENERS
+from duologue_mini.text.phrases import pick
+
+_SLOT = re.compile(r"\$([a-z]+)")
+
+
+def filled(text: str, fills: dict[str, object]) -> str:
+    """The text with every `$name` replaced, all at once: a value may hold a dollar itself."""
+    return _SLOT.sub(lambda match: str(fills.get(match[1], match[0])), text)
+
+
+def request(random: Random, patterns: list[str], **fills: object) -> str:
+    """Draws a wording, loosens it, then fills in the slots."""
+    return filled(loose(random, pick(random, patterns)), fills).strip()
+
+
+def loose(random: Random, text: str) -> str:
+    """The wording as it may be typed; slots survive."""
+    if random.random() < 0.06 and not text.startswith(("$", '"', "'")):
+        text = random.choice(OPENERS) + text[:1].lower() + text[1:]
+    if random.random() < 0.3:
+        text = text.lower()
+    if random.random() < 0.3:
+        text = text.rstrip(".?!")
+    if random.random() < 0.05 and "\n" not in text and not _ends_open(text):
+        text = text.rstrip(".?!") + random.choice(CLOSERS)
+    if random.random() < 0.04:
+        text = _slip(random, text)
+    return text
+
+
+def _ends_open(text: str) -> bool:
+    """Whether the text ends in a slot without quotes, which a closing word would run into."""
+    last = text.rstrip(".?! ").rpartition(" ")[2]
+    return "$" in last and not last.endswith(('"', "'"))
+
+
+def _slip(random: Random, text: str) -> str:
+    spots = [match for match in re.finditer(r"(?<![$\w])[a-zA-Z]{4,}", text) if "$" not in match[0]]
+    if not spots:
+        return text
+    spot = random.choice(spots)
+    index = random.randrange(spot.start() + 1, spot.end() - 1)
+    if random.random() < 0.5:
+        return text[:index] + text[index + 1] + text[index] + text[index + 2 :]
+    return text[:index] + text[index + 1 :]

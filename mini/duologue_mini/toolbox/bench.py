@@ -1,0 +1,142 @@
+"""The tools of one chat: the ones that are wanted, and others beside them that look alike or not at all.
+
+Knows which tools must not lie side by side; knows nothing of what is said about them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from duologue_mini.toolbox import catalogue, servers, workshop
+from duologue_mini.toolbox.actions import Action, Tool, tool
+
+COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16]
+WEIGHTS = [16, 16, 15, 13, 9, 7, 5, 4, 4, 4, 3, 4]
+
+COMMON = "weather clock clock calendar mail files web calculator home music notes reminders todo money contacts".split()  # noqa: SIM905
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Tools as the model sees them; `form` is how the list holds them."""
+
+    tools: tuple[Tool, ...]
+    form: str
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What goes into the prompt."""
+        return [servers.wrapped(one.function, self.form) for one in self.tools]
+
+    def serves(self, sense: str) -> bool:
+        """Whether some tool is for this domain, or may serve it as well."""
+        return any(sense == one.action.domain or sense in one.action.also.split() for one in self.tools)
+
+
+def count(random: Random) -> int:
+    """How many tools lie there."""
+    return random.choices(COUNTS, WEIGHTS)[0]
+
+
+def action(random: Random) -> Action:
+    """Something to be wanted: what most people have, anything of the catalogue, or an invention."""
+    chance = random.random()
+    if chance < 0.14:
+        return random.choice(catalogue.BY_DOMAIN[random.choice(COMMON)])
+    return random.choice(catalogue.ACTIONS) if chance < 0.52 else workshop.action(random)
+
+
+def laid(
+    random: Random, wanted: list[Action], size: int, missing: Action | None = None
+) -> tuple[Bench, list[Tool]]:
+    """A bench of this size with the wanted tools on it, and those tools; `missing` must not be servable by any."""
+    chosen = list(wanted)
+    crowded = size > 6
+    attempts = 0
+    while len(chosen) < size and attempts < size * 3 + 8:
+        attempts += 1
+        other = _beside(random, [*wanted, *([missing] if missing else [])], chosen)
+        if _fits_beside(other, chosen, missing):
+            chosen.append(other)
+    drawn = list(_drawn(random, chosen, crowded))
+    kept: list[tuple[Action, Tool]] = []
+    for what, one in zip(chosen, drawn, strict=True):
+        if all(one.name != other.name for _, other in kept):
+            kept.append((what, one))
+    asked = [
+        next(one for what, one in kept if what is action)
+        for action in wanted
+        if any(action is what for what, _ in kept)
+    ]
+    tools = [one for _, one in kept]
+    random.shuffle(tools)
+    form = random.choices(["openai", "bare", "mcp"], [92, 5, 3])[0]
+    return Bench(tuple(tools), form), asked
+
+
+def _drawn(random: Random, chosen: Iterable[Action], crowded: bool) -> Iterable[Tool]:
+    """Tools of one server, or of one for each domain."""
+    known: dict[str, servers.Server] = {}
+    single = random.random() < 0.55
+    for what in chosen:
+        domain = "" if single else what.domain
+        if domain not in known:
+            known[domain] = servers.drawn(random, what.domain.replace(" ", "_"), crowded)
+        yield tool(random, what, known[domain], crowded)
+
+
+def _beside(random: Random, wanted: list[Action], chosen: list[Action]) -> Action:
+    """Another tool: a sibling of a wanted one, an everyday one, or an invented one."""
+    kind = random.random()
+    if wanted and kind < 0.4:
+        like = random.choice(wanted)
+        if like.said:
+            return sibling(random, like, [*wanted, *chosen])
+        return random.choice(catalogue.BY_DOMAIN.get(like.domain, catalogue.ACTIONS))
+    return random.choice(catalogue.ACTIONS) if kind < 0.72 else workshop.action(random)
+
+
+def sibling(random: Random, like: Action, others: list[Action]) -> Action:
+    """Another deed done to the same kind of thing."""
+    thing = workshop.Noun(like.said["Noun"], like.said["Nouns"])
+    avoid = tuple(one.names.split()[0] for one in others if one.domain == like.domain)
+    return workshop.action(random, thing, avoid)
+
+
+def _fits_beside(other: Action, chosen: list[Action], missing: Action | None) -> bool:
+    if any(other is one or _alike(other, one) for one in chosen):
+        return False
+    if missing is None:
+        return True
+    also = other.also.split()
+    if other is missing or "anything" in also or missing.domain in also or _alike(other, missing):
+        return False
+    return not (
+        other.said and other.domain == missing.domain and other.names.split()[0] == missing.names.split()[0]
+    )
+
+
+def _alike(one: Action, other: Action) -> bool:
+    """Whether one name could be taken for the other: the same thing, invented here and known there."""
+    if one.domain == other.domain:
+        return bool(one.said) and one.names.split()[0] == other.names.split()[0]
+    if not one.said and not other.said:
+        return False
+    words = set(one.names.replace("|", " ").split()) & set(other.names.replace("|", " ").split())
+    heads = {what.said["Noun"].split()[-1].lower() for what in (one, other) if what.said}
+    heads |= {what.said["Nouns"].split()[-1].lower() for what in (one, other) if what.said}
+    return bool(words & heads)
+
+
+def alone(random: Random, what: Action) -> Tool:
+    """A tool that lies on no bench."""
+    return tool(random, what, servers.drawn(random, what.domain, False), False)
+
+
+def unserved(random: Random, table: Bench) -> Tool | None:
+    """A tool that is not on the bench, and whose work no other there could do."""
+    for _ in range(6):
+        wanted = action(random)
+        if all(_fits_beside(one.action, [], wanted) for one in table.tools):
+            return alone(random, wanted)
+    return None

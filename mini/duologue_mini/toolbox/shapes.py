@@ -1,0 +1,217 @@
+"""What fits a parameter: a JSON Schema, values for it, and how people say them.
+
+Knows kinds by name, such as `place` or `int:1:60`; knows nothing about tools. A value said by a user reaches
+the call unchanged, save that numbers become numbers and lists become lists.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any, NamedTuple
+
+from duologue_mini.text import payloads, words
+from duologue_mini.toolbox import texts
+
+
+class Value(NamedTuple):
+    """What goes into the call, and what the user writes for it."""
+
+    argument: Any
+    said: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A schema and what fits it; `free` values are running text, which needs quotes or the end of the sentence."""
+
+    schema: dict[str, Any]
+    draw: Callable[[Random], Value]
+    free: bool = False
+
+
+def shape(random: Random, kind: str) -> Shape:
+    """The shape of this kind, as one tool has it: formats, limits and inner names differ from tool to tool."""
+    name, _, rest = kind.partition(":")
+    if name in COMPOUND:
+        return COMPOUND[name](random)
+    if name in ("int", "num"):
+        return _numeric(random, name, *(int(limit) for limit in rest.split(":")))
+    if name == "one":
+        return Shape({"type": "string"}, _one_of(rest))
+    if name.endswith("s") and name not in TEXTS:
+        return _list(random, name.removesuffix("s"))
+    maker, form, free = TEXTS[name]
+    schema = {"type": "string", "format": form} if form and random.random() < 0.35 else {"type": "string"}
+    return Shape(schema, _plain(maker), free)
+
+
+def value(random: Random, kind: str) -> Value:
+    """One value of this kind, its numbers in digits, as a tool would answer."""
+    drawn = shape(random, kind).draw(random)
+    if isinstance(drawn.argument, (int, float)):
+        return Value(drawn.argument, str(drawn.argument))
+    return drawn
+
+
+@cache
+def _plain(maker: Callable[[Random], str]) -> Callable[[Random], Value]:
+    def draw(random: Random) -> Value:
+        said = maker(random)
+        return Value(said, said)
+
+    return draw
+
+
+@cache
+def _one_of(options: str) -> Callable[[Random], Value]:
+    listed = options.split("|")
+    return _plain(lambda random: random.choice(listed))
+
+
+def number(random: Random, low: int, high: int) -> Value:
+    """A whole number; a small one may be said in words."""
+    if high - low > 999 and random.random() < 0.5:
+        high = low + 10 ** random.randint(1, len(str(high - low)) - 1)
+    drawn = random.randint(low, high)
+    in_words = 0 <= drawn <= 60 and random.random() < 0.1
+    return Value(drawn, words.spelled(drawn) if in_words else str(drawn))
+
+
+def _decimal(random: Random, low: int, high: int) -> Value:
+    if random.random() < 0.4:
+        return number(random, low, high)
+    drawn = float(f"{random.randint(low, max(low, high - 1))}.{random.randint(1, random.choice([9, 99]))}")
+    return Value(drawn, str(drawn))
+
+
+def _numeric(random: Random, name: str, low: int, high: int) -> Shape:
+    schema: dict[str, Any] = {"type": "integer" if name == "int" else "number"}
+    if random.random() < 0.08:
+        schema["minimum"] = low
+        if random.random() < 0.7:
+            schema["maximum"] = high
+    maker = number if name == "int" else _decimal
+    return Shape(schema, lambda drawn: maker(drawn, low, high))
+
+
+def _list(random: Random, inner: str) -> Shape:
+    """Some values of one kind: "a, b and c", "a b c", or as written in JSON."""
+    of_what = shape(random, "int:0:999" if inner == "int" else "num:0:99" if inner == "num" else inner)
+
+    def draw(random: Random) -> Value:
+        several = [of_what.draw(random) for _ in range(random.choice([1, 2, 2, 3, 3, 4]))]
+        if len({one.said for one in several}) < len(several):
+            several = several[:1]
+        return Value(
+            [one.argument for one in several], texts.enumerated(random, [one.said for one in several])
+        )
+
+    return Shape({"type": "array", "items": of_what.schema}, draw)
+
+
+def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> Shape:
+    """An object whose keys go by one of several names, and a pattern that says it with $0, $1."""
+    keys = [random.choice(names.split()) for names, _ in fields]
+    inner = [shape(random, kind) for _, kind in fields]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {key: one.schema for key, one in zip(keys, inner, strict=True)},
+        "required": keys,
+    }
+    if random.random() < 0.3:
+        schema["additionalProperties"] = False
+
+    def draw(random: Random) -> Value:
+        drawn = [one.draw(random) for one in inner]
+        if drawn[0].said == drawn[-1].said:
+            drawn = [one.draw(random) for one in inner]
+        text = said
+        for index, one in enumerate(drawn):
+            text = text.replace(f"${index}", one.said)
+        return Value({key: one.argument for key, one in zip(keys, drawn, strict=True)}, text)
+
+    return Shape(schema, draw)
+
+
+def _identifier(random: Random) -> Shape:
+    """An id: a number, or a code of this tool's own form."""
+    if random.random() < 0.3:
+        return Shape({"type": "integer"}, lambda drawn: number_as_digits(drawn))
+    return Shape({"type": "string"}, _plain(payloads.code))
+
+
+def number_as_digits(random: Random) -> Value:
+    """A number such as things are filed under."""
+    drawn = random.randrange(1, 10 ** random.randint(2, 5))
+    return Value(drawn, str(drawn))
+
+
+COMPOUND: dict[str, Callable[[Random], Shape]] = {
+    "id": _identifier,
+    "filed": lambda random: Shape({"type": "integer"}, number_as_digits),
+    "range": lambda random: _fields(
+        random, [("from min start low", "int:0:50"), ("to max end high", "int:51:999")], "$0 to $1"
+    ),
+    "size": lambda random: _fields(
+        random, [("width w", "int:10:2000"), ("height h", "int:10:2000")], "$0 by $1"
+    ),
+    "point": lambda random: _fields(
+        random, [("latitude lat", "num:-80:80"), ("longitude lon lng", "num:-170:170")], "$0, $1"
+    ),
+    "address": lambda random: _fields(
+        random, [("street road line1", "street"), ("city town place", "place")], "$0 in $1"
+    ),
+    "contact": lambda random: _fields(
+        random, [("name full_name", "person"), ("email mail", "mail")], "$0 ($1)"
+    ),
+    "filter": lambda random: _fields(
+        random, [("field key column", "token"), ("value equals is", "token")], "$0 equal to $1"
+    ),
+}
+
+Maker = Callable[[Random], str]
+
+# name: how it is made, its JSON Schema format, whether it is running text
+TEXTS: dict[str, tuple[Maker, str, bool]] = {
+    "place": (payloads.place, "", False),
+    "person": (payloads.person, "", False),
+    "street": (texts.street, "", False),
+    "word": (payloads.word, "", False),
+    "token": (texts.token, "", False),
+    "text": (texts.message, "", True),
+    "title": (texts.title, "", True),
+    "query": (texts.query, "", True),
+    "path": (texts.path, "", False),
+    "folder": (texts.folder, "", False),
+    "file": (texts.file_name, "", False),
+    "glob": (texts.glob, "", False),
+    "mail": (payloads.mail, "email", False),
+    "url": (texts.url, "uri", False),
+    "host": (texts.host, "", False),
+    "date": (texts.date, "date", False),
+    "day": (texts.day, "", False),
+    "time": (texts.time, "", False),
+    "moment": (texts.moment, "date-time", False),
+    "code": (payloads.code, "", False),
+    "phone": (texts.phone, "", False),
+    "colour": (texts.colour, "", False),
+    "language": (lambda random: random.choice(words.LANGUAGES), "", False),
+    "currency": (texts.currency, "", False),
+    "symbol": (texts.symbol, "", False),
+    "version": (texts.version, "", False),
+    "branch": (texts.branch, "", False),
+    "repository": (texts.repository, "", False),
+    "channel": (texts.channel, "", False),
+    "service": (texts.service, "", False),
+    "table": (texts.table, "", False),
+    "sql": (texts.sql, "", True),
+    "command": (texts.command, "", True),
+    "sum": (texts.expression, "", True),
+    "selector": (texts.selector, "", False),
+    "food": (texts.food, "", False),
+    "room": (texts.room, "", False),
+    "zone": (texts.zone, "", False),
+    "thing": (payloads.thing, "", False),
+    "key": (texts.key, "", False),
+}

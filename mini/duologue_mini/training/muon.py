@@ -1,0 +1,73 @@
+"""The optimisers: Muon for the matrices inside the layers, AdamW for the embedding and the norms.
+
+Knows weights and gradients; nothing about data or time. Matrices of one form are turned together, so that a GPU gets a
+few large products and not hundreds of small ones.
+"""
+
+from collections import defaultdict
+
+import torch
+from torch import Tensor
+
+from duologue_mini.model.model import Model
+
+RATES = {"muon": 0.012, "adamw": 2e-3}
+DECAY = 0.05
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose step is brought near the closest orthogonal matrix (five Newton-Schulz steps)."""
+
+    def __init__(
+        self, matrices: list[Tensor], lr: float, momentum: float = 0.95, decay: float = DECAY
+    ) -> None:
+        groups: defaultdict[torch.Size, list[Tensor]] = defaultdict(list)
+        for matrix in matrices:
+            groups[matrix.shape].append(matrix)
+        super().__init__(
+            [{"params": group} for group in groups.values()], {"lr": lr, "momentum": momentum, "decay": decay}
+        )
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """One update of every matrix."""
+        for group in self.param_groups:
+            weights = group["params"]
+            gradients = torch.stack([weight.grad for weight in weights])
+            held = self.state[weights[0]]
+            if "momentum" not in held:
+                held["momentum"] = torch.zeros_like(gradients)
+            held["momentum"].lerp_(gradients, 1 - group["momentum"])
+            steps = orthogonal(gradients.lerp_(held["momentum"], group["momentum"]))
+            rows, columns = weights[0].shape
+            scale = group["lr"] * max(1.0, rows / columns) ** 0.5
+            torch._foreach_mul_(weights, 1 - group["lr"] * group["decay"])
+            torch._foreach_add_(weights, list(steps.to(weights[0].dtype).unbind()), alpha=-scale)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Each matrix of the stack with its singular values brought near one."""
+    tall = matrices.shape[1] > matrices.shape[2]
+    turned = matrices.mT if tall else matrices
+    turned = turned.to(torch.bfloat16)
+    turned = turned / (turned.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(5):
+        square = turned @ turned.mT
+        turned = 3.4445 * turned + (-4.7750 * square + 2.0315 * square @ square) @ turned
+    return turned.mT if tall else turned
+
+
+def optimisers_of(model: Model, kind: str, scale: float = 1.0) -> list[torch.optim.Optimizer]:
+    """AdamW for everything, or Muon and AdamW; `scale` multiplies the usual rates."""
+    matrices = [
+        weight for name, weight in model.named_parameters() if weight.dim() == 2 and "embedding" not in name
+    ]
+    embedding, norms = [model.embedding.weight], [it for it in model.parameters() if it.dim() == 1]
+    decayed = embedding if kind == "muon" else matrices + embedding
+    adamw = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": DECAY}, {"params": norms, "weight_decay": 0.0}],
+        lr=RATES["adamw"] * scale,
+        betas=(0.9, 0.95),
+        fused=model.embedding.weight.is_cuda,
+    )
+    return [Muon(matrices, RATES["muon"] * scale), adamw] if kind == "muon" else [adamw]

@@ -1,0 +1,263 @@
+"""Trains the network on the packed rows for a given wall time; checkpoints often, goes on from one.
+
+Owns the command line, the schedule and the loop; the optimisers are in `muon.py`, the order of the rows in `feed.py`,
+the files of a run in `checkpoint.py`. Knows nothing about text or about GGUF. Runs on two CPU cores and on one GPU.
+Run `python -m duologue_mini.training.train --help`.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from duologue_mini.model import checkpoint, masks
+from duologue_mini.model.checkpoint import Progress
+from duologue_mini.model.model import SIZES, Model, Shape
+from duologue_mini.training import feed
+from duologue_mini.training.feed import Ready
+from duologue_mini.training.muon import optimisers_of
+
+CHECKPOINT_SECONDS = 60
+REPORT_STEPS = 20
+HELD_OUT_EVERY = 200
+HELD_OUT_BATCHES = 10
+LOWEST_RATE = 0.01
+PAUSE_SECONDS = 120
+
+MASKS = {"extents": masks.extents, "flex": masks.blocks, "dense": masks.dense}
+
+Loss = Callable[[Ready], Tensor]
+
+
+def loss_of(model: Model, batch: Ready, precision: torch.dtype, attention: str) -> Tensor:
+    """Mean loss over the learned ids."""
+    device = batch.ids.device.type
+    with torch.autocast(device, precision, enabled=precision != torch.float32):
+        states = model(batch.ids, batch.positions, MASKS[attention](batch.documents))
+        if device == "cuda":  # fixed sizes: nothing waits, everything compiles
+            logits = model.logits(states).flatten(0, 1)
+            return F.cross_entropy(logits.float(), batch.targets.flatten(), ignore_index=-100)
+        wanted = batch.targets >= 0
+        return F.cross_entropy(model.logits(states[wanted]).float(), batch.targets[wanted])
+
+
+def rate_factor(done: float, step: int, warmup_steps: int, decay_share: float) -> float:
+    """What the usual rates are multiplied with: up over the first steps, level, down over the last part."""
+    warm = min(1.0, (step + 1) / warmup_steps)
+    return warm * max(LOWEST_RATE, min(1.0, (1.0 - done) / decay_share))
+
+
+class Trainer:
+    """One run: a model, its optimisers, its progress, and the folder they are saved in."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.ticked = time.monotonic()
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.precision = torch.bfloat16 if arguments.precision == "bf16" else torch.float32
+        torch.manual_seed(arguments.seed)
+        torch.set_float32_matmul_precision("high")
+        self.folder: Path = arguments.data
+        self.progress = Progress()
+        saved = self._saved()
+        self.model = Model(Shape(**saved["shape"]) if saved else SIZES[arguments.size]).to(self.device)
+        self.optimisers = optimisers_of(self.model, arguments.optimiser, arguments.rate)
+        self.peaks = [[group["lr"] for group in optimiser.param_groups] for optimiser in self.optimisers]
+        if saved:
+            self._load(saved)
+        self.loss, self.flat = self._chosen()
+
+    def _saved(self) -> dict[str, Any] | None:
+        """What this run goes on from, if anything."""
+        if self.arguments.resume:
+            return checkpoint.load(self.folder, self.device)
+        return weights_of(self.arguments.start) if self.arguments.start else None
+
+    def _load(self, saved: dict[str, Any]) -> None:
+        self.model.load_state_dict(saved["model"])
+        if self.arguments.resume:
+            for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
+                optimiser.load_state_dict(state)
+            self.progress = Progress(**saved["progress"])
+
+    def _chosen(self) -> tuple[Loss, bool]:
+        """The fastest way to compute the loss that works here, and whether it wants rows in one line."""
+        ways = [("extents", False)]
+        if self.device.type == "cuda":
+            ways = [("flex", True), ("dense", True), ("dense", False)]
+        (rows,) = feed.held_out(self.folder / "held-out", self.arguments.batch_tokens, 1)
+        for attention, compiled in ways:
+
+            def plain(batch: Ready, attention: str = attention) -> Tensor:
+                return loss_of(self.model, batch, self.precision, attention)
+
+            loss = torch.compile(plain, dynamic=False) if compiled else plain
+            flat = attention != "dense"
+            try:
+                loss(feed.ready(rows, self.device, flat=flat)).backward()
+            except Exception as error:  # whatever a compiler may raise, the next way is slower and sure
+                print(f"{attention}, compiled {compiled}: {type(error).__name__}: {error}"[:2000], flush=True)
+                if (attention, compiled) == ways[-1]:
+                    raise
+                continue
+            finally:
+                self.model.zero_grad(set_to_none=True)
+            print(
+                f"attention {attention}, compiled {compiled}, {self.model.size / 1e6:.1f} M weights",
+                flush=True,
+            )
+            return loss, flat
+        raise AssertionError("the last way either works or raises")
+
+    def save(self) -> None:
+        """Writes the checkpoint, and the parcel where one is wanted."""
+        weights = self.model.state_dict()
+        states = [optimiser.state_dict() for optimiser in self.optimisers]
+        checkpoint.save(self.folder, self.model.shape, weights, states, self.progress)
+        if self.arguments.parcel:
+            checkpoint.pack(weights, self.model.shape, self.progress, self.folder, self.arguments.parcel)
+
+    def _set_rates(self) -> None:
+        done = min(1.0, self.progress.seconds / (60 * self.arguments.minutes))
+        factor = rate_factor(
+            done, self.progress.step, self.arguments.warmup_steps, self.arguments.decay_share
+        )
+        for optimiser, peaks in zip(self.optimisers, self.peaks, strict=True):
+            for group, peak in zip(optimiser.param_groups, peaks, strict=True):
+                group["lr"] = peak * factor
+
+    def step(self, batches: Iterable[Ready]) -> Tensor:
+        """One update from these batches; returns their loss before it, still on the device."""
+        self._set_rates()
+        losses = []
+        for batch in batches:
+            loss = self.loss(batch)
+            (loss / self.arguments.accumulate).backward()
+            losses.append(loss.detach())
+            self.progress.tokens += batch.ids.numel()
+            self.progress.shard = batch.shard
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimiser in self.optimisers:
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        self.progress.step += 1
+        return torch.stack(losses).mean()
+
+    def held_out_loss(self) -> float:
+        """Mean loss over the held-out batches; gradients stay possible, so that nothing is compiled anew for it."""
+        rows = feed.held_out(self.folder / "held-out", self.arguments.batch_tokens, HELD_OUT_BATCHES)
+        losses = [self.loss(feed.ready(it, self.device, flat=self.flat)).detach() for it in rows]
+        return float(torch.stack(losses).mean())
+
+    def run(self) -> None:
+        """Trains until the time is used up, the whole run's or this call's."""
+        arguments, progress = self.arguments, self.progress
+        source = feed.Feed(
+            self.folder / "rows", arguments.batch_tokens, arguments.seed, progress.shard, arguments.window
+        )
+        batches = feed.ahead(source, self.device, flat=self.flat)
+        saved_at = time.monotonic()
+        recent: list[Tensor] = []
+        until = min(60 * arguments.minutes, progress.seconds + 60 * arguments.stop_after)
+        self._tick(longest=float("inf"))  # what was compiled and waited for until now counts
+        while progress.seconds < until:
+            recent.append(self.step(islice(batches, arguments.accumulate)))
+            if progress.step % REPORT_STEPS == 0:
+                loss = float(torch.stack(recent).mean())  # waits for the device
+                recent.clear()
+                self._report(loss)
+            self._tick()
+            if time.monotonic() - saved_at > CHECKPOINT_SECONDS:
+                self.save()
+                saved_at = time.monotonic()
+        self.save()
+        print(f"held-out loss {self.held_out_loss():.4f} after {progress}", flush=True)
+
+    def _tick(self, longest: float = PAUSE_SECONDS) -> None:
+        """Counts the time since the last tick; a longer stretch means that the process was stopped meanwhile."""
+        now = time.monotonic()
+        if now - self.ticked <= longest:
+            self.progress.seconds += now - self.ticked
+        self.ticked = now
+
+    def _report(self, loss: float) -> None:
+        progress = self.progress
+        line = {
+            "step": progress.step,
+            "loss": round(loss, 4),
+            "tokens": progress.tokens,
+            "minutes": round(progress.seconds / 60, 2),
+            "shard": progress.shard,
+            "rate": round(self.optimisers[0].param_groups[0]["lr"], 6),
+        }
+        if progress.step % HELD_OUT_EVERY == 0:
+            line["held_out"] = round(self.held_out_loss(), 4)
+        with (self.folder / "log.jsonl").open("a") as log:
+            log.write(json.dumps(line) + "\n")
+        print(json.dumps(line), flush=True)
+
+
+def weights_of(path: Path) -> dict[str, Any]:
+    """The shape and the weights another run ended with: a model file, a checkpoint, or a checkpoint's folder."""
+    if path.suffix == ".gguf":
+        from duologue_mini.model import restore  # needs the gguf package, which a GPU machine may lack
+
+        found = restore.read(path)
+        return {"shape": vars(found.shape), "model": found.weights}
+    return checkpoint.load(path)
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Train duologue-mini on the packed rows.")
+    parser.add_argument("--data", type=Path, default=Path("build/mini"), help="folder with rows/, held-out/")
+    parser.add_argument("--size", choices=sorted(SIZES), default="mini", help="of a new network")
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    begin.add_argument(
+        "--from", type=Path, dest="start", help="begin with the weights of this GGUF, checkpoint or folder"
+    )
+    parser.add_argument("--minutes", type=float, default=45, help="of the whole run; the schedule spans them")
+    parser.add_argument(
+        "--stop-after",
+        type=float,
+        default=float("inf"),
+        help="minutes after which this call ends; --resume goes on",
+    )
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-tokens", type=int, default=4096, help="ids in one pass (a GPU: 65536)")
+    parser.add_argument("--accumulate", type=int, default=1, help="passes before an update")
+    parser.add_argument("--window", type=int, default=4, help="shards that are shuffled together")
+    parser.add_argument("--warmup-steps", type=int, default=60)
+    parser.add_argument("--decay-share", type=float, default=0.7, help="last part of the run: the rate falls")
+    parser.add_argument("--optimiser", choices=["adamw", "muon"], default="muon")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the usual learning rates")
+    parser.add_argument(
+        "--precision", choices=["bf16", "fp32"], default="bf16", help="of the products; weights stay fp32"
+    )
+    parser.add_argument(
+        "--parcel", type=Path, help="with each checkpoint, also leave a parcel in this folder"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Trains as the command line says."""
+    arguments = parsed()
+    torch.set_num_threads(arguments.threads)
+    trainer = Trainer(arguments)
+    with suppress(KeyboardInterrupt):
+        trainer.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+"""What the model tells about Duologue is so: every command, flag, setting, address, file and code that it names exists."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import typer.main
+from duologue.cli.main import app as command_line
+from duologue.config import Settings
+from duologue.config.words import all_settings
+from duologue.conversations import service
+from duologue.conversations.api import router
+from duologue.gateway.app import Gateway
+from duologue.gateway.workers.load_specs import loadouts
+from duologue.models.recommended import RECOMMENDED
+
+from duologue_mini.conversation import portrait
+from duologue_mini.facts import glossary
+from duologue_mini.facts.facts import FACTS, SNIPPETS
+from duologue_mini.inquiries import INQUIRIES
+from duologue_mini.skills import guide, manners, scope
+from duologue_mini.text.phrases import say
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SLOTS = re.compile(r"\$([a-z]+)")
+GIVEN = {"port", "file", "url", "folder", "domain", "model", "user", "small", "feature"}
+"""Slots that the asker fills."""
+OTHERS = {"--data-binary", "--cacert"}
+"""Flags of other programs."""
+WEB = ROOT / "web" / "src"
+HEADINGS = {"Graphics cards"}
+"""What stands in double quotes and is no word of the page: headings of the docs."""
+
+
+@cache
+def documentation() -> str:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
+@cache
+def commands() -> dict[str, set[str]]:
+    """Every command of the program with its flags."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: Any, path: str) -> None:
+        found[path] = {
+            flag for parameter in command.params for flag in parameter.opts + parameter.secondary_opts
+        }
+        found[path] |= {"--help", "-h"}
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, f"{path} {name}")
+
+    walk(typer.main.get_command(command_line), "duologue")
+    return found
+
+
+@cache
+def told() -> list[str]:
+    """Answers of all kinds, the asker's own words taken out by fixed ones."""
+    slots = {
+        **SNIPPETS,
+        "port": "9000",
+        "file": "FILE.gguf",
+        "url": "http://127.0.0.1:11434",
+        "folder": "FOLDER",
+        "domain": "chat.example.org",
+        "model": "NAME",
+        "user": "ada",
+        "small": "embeddings",
+        "feature": "Embeddings",
+    }
+    random = Random(1)
+    answers = [
+        say(random, pattern, **slots)
+        for fact in FACTS.values()
+        for pattern in [*fact.answers, fact.brief]
+        for _ in range(12)
+    ]
+    answers += [
+        turn.assistant
+        for draw in (scope.draw, manners.draw)
+        for _ in range(3000)
+        for turn in draw(random).turns
+    ]
+    tables = [glossary.ADDRESSES, glossary.CODES, glossary.FLAGS, glossary.FIGURES, glossary.COMMANDS]
+    return answers + [f"`{name}` {text}" for table in tables for name, text in table.items()]
+
+
+def test_every_topic_has_answers_questions_and_a_page() -> None:
+    assert set(FACTS) == set(INQUIRIES)
+    for name, fact in FACTS.items():
+        assert fact.answers, name
+        assert (ROOT / fact.page).is_file(), name
+        inquiry = INQUIRIES[name]
+        assert [*inquiry.goals, *inquiry.things, *inquiry.troubles, *inquiry.asks], name
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_an_answer_uses_only_what_every_question_gave(name: str) -> None:
+    fact, inquiry = FACTS[name], INQUIRIES[name]
+    used = {slot for text in [*fact.answers, fact.brief] for slot in SLOTS.findall(text)} - set(SNIPPETS)
+    assert used <= GIVEN
+    copied = used - {"small", "feature"}
+    for question in [*inquiry.goals, *inquiry.things, *inquiry.troubles, *inquiry.asks]:
+        assert copied <= set(SLOTS.findall(question)), question
+
+
+def test_every_command_and_its_flags_exist() -> None:
+    for answer in told():
+        for line in re.findall(r"duologue (?:[a-z]+ ?)+[^`\n]*", answer):
+            words = re.split(r"[ ,.;:)]+", line)
+            if len(words) < 2 or f"duologue {words[1]}" not in commands():
+                assert f"`duologue {words[1]}" not in answer, answer
+                continue
+            inner = " ".join(words[:3])
+            command = inner if inner in commands() else " ".join(words[:2])
+            if command == "duologue models" and "`duologue models" in answer and len(words) > 2:
+                assert not words[2].islower(), answer
+            flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line.split("`")[0]))
+            assert flags <= commands()[command], answer
+
+
+def test_every_flag_exists_somewhere() -> None:
+    known = {flag for flags in commands().values() for flag in flags} | OTHERS
+    for answer in told():
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", answer)) <= known, answer
+
+
+def test_every_make_target_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for answer in told():
+        assert set(re.findall(r"(?:`|\n|=\d+ )make ([a-z]+)", answer)) <= targets, answer
+
+
+def test_every_variable_and_setting_exists() -> None:
+    variables = {setting.variable for setting in all_settings()}
+    variables |= {
+        "DUOLOGUE_CONFIG",
+        "DUOLOGUE_SERVER",
+        "DUOLOGUE_UPSTREAM",
+        "DUOLOGUE_UI",
+        "DUOLOGUE_ALIASES__NAME",
+        "DUOLOGUE_",
+    }
+    for answer in told():
+        assert set(re.findall(r"DUOLOGUE_[A-Z_]*", answer)) <= variables, answer
+
+
+def test_the_settings_agree_with_the_tree() -> None:
+    # Those of `ui.defaults` are the page's own, told by one fact.
+    tree = {
+        setting.name: setting for setting in all_settings() if not setting.name.startswith("ui.defaults.")
+    }
+    assert any("`ui.defaults`" in answer for answer in told())
+    assert {knob.name for knob in glossary.KNOBS} == set(tree)
+    flags = commands()["duologue serve"]
+    for knob in glossary.KNOBS:
+        assert knob.variable == tree[knob.name].variable
+        assert not knob.flag or knob.flag in flags
+        default = tree[knob.name].field.get_default()
+        if isinstance(default, (int, float)) or (isinstance(default, str) and default):
+            assert knob.default.strip("`") == str(default).lower().removesuffix(".0"), knob.name
+
+
+def test_every_address_and_code_and_figure_is_documented() -> None:
+    for name in [*glossary.CODES, *glossary.FIGURES, *glossary.FRAMES]:
+        assert f"`{name}`" in documentation(), name
+    for address in glossary.ADDRESSES:
+        assert re.search(rf"`(?:[A-Z]+ )?{re.escape(address)}[`?]", documentation()), address
+    addresses = {*glossary.ADDRESSES, "/v1"}
+    for answer in told():
+        for address in re.findall(r"`(/[a-z0-9/._]+)`", answer):
+            assert address in addresses, answer
+    for command in glossary.COMMANDS:
+        assert command.startswith("make ") or command in commands(), command
+    known = {flag for flags in commands().values() for flag in flags}
+    assert set(glossary.FLAGS) <= known
+
+
+@pytest.mark.anyio
+async def test_every_address_of_the_api_is_served(tmp_path: Path) -> None:
+    """Those with a method before them; an ID, a RUN or a NAME stands for any."""
+    settings = Settings(engine="scripted", data=tmp_path)
+    gateway = Gateway(settings, loadouts(settings), print)
+    app = gateway.app
+    async with service.opened(settings, generate=gateway.generate, resolve=gateway.models.resolve) as opened:
+        app.include_router(router(opened))
+    paths = app.openapi()["paths"]
+    served = {(method.upper(), re.sub(r"\{\w+\}", "@", path)) for path in paths for method in paths[path]}
+    for answer in told():
+        for method, path in re.findall(r"`([A-Z]+) (/[\w/.]+)", answer):
+            assert (method, re.sub(r"\b(?:ID|RUN|NAME)\b", "@", path)) in served, answer
+
+
+def test_every_file_named_is_there() -> None:
+    for answer in told():
+        for name in re.findall(
+            r"\b(?:docs/)?[A-Za-z]+\.md\b|\bexamples/[a-z_]+\.(?:py|yaml)\b|\bLICENSE\b", answer
+        ):
+            assert (ROOT / name).exists(), answer
+
+
+def test_every_model_that_can_be_asked_for_by_name_is_offered() -> None:
+    assert set(guide.MODEL_NAMES) <= {model.name for model in RECOMMENDED}
+
+
+def source_of_the_page(name: str) -> str:
+    """The text of the page's one source of this name, whichever folder it is in."""
+    [path] = WEB.rglob(name)
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def words_of_the_page() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in (WEB / "language" / "en").glob("*.ts"))
+
+
+def spoken_of_the_page() -> list[str]:
+    """Answers about the page, without what is code."""
+    random = Random(2)
+    patterns = [pattern for fact in FACTS.values() for pattern in [*fact.answers, fact.brief, fact.subject]]
+    patterns += [answer for _, answer in portrait.CAN]
+    return [
+        re.sub(r"```.*?```|`[^`]*`", "", say(random, pattern, **SNIPPETS), flags=re.DOTALL)
+        for pattern in patterns
+        for _ in range(12)
+    ]
+
+
+def test_what_stands_in_quotes_is_a_word_of_the_page() -> None:
+    catalogue = words_of_the_page()
+    named = {label for answer in spoken_of_the_page() for label in re.findall(r'"([^"\n]+)"', answer)}
+    assert len(named) > 80
+    for label in named - HEADINGS:
+        # Whole, or the beginning of a sentence that names something.
+        assert f'"{label}"' in catalogue or f"`{label} ${{" in catalogue, label
+
+
+def test_buttons_and_keys_are_those_of_the_page() -> None:
+    catalogue = words_of_the_page()
+    for label in (
+        "Thinking",
+        "Think first",
+        "New chat",
+        "New temporary chat",
+        "Edit message",
+        "Another reply",
+        "Stop",
+        "Search",
+        "Continue",
+        "Rename",
+        "Delete",
+        "Delete message",
+        "Undo",
+        "Say it now",
+        "Files",
+        "Allow once",
+        "Always this tool",
+        "Deny",
+        "Earlier version",
+        "Settings",
+        "Models",
+        "Admin",
+    ):
+        assert f'"{label}"' in catalogue, label
+    shortcuts = source_of_the_page("shortcuts.ts")
+    shortcuts += source_of_the_page("ShortcutsSheet.svelte")
+    known = {keys.replace("Mod", "Ctrl") for keys in re.findall(r'"((?:Mod|Alt|Shift)\+[^"]+)"', shortcuts)}
+    for answer in spoken_of_the_page():
+        for keys in re.findall(r"\b(?:Ctrl|Alt|Shift)\+(?:Shift\+)?(?:[A-Z]\w*|[,/])", answer):
+            assert keys in known, answer
+
+
+def test_every_key_is_told_with_what_it_does() -> None:
+    usual = dict(
+        re.findall(
+            r"^  \"?([a-z-]+)\"?: \"([^\"]*)\",$",
+            source_of_the_page("shortcuts.ts"),
+            re.MULTILINE,
+        )
+    )
+    for topic, action in {
+        "palette": "palette",
+        "new chat": "new-chat",
+        "search": "search",
+        "sidebar": "sidebar",
+        "page settings": "settings",
+        "copying": "copy-reply",
+        "title": "rename-chat",
+        "pins": "pin-chat",
+        "archive": "archive-chat",
+        "keyboard": "shortcuts",
+    }.items():
+        keys = usual[action].replace("Mod", "Ctrl")
+        assert any(keys in answer for answer in FACTS[topic].answers), topic
+
+
+def test_what_is_typed_after_a_slash_is_a_command_of_the_page() -> None:
+    offers = source_of_the_page("*Offers.svelte")
+    typed = {
+        name
+        for answer in spoken_of_the_page()
+        for name in re.findall(r"(?<=\s)/([a-z]+)(?=[\s:.,;]|$)", answer)
+    }
+    assert {"new", "compact", "temporary", "model"} <= typed
+    for name in typed:
+        assert f'command("{name}"' in offers or f"name: `{name} ${{" in offers, name

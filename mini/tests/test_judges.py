@@ -1,0 +1,96 @@
+"""The judges of fresh draws: what the generator would say always passes, what answers something else hardly ever."""
+
+from random import Random
+
+import pytest
+
+from duologue_mini import skills
+from duologue_mini.data.dialogues import answered
+from duologue_mini.evaluation import fresh
+from duologue_mini.evaluation.heldout import Call
+from duologue_mini.evaluation.judges import Expected, copied, counted, declined, found_in, taken
+from duologue_mini.evaluation.speaker import Reply, parsed
+
+LOOSE = {"scope": 0.95, "beyond": 0.95, "stories": 0.9, "greetings": 0.6, "manners": 0.6}
+"""Where most answers are alike, another's answer passes too."""
+
+
+def passes(question: fresh.Question, text: str) -> bool:
+    """The outcome where all calls are right and this is the answer."""
+    turn = question.scene.turns[-1]
+    script = [
+        Reply("", "", tuple(Call(use.name, use.arguments) for use in together), True, 0)
+        for together in turn.rounds
+    ]
+    replies = iter([*script, Reply("", text, (), True, 0)])
+    return fresh.ask(question, lambda messages, tools, *, thinking: next(replies)).good
+
+
+@pytest.mark.parametrize("family", skills.WEIGHTS)
+def test_the_generators_own_answer_passes_and_another_rarely(family: str) -> None:
+    questions = fresh.questions(family, 40, seed=5)
+    wanted = [str(answered(it.scene.turns[-1], it.thinking)[-1]["content"]) for it in questions]
+    assert all(passes(question, answer) for question, answer in zip(questions, wanted, strict=True))
+    shifted = wanted[1:] + wanted[:1]
+    others = [
+        passes(question, other)
+        for question, answer, other in zip(questions, wanted, shifted, strict=True)
+        if other != answer
+    ]
+    assert sum(others) <= LOOSE.get(family, 0.4) * len(others)
+
+
+def test_questions_are_always_the_same_and_not_those_of_training() -> None:
+    assert fresh.questions("memory", 5, 1) == fresh.questions("memory", 5, 1)
+    assert fresh.questions("memory", 5, 1) != fresh.questions("memory", 5, 2)
+    assert skills.drawer("memory")(Random(1)) != fresh.questions("memory", 1, 1)[0].scene
+
+
+def test_the_last_number_counts() -> None:
+    expected = Expected("47 + 38 = 85.", "47+38", "")
+    assert counted(expected, "47 + 38 is **85**.")
+    assert not counted(expected, "47 + 38 = 84.")
+
+
+def test_a_copied_text_may_have_a_phrase_before_it() -> None:
+    expected = Expected("BRUVOK TAN", "upper case: bruvok tan", "")
+    assert copied(expected, "Here it is: BRUVOK TAN")
+    assert not copied(expected, "BRUVOK TANN")
+    assert found_in("abc", "So:\nabc.")
+    assert not found_in("c", "So: c")
+
+
+def test_words_taken_from_the_conversation_must_be_there() -> None:
+    expected = Expected(
+        "Mira lives in Tavo.", "Where does Mira live?", "Mira lives in Tavo. Where does Mira live?"
+    )
+    assert taken(expected, "In Tavo.")
+    assert not taken(expected, "In Bel.")
+    silent = Expected("The text does not say.", "How old is Mira?", "Mira lives in Tavo. How old is Mira?")
+    assert taken(silent, "It does not say that.")
+    assert not taken(silent, "Mira is old.")
+
+
+def test_declining_with_an_invented_number_is_no_declining() -> None:
+    expected = Expected("That is beyond me.", "How high is it?", "How high is it?")
+    assert declined(expected, "I do not know that.")
+    assert not declined(expected, "I do not know, perhaps 8848 metres.")
+
+
+def test_a_reply_is_taken_apart() -> None:
+    call = '<tool_call>\n{"name": "a", "arguments": {"b": 1}}\n</tool_call>'
+    reply = parsed("<think>\nhm\n</think>\n\n" + call, True)
+    assert (reply.thought, reply.text, reply.calls, reply.broken_calls) == (
+        "hm",
+        "",
+        (Call("a", {"b": 1}),),
+        0,
+    )
+    assert parsed("Hello", True).text == "Hello"
+    assert parsed('<tool_call>\n{"name": "a", "argu', False).broken_calls == 1
+    assert parsed('<tool_call>\n{"name": a}\n</tool_call>', True).broken_calls == 1
+
+
+def test_a_loop_is_seen() -> None:
+    assert Reply("", "one two three " * 6, (), False, 0).loops
+    assert not Reply("", "10, 9, 8, 7, 6, 5, 4, 3, 2, 1", (), True, 0).loops

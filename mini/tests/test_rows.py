@@ -1,0 +1,86 @@
+"""Packed rows: whole dialogues, none lost, none leaking into the next, and back again from disk."""
+
+from pathlib import Path
+from random import Random
+
+import numpy
+import pytest
+
+from duologue_mini.data.rows import LENGTHS, Encoded, Packer, open_shard, save_shard, shards, unpacked
+
+
+def dialogue(random: Random, length: int) -> Encoded:
+    ids = [random.randrange(9, 2000) for _ in range(length)]
+    learned = [random.random() < 0.4 for _ in ids]
+    return Encoded(ids, learned, [index * 2 % 4096 for index in range(length)])
+
+
+@pytest.fixture(scope="module")
+def dialogues() -> list[Encoded]:
+    random = Random(3)
+    lengths = [random.choice([20, 90, 150, 400, 513, 900, 2047, 2049, 4096]) for _ in range(300)]
+    return [dialogue(random, length) for length in lengths]
+
+
+@pytest.fixture(scope="module")
+def packed(dialogues: list[Encoded]) -> dict[int, numpy.ndarray]:
+    packer = Packer()
+    for it in dialogues:
+        packer.add(it)
+    return packer.finish()
+
+
+def test_every_dialogue_is_in_exactly_one_row(
+    dialogues: list[Encoded], packed: dict[int, numpy.ndarray]
+) -> None:
+    found = []
+    for rows in packed.values():
+        batch = unpacked(rows)
+        for row in range(len(rows)):
+            for number in range(1, batch.documents[row].max() + 1):
+                inside = batch.documents[row] == number
+                found.append((tuple(batch.ids[row][inside]), tuple(batch.positions[row][inside])))
+    wanted = {(tuple(it.ids), tuple(it.positions)) for it in dialogues}
+    assert wanted <= set(found)
+    rest = [ids for ids, _ in found if (ids, _) not in wanted]
+    assert all(set(ids) == {0} for ids in rest), "what is left of a row is padding"
+
+
+def test_learned_ids_are_the_targets_of_the_id_before(dialogues: list[Encoded]) -> None:
+    packer = Packer()
+    for it in dialogues[:40]:
+        packer.add(it)
+    wanted = sum(sum(it.learned[1:]) for it in dialogues[:40])
+    got = 0
+    for rows in packer.finish().values():
+        batch = unpacked(rows)
+        taught = batch.targets >= 0
+        got += int(taught.sum())
+        assert (batch.targets[:, :-1][taught[:, :-1]] == batch.ids[:, 1:][taught[:, :-1]]).all()
+        assert (batch.documents[:, 1:] == batch.documents[:, :-1])[taught[:, :-1]].all()
+        assert not taught[:, -1].any()
+    assert got == wanted
+
+
+def test_rows_are_well_filled_and_of_the_shortest_length(packed: dict[int, numpy.ndarray]) -> None:
+    assert set(packed) == set(LENGTHS)
+    tokens = sum(rows.shape[0] * rows.shape[2] for rows in packed.values())
+    padding = sum(int((unpacked(rows).ids == 0).sum()) for rows in packed.values())
+    assert padding / tokens < 0.2
+
+
+def test_a_dialogue_longer_than_the_longest_row_is_left_out() -> None:
+    packer = Packer()
+    packer.add(dialogue(Random(1), LENGTHS[-1] + 1))
+    assert packer.too_long == 1
+    assert packer.finish() == {}
+
+
+def test_a_shard_is_there_only_when_it_is_whole(tmp_path: Path, packed: dict[int, numpy.ndarray]) -> None:
+    assert shards(tmp_path) == []
+    numpy.save(tmp_path / "00000-512.npy", packed[512])
+    assert shards(tmp_path) == []
+    save_shard(tmp_path, 7, packed)
+    assert shards(tmp_path) == [7]
+    again = open_shard(tmp_path, 7)
+    assert all((again[length] == rows).all() for length, rows in packed.items())

@@ -1,5 +1,0 @@
-"""Makes what the embedded recogniser knows: which sentences are said to duologue-mini, and how synthetic voices sound.
-
-`python -m training.hearing` writes `src/duologue/engines/hearing/` from the generators of this folder's neighbours, from
-`talk.py`, and from voices that espeak-ng speaks. Knows no server.
-"""
