@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from duologue_mini.arithmetic import columns, problems
+from duologue_mini.arithmetic import column_sums, word_problems
 from duologue_mini.skills import arithmetic
 from duologue_mini.text.numerals import in_words, ordinal
 
@@ -48,31 +48,31 @@ def test_the_columns_spell_the_result(sign: str) -> None:
         a, b = random.randint(0, 999), random.randint(0, 999)
         if sign == "-":
             a, b = max(a, b), min(a, b)
-        lines = columns.thought(a, sign, b)
-        assert lines[-1] == f"{a} {sign} {b} = {columns.value(a, sign, b)}"
+        lines = column_sums.thought(a, sign, b)
+        assert lines[-1] == f"{a} {sign} {b} = {column_sums.value(a, sign, b)}"
         written = [re.search(r"write (\d+)|= (\d+)(?:, owe 1)?$", line) for line in lines[1:-1]]
         digits = [match[1] or match[2] for match in written if match]
         if digits:
-            assert int("".join(reversed(digits))) == columns.value(a, sign, b)
+            assert int("".join(reversed(digits))) == column_sums.value(a, sign, b)
 
 
 def test_what_is_shown_aloud_ends_with_the_sum() -> None:
     random = Random(3)
     for _ in range(1000):
         a, b, sign = random.randint(0, 999), random.randint(0, 999), random.choice("+-")
-        steps = columns.aloud(a, sign, b)
-        assert steps[-1] == columns.equation(a, sign, b)
+        steps = column_sums.aloud(a, sign, b)
+        assert steps[-1] == column_sums.equation(a, sign, b)
         assert len(steps) <= 6
-    assert columns.said(47, "+", 38) == "47 + 38 = 85."
+    assert column_sums.said(47, "+", 38) == "47 + 38 = 85."
 
 
 def test_stories_never_fall_below_zero_and_name_their_result() -> None:
     random = Random(4)
     for _ in range(1500):
-        told = problems.problem(random)
+        told = word_problems.problem(random)
         result = told.start
         for sign, other in told.steps:
-            result = columns.value(result, sign, other)
+            result = column_sums.value(result, sign, other)
             assert result >= 2
             assert re.search(rf"\b{other}\b", told.story)
         assert re.search(rf"\b{result}\b", told.answer)

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from duologue_mini import skills
-from duologue_mini.data.course import LESSONS, lesson_at
+from duologue_mini.data.curriculum import LESSONS, lesson_at
 from duologue_mini.data.dialogues import LONGEST, MOST_TOOLS, Dialogue, draw
-from duologue_mini.model.template import render
+from duologue_mini.model.chat_template import render
 
 
 @pytest.fixture(scope="module")

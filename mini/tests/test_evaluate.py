@@ -7,10 +7,10 @@ import pytest
 
 from duologue_mini import skills
 from duologue_mini.evaluation import evaluate, heldout
+from duologue_mini.evaluation.chat_model import Reply, Speaker, parsed
 from duologue_mini.evaluation.evaluate import MODEL_PATH, ROWS, Tally, ask_case, families, row_of, table
-from duologue_mini.evaluation.fresh import Outcome
+from duologue_mini.evaluation.fresh_draws import Outcome
 from duologue_mini.evaluation.heldout import Case
-from duologue_mini.evaluation.speaker import Reply, Speaker, parsed
 
 
 @dataclass
@@ -84,8 +84,8 @@ def test_the_table_counts() -> None:
 def test_the_bundled_model_answers_several_at_once_and_ends() -> None:
     speaker = Speaker(MODEL_PATH, slots=2)
     tally = evaluate.tallied(
-        evaluate.fresh.questions("echo", 4, 1),
-        lambda question: evaluate.fresh.ask(question, speaker.reply),
+        evaluate.fresh_draws.questions("echo", 4, 1),
+        lambda question: evaluate.fresh_draws.ask(question, speaker.reply),
         2,
         lambda outcome: None,
     )

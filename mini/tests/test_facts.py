@@ -19,9 +19,9 @@ from duologue.gateway.app import Gateway
 from duologue.gateway.workers.load_specs import loadouts
 from duologue.models.recommended import RECOMMENDED
 
-from duologue_mini.conversation import portrait
-from duologue_mini.facts import glossary
-from duologue_mini.facts.facts import FACTS, SNIPPETS
+from duologue_mini.conversation import self_description
+from duologue_mini.facts import FACTS, glossary
+from duologue_mini.facts.snippets import SNIPPETS
 from duologue_mini.inquiries import INQUIRIES
 from duologue_mini.skills import guide, manners, scope
 from duologue_mini.text.phrases import say
@@ -225,7 +225,7 @@ def spoken_of_the_page() -> list[str]:
     """Answers about the page, without what is code."""
     random = Random(2)
     patterns = [pattern for fact in FACTS.values() for pattern in [*fact.answers, fact.brief, fact.subject]]
-    patterns += [answer for _, answer in portrait.CAN]
+    patterns += [answer for _, answer in self_description.CAN]
     return [
         re.sub(r"```.*?```|`[^`]*`", "", say(random, pattern, **SNIPPETS), flags=re.DOTALL)
         for pattern in patterns

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from random import Random
 
-from duologue_mini.facts import glossary
-from duologue_mini.facts.facts import FACTS
+from duologue_mini.facts import FACTS, glossary
 from duologue_mini.scene import Turn
 from duologue_mini.skills import guide
 

@@ -6,16 +6,16 @@ import pytest
 
 from duologue_mini import skills
 from duologue_mini.data.dialogues import answered
-from duologue_mini.evaluation import fresh
+from duologue_mini.evaluation import fresh_draws
+from duologue_mini.evaluation.chat_model import Reply, parsed
 from duologue_mini.evaluation.heldout import Call
 from duologue_mini.evaluation.judges import Expected, copied, counted, declined, found_in, taken
-from duologue_mini.evaluation.speaker import Reply, parsed
 
 LOOSE = {"scope": 0.95, "beyond": 0.95, "stories": 0.9, "greetings": 0.6, "manners": 0.6}
 """Where most answers are alike, another's answer passes too."""
 
 
-def passes(question: fresh.Question, text: str) -> bool:
+def passes(question: fresh_draws.Question, text: str) -> bool:
     """The outcome where all calls are right and this is the answer."""
     turn = question.scene.turns[-1]
     script = [
@@ -23,12 +23,12 @@ def passes(question: fresh.Question, text: str) -> bool:
         for together in turn.rounds
     ]
     replies = iter([*script, Reply("", text, (), True, 0)])
-    return fresh.ask(question, lambda messages, tools, *, thinking: next(replies)).good
+    return fresh_draws.ask(question, lambda messages, tools, *, thinking: next(replies)).good
 
 
 @pytest.mark.parametrize("family", skills.WEIGHTS)
 def test_the_generators_own_answer_passes_and_another_rarely(family: str) -> None:
-    questions = fresh.questions(family, 40, seed=5)
+    questions = fresh_draws.questions(family, 40, seed=5)
     wanted = [str(answered(it.scene.turns[-1], it.thinking)[-1]["content"]) for it in questions]
     assert all(passes(question, answer) for question, answer in zip(questions, wanted, strict=True))
     shifted = wanted[1:] + wanted[:1]
@@ -41,9 +41,9 @@ def test_the_generators_own_answer_passes_and_another_rarely(family: str) -> Non
 
 
 def test_questions_are_always_the_same_and_not_those_of_training() -> None:
-    assert fresh.questions("memory", 5, 1) == fresh.questions("memory", 5, 1)
-    assert fresh.questions("memory", 5, 1) != fresh.questions("memory", 5, 2)
-    assert skills.drawer("memory")(Random(1)) != fresh.questions("memory", 1, 1)[0].scene
+    assert fresh_draws.questions("memory", 5, 1) == fresh_draws.questions("memory", 5, 1)
+    assert fresh_draws.questions("memory", 5, 1) != fresh_draws.questions("memory", 5, 2)
+    assert skills.drawer("memory")(Random(1)) != fresh_draws.questions("memory", 1, 1)[0].scene
 
 
 def test_the_last_number_counts() -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from random import Random
 
-from duologue_mini.conversation import courtesies, portrait
+from duologue_mini.conversation import self_description, small_talk
 from duologue_mini.conversation.jokes import JOKES
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import manners
@@ -64,7 +64,7 @@ def test_a_name_that_is_said_is_said_back() -> None:
 
 def test_it_is_nobody_else() -> None:
     random = Random(4)
-    other = next(aspect for aspect in portrait.ASPECTS if aspect.name == "other")
+    other = next(aspect for aspect in self_description.ASPECTS if aspect.name == "other")
     for _ in range(300):
         turn = manners.asked(random, other)
         assert "duologue-mini" in turn.assistant
@@ -73,7 +73,7 @@ def test_it_is_nobody_else() -> None:
 
 def test_every_aspect_of_it_is_asked_about() -> None:
     thoughts = {turn.thought for turn in turns(8_000)}
-    for aspect in portrait.ASPECTS:
+    for aspect in self_description.ASPECTS:
         start = re.split(r"[\[{$]", aspect.thought)[0]
         assert any(thought.startswith(start) for thought in thoughts), aspect.name
 
@@ -100,7 +100,7 @@ def test_no_joke_is_told_twice_in_a_row() -> None:
 
 
 def test_what_lacks_its_beginning_is_a_scene_of_its_own() -> None:
-    users = {text for questions, *_ in courtesies.ALONE for text in questions}
+    users = {text for questions, *_ in small_talk.ALONE for text in questions}
     assert users
     alone = [scene for scene in scenes(4000) if scene.skill == "alone"]
     assert len(alone) > 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from duologue_mini.passages import groups, passages
+from duologue_mini.passages import groups, passage
 from duologue_mini.skills import reading
 
 QUOTED = re.compile(r'^The text says: "(.*)"$', re.S)
@@ -14,7 +14,7 @@ QUOTED = re.compile(r'^The text says: "(.*)"$', re.S)
 def test_every_known_fact_stands_in_its_sentence() -> None:
     random = Random(1)
     for _ in range(2000):
-        read = passages.passage(random)
+        read = passage.passage(random)
         assert read.known
         for known in read.known:
             assert known.sentence in read.text
@@ -25,7 +25,7 @@ def test_every_known_fact_stands_in_its_sentence() -> None:
 def test_what_is_missing_is_not_told() -> None:
     random = Random(2)
     for _ in range(2000):
-        read = passages.passage(random)
+        read = passage.passage(random)
         told = {(id(known.fact.value), known.fills["n"], known.fact.answer) for known in read.known}
         for fact, fills in read.unknown:
             assert (id(fact.value), fills["n"], fact.answer) not in told
@@ -34,7 +34,7 @@ def test_what_is_missing_is_not_told() -> None:
 def test_several_subjects_are_always_named() -> None:
     random, seen = Random(3), 0
     for _ in range(2000):
-        read = passages.passage(random)
+        read = passage.passage(random)
         if read.several:
             seen += 1
             for known in read.known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from duologue_mini.conversation.told import several
+from duologue_mini.conversation.statements import several
 from duologue_mini.skills import recall
 
 TOLD = re.compile(r"^The user tells me: (.*?)\.(?: I note it\.)?$")

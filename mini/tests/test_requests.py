@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from duologue_mini.editing.change import quoted
+from duologue_mini.editing.changes import quoted
 from duologue_mini.text import payloads
 from duologue_mini.text.requests import filled, loose, request
 

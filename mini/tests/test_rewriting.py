@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from duologue_mini.editing import letters, listings, texts
-from duologue_mini.editing.change import Work
+from duologue_mini.editing import letters, lines, lists
+from duologue_mini.editing.changes import Work
 from duologue_mini.skills import rewriting
 from duologue_mini.text import payloads
 
@@ -14,7 +14,7 @@ def works(name: str, count: int = 200) -> list[tuple[str, Work]]:
     """A change of a word or a text, done to many."""
     random = Random(name)
     changes = {change.work.__name__: change for change in letters.WORD_CHANGES}
-    changes |= {f"text{change.work.__name__}": change for change in texts.TEXT_CHANGES}
+    changes |= {f"text{change.work.__name__}": change for change in lines.TEXT_CHANGES}
     done = []
     for _ in range(count):
         thing = payloads.sentence(random) if name.startswith("text") else payloads.any_word(random)
@@ -76,9 +76,9 @@ def test_replacing_and_removing_words() -> None:
 def test_lists_are_sorted_and_turned_round() -> None:
     random, done = Random(1), 0
     for _ in range(2000):
-        found = listings.items(random)
-        for change in listings.LIST_CHANGES:
-            if change.numbers is not None and change.numbers != listings.numeric(found):
+        found = lists.items(random)
+        for change in lists.LIST_CHANGES:
+            if change.numbers is not None and change.numbers != lists.numeric(found):
                 continue
             work = change.work(random, found)
             name = change.work.__name__

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from duologue_mini.conversation import curiosity, tongues, worries
+from duologue_mini.conversation import foreign_phrases, sensitive_topics, world_questions
 from duologue_mini.scene import Turn
 from duologue_mini.skills import scope
 
@@ -96,12 +96,12 @@ def test_beside_tools_nothing_is_asked_that_a_tool_might_do() -> None:
 
 def test_the_lists_hold_no_doubles() -> None:
     for table in (
-        curiosity.PEOPLE,
-        curiosity.EVENTS,
-        curiosity.SCIENCES,
-        curiosity.WORKS,
-        tongues.SENTENCES,
-        worries.SAD,
+        world_questions.PEOPLE,
+        world_questions.EVENTS,
+        world_questions.SCIENCES,
+        world_questions.WORKS,
+        foreign_phrases.SENTENCES,
+        sensitive_topics.SAD,
     ):
         assert len(table) == len(set(table))
         assert all(entry.strip() == entry and entry for entry in table)

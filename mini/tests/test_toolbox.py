@@ -6,17 +6,35 @@ from random import Random
 import pytest
 
 from duologue_mini.text.phrases import say
-from duologue_mini.toolbox import bench, catalogue, chains, exchanges, outcomes, servers, shapes, workshop
+from duologue_mini.toolbox import (
+    catalogue,
+    chains,
+    exchanges,
+    invented_tools,
+    outcomes,
+    server_styles,
+    tool_sets,
+    value_kinds,
+)
 from duologue_mini.toolbox.actions import SLOT, Action, request, third_person, tool
 
-KINDS = [*shapes.TEXTS, *shapes.COMPOUND, "int:1:60", "num:0:90", "places", "tokens", "ints", "nums"]
+KINDS = [
+    *value_kinds.TEXTS,
+    *value_kinds.COMPOUND,
+    "int:1:60",
+    "num:0:90",
+    "places",
+    "tokens",
+    "ints",
+    "nums",
+]
 
 
 @pytest.mark.parametrize("action", catalogue.ACTIONS, ids=lambda action: action.names.split("|")[0])
 def test_an_everyday_tool_asks_for_what_it_needs(action: Action) -> None:
     random = Random(3)
     for _ in range(25):
-        drawn = bench.alone(random, action)
+        drawn = tool_sets.alone(random, action)
         made = request(random, drawn)
         needed = {one.key for one in drawn.inputs if one.required}
         assert needed <= set(made.arguments)
@@ -31,7 +49,7 @@ def test_an_everyday_tool_asks_for_what_it_needs(action: Action) -> None:
 def test_a_value_is_said_as_it_goes_into_the_call(kind: str) -> None:
     random = Random(4)
     for _ in range(200):
-        drawn = shapes.shape(random, kind).draw(random)
+        drawn = value_kinds.shape(random, kind).draw(random)
         assert drawn.said
         if isinstance(drawn.argument, str):
             assert drawn.argument == drawn.said
@@ -42,7 +60,7 @@ def test_a_value_is_said_as_it_goes_into_the_call(kind: str) -> None:
 def test_no_two_tools_on_a_bench_are_for_the_same_thing() -> None:
     random = Random(5)
     for _ in range(300):
-        table, asked = bench.laid(random, [bench.action(random)], 12)
+        table, asked = tool_sets.laid(random, [tool_sets.action(random)], 12)
         assert len({one.name for one in table.tools}) == len(table.tools)
         assert len({id(one.action) for one in table.tools}) == len(table.tools)
         assert asked[0] in table.tools
@@ -51,15 +69,15 @@ def test_no_two_tools_on_a_bench_are_for_the_same_thing() -> None:
 def test_what_is_missing_is_not_on_the_bench() -> None:
     random = Random(6)
     for _ in range(300):
-        missing = bench.action(random)
-        table, _ = bench.laid(random, [], 8, missing=missing)
+        missing = tool_sets.action(random)
+        table, _ = tool_sets.laid(random, [], 8, missing=missing)
         assert all(one.action is not missing for one in table.tools)
         assert not any("anything" in one.action.also.split() for one in table.tools)
 
 
 def test_invented_tools_do_not_repeat() -> None:
     random = Random(7)
-    names = {workshop.action(random).names for _ in range(1000)}
+    names = {invented_tools.action(random).names for _ in range(1000)}
     assert len(names) > 700
 
 
@@ -67,7 +85,7 @@ def test_chains_link_what_was_found() -> None:
     random = Random(8)
     for _ in range(300):
         wanted = chains.chain(random)
-        server = servers.drawn(random, "x", False)
+        server = server_styles.drawn(random, "x", False)
         first, second = (tool(random, one, server, False) for one in (wanted.first, wanted.second))
         turn = chains.chained(random, wanted, first, second)
         if len(turn.rounds) < 2:
@@ -83,7 +101,7 @@ def test_chains_link_what_was_found() -> None:
 
 def test_a_calculator_is_right() -> None:
     random = Random(9)
-    drawn = bench.alone(random, catalogue.named("calculate"))
+    drawn = tool_sets.alone(random, catalogue.named("calculate"))
     for _ in range(200):
         made = request(random, drawn)
         text = made.values["sum"].argument
@@ -102,7 +120,7 @@ def test_an_error_is_told_in_its_own_words() -> None:
 def test_a_text_that_came_back_is_told_as_it_came() -> None:
     random = Random(11)
     for name in ("check spelling", "define word", "read file", "read image"):
-        drawn = bench.alone(random, catalogue.named(name))
+        drawn = tool_sets.alone(random, catalogue.named(name))
         for _ in range(20):
             told = exchanges.called(random, drawn)
             assert told.result

@@ -15,10 +15,10 @@ pytest.importorskip("tokenizers")
 import torch
 
 from duologue_mini.data import corpus
-from duologue_mini.data.rows import Encoded, Packer, save_shard
+from duologue_mini.data.packing import Encoded, Packer, save_shard
 from duologue_mini.model import checkpoint, export, masks, restore, tokenizer
-from duologue_mini.model.model import SIZES, Model, Shape
-from duologue_mini.training import feed, train
+from duologue_mini.model.network import SIZES, Model, Shape
+from duologue_mini.training import data_loader, train
 from duologue_mini.training.muon import Muon, orthogonal
 
 SMALL = Shape(vocabulary=2048, layers=2, width=64, heads=2, key_value_heads=1, feed_forward=96)
@@ -103,14 +103,14 @@ def test_rows_in_one_line_have_the_same_loss() -> None:
     torch.manual_seed(1)
     model, rows = Model(SMALL), next(iter(shard(5).values()))
     device = torch.device("cpu")
-    wide = train.loss_of(model, feed.ready(rows, device), torch.float32, "dense")
-    flat = train.loss_of(model, feed.ready(rows, device, flat=True), torch.float32, "extents")
+    wide = train.loss_of(model, data_loader.ready(rows, device), torch.float32, "dense")
+    flat = train.loss_of(model, data_loader.ready(rows, device, flat=True), torch.float32, "extents")
     assert wide.item() == pytest.approx(flat.item(), rel=1e-5)
 
 
 def test_the_feed_gives_every_row_of_new_shards_once_and_then_old_ones_again(data: Path) -> None:
-    source = feed.Feed(data / "rows", 512, seed=1, window=1)
-    every = [row.tobytes() for index in range(3) for row in feed.open_shard(data / "rows", index)[512]]
+    source = data_loader.Feed(data / "rows", 512, seed=1, window=1)
+    every = [row.tobytes() for index in range(3) for row in data_loader.open_shard(data / "rows", index)[512]]
     batches = source.batches()
     seen = [row.tobytes() for _ in range(len(every)) for row in next(batches)]
     assert sorted(seen) == sorted(every)

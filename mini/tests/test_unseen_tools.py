@@ -11,7 +11,7 @@ import pytest
 
 from duologue_mini.scene import Scene, ToolUse
 from duologue_mini.skills import unseen_tools
-from duologue_mini.text.keyboard import typed
+from duologue_mini.text.typos import typed
 from duologue_mini.text.words import spelled
 
 

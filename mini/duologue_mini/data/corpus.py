@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 
 from duologue_mini.data import dialogues
-from duologue_mini.data.course import Lesson, lesson_at
-from duologue_mini.data.rows import Encoded, Packer, save_shard, shards
+from duologue_mini.data.curriculum import Lesson, lesson_at
+from duologue_mini.data.packing import Encoded, Packer, save_shard, shards
 from duologue_mini.model import tokenizer
-from duologue_mini.model.template import render
+from duologue_mini.model.chat_template import render
 from duologue_mini.skills import WEIGHTS
 
 SHARD = 4_000

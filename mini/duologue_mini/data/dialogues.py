@@ -12,8 +12,8 @@ from typing import Any
 
 from duologue_mini import skills
 from duologue_mini.scene import Scene, ToolUse, Turn
-from duologue_mini.text.keyboard import typed
 from duologue_mini.text.phrases import pick
+from duologue_mini.text.typos import typed
 
 SYSTEMS = [
     "You are a helpful assistant.",

@@ -5,7 +5,7 @@ Knows how each is worked out in the open; nothing about who asks.
 
 from random import Random
 
-from duologue_mini.editing.change import Change, Work
+from duologue_mini.editing.changes import Change, Work
 from duologue_mini.text import payloads
 from duologue_mini.text.numerals import ordinal
 from duologue_mini.text.phrases import pick

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from duologue_mini import skills
-from duologue_mini.evaluation import fresh, heldout, speed
-from duologue_mini.evaluation.fresh import Outcome
-from duologue_mini.evaluation.speaker import Reply, Speaker
+from duologue_mini.evaluation import fresh_draws, heldout, speed
+from duologue_mini.evaluation.chat_model import Reply, Speaker
+from duologue_mini.evaluation.fresh_draws import Outcome
 
 MODEL_PATH = Path(str(files("duologue.models") / "duologue-mini.gguf"))
 OWN_TEMPERATURE = None
@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
     drawn = [
         question
         for family in families(arguments.skill)
-        for question in fresh.questions(family, arguments.draws, arguments.seed)
+        for question in fresh_draws.questions(family, arguments.draws, arguments.seed)
     ]
     columns = {}
     temperatures = {"greedy": 0.0, "own temperature": OWN_TEMPERATURE}
@@ -167,7 +167,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
         )
         show = shown(arguments.show)
         columns[f"fresh, {name}"] = tallied(
-            drawn, lambda it, to=speaker: fresh.ask(it, to.reply), arguments.slots, show
+            drawn, lambda it, to=speaker: fresh_draws.ask(it, to.reply), arguments.slots, show
         )
         columns[f"hand-written, {name}"] = tallied(
             cases, lambda it, to=speaker: ask_case(it, to), arguments.slots, show

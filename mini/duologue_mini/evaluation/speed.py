@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from duologue_mini.evaluation.speaker import Speaker
+from duologue_mini.evaluation.chat_model import Speaker
 from duologue_mini.text import words
 
 PROMPT_TOKENS = 2000

@@ -3,13 +3,13 @@
 Puts the wordings of all topics together. Knows no answer.
 """
 
+from duologue_mini.inquiries.access import DOORS
+from duologue_mini.inquiries.appearance import LOOKS
 from duologue_mini.inquiries.chats import CHATS
-from duologue_mini.inquiries.doors import DOORS
 from duologue_mini.inquiries.engines import ENGINES
 from duologue_mini.inquiries.inquiry import Inquiry
 from duologue_mini.inquiries.keys import KEYS
 from duologue_mini.inquiries.loading import LOADING
-from duologue_mini.inquiries.looks import LOOKS
 from duologue_mini.inquiries.page import PAGE
 from duologue_mini.inquiries.running import RUNNING
 from duologue_mini.inquiries.tools import TOOLS

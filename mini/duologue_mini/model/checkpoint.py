@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 import torch
 
-from duologue_mini.model.model import Shape
+from duologue_mini.model.network import Shape
 
 NAME = "checkpoint.pt"
 PART_BYTES = 15_000_000

@@ -12,8 +12,8 @@ import numpy
 import torch
 
 from duologue_mini.model import checkpoint, tokenizer
-from duologue_mini.model.model import Shape
-from duologue_mini.model.template import template_text
+from duologue_mini.model.chat_template import template_text
+from duologue_mini.model.network import Shape
 
 NAME = "duologue-mini"
 TEMPERATURE = 0.3

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from duologue_mini.model import tokenizer
 from duologue_mini.model.export import tensor_name
-from duologue_mini.model.model import Model, Shape
+from duologue_mini.model.network import Model, Shape
 
 
 @dataclass(frozen=True)

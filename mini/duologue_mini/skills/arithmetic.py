@@ -5,7 +5,7 @@ Knows how people ask, and where its own limits are: larger numbers and other ope
 
 from random import Random
 
-from duologue_mini.arithmetic import columns, problems
+from duologue_mini.arithmetic import column_sums, word_problems
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import payloads
 from duologue_mini.text.numerals import typed_in_words
@@ -197,8 +197,8 @@ def _sum(random: Random) -> Turn:
         user = request(random, ASK, sum=_written(random, first, sign, second, wordy))
     return Turn(
         capital(user),
-        columns.said(a, sign, b),
-        "\n".join(columns.thought(a, sign, b)),
+        column_sums.said(a, sign, b),
+        "\n".join(column_sums.thought(a, sign, b)),
         True,
         _brief(random, a, sign, b),
     )
@@ -211,30 +211,32 @@ def _written(random: Random, first: str, sign: str, second: str, wordy: bool) ->
 
 
 def _brief(random: Random, a: int, sign: str, b: int) -> str:
-    line = columns.equation(a, sign, b)
-    result = columns.value(a, sign, b)
+    line = column_sums.equation(a, sign, b)
+    result = column_sums.value(a, sign, b)
     return random.choice(
         [f"{line}.", f"{line}.", f"{line}.", f"It is {result}.", f"That makes **{result}**."]
     )
 
 
-def _worked_chain(start: int, steps: list[problems.Step]) -> tuple[list[str], list[str], int]:
+def _worked_chain(start: int, steps: list[word_problems.Step]) -> tuple[list[str], list[str], int]:
     """The lines of the thought, the equations of the answer, and the result."""
     thought: list[str] = []
     shown_steps: list[str] = []
     result = start
     for sign, other in steps:
-        thought += columns.thought(result, sign, other)
-        equations = columns.aloud(result, sign, other)
+        thought += column_sums.thought(result, sign, other)
+        equations = column_sums.aloud(result, sign, other)
         shown_steps += (
-            equations[:-1] if len(equations) > 1 and columns.value(result, sign, other) >= 0 else equations
+            equations[:-1]
+            if len(equations) > 1 and column_sums.value(result, sign, other) >= 0
+            else equations
         )
-        result = columns.value(result, sign, other)
+        result = column_sums.value(result, sign, other)
     return thought, shown_steps, result
 
 
 def _story(random: Random) -> Turn:
-    told = problems.problem(random)
+    told = word_problems.problem(random)
     thought, equations, _ = _worked_chain(told.start, told.steps)
     answer = f"{', '.join(equations)}. {told.answer}"
     brief = told.answer if random.random() < 0.5 else f"{thought[-1]}. {told.answer}"
@@ -273,10 +275,10 @@ def _chain(random: Random) -> list[Turn]:
         sign = random.choice("+-")
         other = random.randint(1, min(99, before) if sign == "-" else 99)
         user = request(random, AGAIN[sign], b=other)
-        lines = [f"Before: {before}", *columns.thought(before, sign, other)]
-        brief = columns.equation(before, sign, other) + "."
-        turns.append(Turn(user, columns.said(before, sign, other), "\n".join(lines), True, brief))
-        if columns.value(before, sign, other) < 2 or columns.value(before, sign, other) > 900:
+        lines = [f"Before: {before}", *column_sums.thought(before, sign, other)]
+        brief = column_sums.equation(before, sign, other) + "."
+        turns.append(Turn(user, column_sums.said(before, sign, other), "\n".join(lines), True, brief))
+        if column_sums.value(before, sign, other) < 2 or column_sums.value(before, sign, other) > 900:
             break
     return turns
 
@@ -289,16 +291,16 @@ def columns_result(turn: Turn) -> int:
 def _check(random: Random) -> Turn:
     sign = random.choices("+-*", [5, 4, 2])[0]
     a, b = operands(random, sign)
-    right = columns.value(a, sign, b)
+    right = column_sums.value(a, sign, b)
     claimed = right if random.random() < 0.5 else right + random.choice([-10, -2, -1, 1, 2, 10, 100])
     user = request(random, CHECK, sum=_written(random, str(a), sign, str(b), False), v=claimed)
     verdict = "Yes, that is right." if claimed == right else f"No, {claimed} is not right."
-    said = columns.said(a, sign, b)
-    lines = [*columns.thought(a, sign, b), f"{claimed} is " + ("right" if claimed == right else "wrong")]
+    said = column_sums.said(a, sign, b)
+    lines = [*column_sums.thought(a, sign, b), f"{claimed} is " + ("right" if claimed == right else "wrong")]
     brief = (
-        f"Yes, {columns.equation(a, sign, b)}."
+        f"Yes, {column_sums.equation(a, sign, b)}."
         if claimed == right
-        else f"No, {columns.equation(a, sign, b)}."
+        else f"No, {column_sums.equation(a, sign, b)}."
     )
     return Turn(capital(user), f"{said} {verdict}", "\n".join(lines), True, brief)
 
@@ -339,7 +341,7 @@ def _comparison(random: Random) -> Turn:
     else:
         true = a > b if patterns is IS_LARGER else a < b if patterns is IS_SMALLER else a == b
         answer = f"{'Yes' if true else 'No'}, {said}"
-    return Turn(capital(user), answer + ".", capital(columns.comparing(a, b)) + ".", True)
+    return Turn(capital(user), answer + ".", capital(column_sums.comparing(a, b)) + ".", True)
 
 
 def _extreme(random: Random) -> Turn:
@@ -362,8 +364,10 @@ def _extreme(random: Random) -> Turn:
 def _double(random: Random) -> Turn:
     a = random.randint(2, random.choice([12, 99, 500]))
     user = request(random, DOUBLE, a=a)
-    lines = [f"Twice {a} is {a} + {a}.", *columns.thought(a, "+", a)]
-    return Turn(user, columns.said(a, "+", a), "\n".join(lines), True, columns.equation(a, "+", a) + ".")
+    lines = [f"Twice {a} is {a} + {a}.", *column_sums.thought(a, "+", a)]
+    return Turn(
+        user, column_sums.said(a, "+", a), "\n".join(lines), True, column_sums.equation(a, "+", a) + "."
+    )
 
 
 def _beyond(random: Random) -> Turn:

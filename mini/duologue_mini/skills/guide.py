@@ -7,13 +7,14 @@ Questions of the same shape about other software, or about things Duologue has n
 
 from random import Random
 
-from duologue_mini.facts import lookups
-from duologue_mini.facts.facts import FACTS, SNIPPETS, Fact
+from duologue_mini.facts import FACTS, lookups
+from duologue_mini.facts.fact import Fact
+from duologue_mini.facts.snippets import SNIPPETS
 from duologue_mini.inquiries import INQUIRIES, Inquiry
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import words
+from duologue_mini.text.locations import address, domain, folder, model_file, port
 from duologue_mini.text.phrases import capital, pick, say
-from duologue_mini.text.places import address, domain, folder, model_file, port
 
 GOAL = [
     "{How do I|How can I|How to|How would I|How could I|How does one|How should I} $goal?",

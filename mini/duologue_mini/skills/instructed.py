@@ -5,9 +5,9 @@ Knows how operators write such things. The small talk itself is in acts, the man
 
 from random import Random
 
-from duologue_mini.conversation import acts
-from duologue_mini.conversation.acts import Act
-from duologue_mini.conversation.told import several, told
+from duologue_mini.conversation import short_exchanges
+from duologue_mini.conversation.short_exchanges import Act
+from duologue_mini.conversation.statements import several, told
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import reading
 from duologue_mini.system_prompts import languages, roles, rules
@@ -103,7 +103,7 @@ def _any(random: Random, being: roles.Role | None) -> Act:
             pick(random, ["Nice to meet you, $n."], n=name),
             "name",
         )
-    return acts.any_act(random, frozenset({"joke"}) if chance < 0.6 else frozenset())
+    return short_exchanges.any_act(random, frozenset({"joke"}) if chance < 0.6 else frozenset())
 
 
 def _being(random: Random) -> Scene:
@@ -114,10 +114,10 @@ def _being(random: Random) -> Scene:
     thought = f"The system prompt says I am {being.name}."
     turns = [_turn(random, asked, answer, thought)]
     for _ in range(_count(random) - 1):
-        act = acts.any_act(random)
+        act = short_exchanges.any_act(random)
         turns.append(_turn(random, act.user, act.answer, "I answer as who I am."))
     if random.random() < 0.3:
-        act = acts.act(random, "hello")
+        act = short_exchanges.act(random, "hello")
         hello = pick(
             random, ["{Hello|Hi}, I am $n{.|!} {How can I help|What can I do for you}?"], n=being.name
         )
@@ -143,7 +143,7 @@ def _toned(random: Random) -> Scene:
     turns = []
     for _ in range(_count(random)):
         kind = random.choice(list(answers))
-        act = Act(pick(random, roles.WHO), "", "who") if kind == "who" else acts.act(random, kind)
+        act = Act(pick(random, roles.WHO), "", "who") if kind == "who" else short_exchanges.act(random, kind)
         fills = {"n": called, "e": act.answer.rstrip(".")}
         turns.append(
             _turn(
@@ -206,7 +206,7 @@ def _sum(random: Random) -> dict[str, object]:
 def _asked_abroad(random: Random, language: languages.Language, kind: str) -> str:
     if random.random() < 0.45:
         return pick(random, language.says[kind])
-    return pick(random, ENGLISH[kind]) if kind in ENGLISH else acts.act(random, kind).user
+    return pick(random, ENGLISH[kind]) if kind in ENGLISH else short_exchanges.act(random, kind).user
 
 
 TOPICS_AVOIDED = [
@@ -267,7 +267,7 @@ def _forbidden(random: Random) -> Scene:
     )
     turns = [Turn(asked, answer, f"I must not talk about {topic}.", True)]
     for _ in range(random.choices([0, 1, 2], [5, 4, 2])[0]):
-        act = acts.any_act(random)
+        act = short_exchanges.any_act(random)
         turns.insert(
             random.randint(0, len(turns)),
             _turn(random, act.user, act.answer, f"This is not about {topic}. I answer."),
@@ -307,7 +307,7 @@ def _secret(random: Random) -> Scene:
     )
     turns = [Turn(user, answer, f"I must not tell the {what}.", True)]
     if random.random() < 0.4:
-        act = acts.any_act(random)
+        act = short_exchanges.any_act(random)
         turns.insert(0, _turn(random, act.user, act.answer, "I answer."))
     return _scene(random.choice(OPENERS) + system, turns)
 

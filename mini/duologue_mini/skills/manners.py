@@ -8,29 +8,35 @@ chat; `greetings` open one, `goodbyes` close it.
 from collections.abc import Callable
 from random import Random
 
-from duologue_mini.conversation import courtesies, jesting, medley, portrait, tongues
-from duologue_mini.facts.facts import SNIPPETS
+from duologue_mini.conversation import (
+    combined_messages,
+    foreign_phrases,
+    joke_turns,
+    self_description,
+    small_talk,
+)
+from duologue_mini.facts.snippets import SNIPPETS
 from duologue_mini.scene import Scene, Turn
-from duologue_mini.text import callnames, words
+from duologue_mini.text import personal_names, words
 from duologue_mini.text.phrases import capital, pick, say
 
-OPENINGS = [courtesies.HELLO, courtesies.HOW_ARE_YOU]
+OPENINGS = [small_talk.HELLO, small_talk.HOW_ARE_YOU]
 TALK = [
-    courtesies.FINE,
-    courtesies.THANKS,
-    courtesies.PRAISE,
-    courtesies.INSULT,
-    courtesies.WRONG,
-    courtesies.YES,
-    courtesies.NO,
-    courtesies.MAYBE,
-    courtesies.SORRY,
-    courtesies.LAUGH,
-    courtesies.BORED,
-    courtesies.DOING,
-    courtesies.WISH,
-    courtesies.LOVE,
-    courtesies.WHAT,
+    small_talk.FINE,
+    small_talk.THANKS,
+    small_talk.PRAISE,
+    small_talk.INSULT,
+    small_talk.WRONG,
+    small_talk.YES,
+    small_talk.NO,
+    small_talk.MAYBE,
+    small_talk.SORRY,
+    small_talk.LAUGH,
+    small_talk.BORED,
+    small_talk.DOING,
+    small_talk.WISH,
+    small_talk.LOVE,
+    small_talk.WHAT,
 ]
 SHORTER = [
     "{Shorter|Shorter please|Too long|In one sentence|In short|Make it shorter|Can you say that shorter|tl;dr|Briefly please|That was long, shorter please|Sum it up}[.|?|!]"
@@ -58,9 +64,9 @@ def draw(random: Random) -> Scene:
     return random.choices(makers, SCENE_WEIGHTS)[0](random)
 
 
-def asked(random: Random, aspect: portrait.Aspect) -> Turn:
+def asked(random: Random, aspect: self_description.Aspect) -> Turn:
     """One question about the model itself."""
-    other, firm = random.choice(portrait.OTHERS), random.choice(portrait.FIRMS)
+    other, firm = random.choice(self_description.OTHERS), random.choice(self_description.FIRMS)
     if random.random() < 0.3:
         other = words.invented(random).capitalize()
     slots = {"other": other, "firm": firm, "thing": random.choice(words.FOODS + words.HOBBIES)}
@@ -85,24 +91,24 @@ def _greeting(random: Random) -> Scene:
     """One to three turns of opening a conversation."""
     if random.random() < 0.25:
         time = random.choice(["morning", "afternoon", "evening", "day"])
-        turns = [courtesies.exchanged(random, courtesies.DAYTIME, time=time)]
+        turns = [small_talk.exchanged(random, small_talk.DAYTIME, time=time)]
     else:
-        turns = [courtesies.exchanged(random, random.choices(OPENINGS, [3, 2])[0])]
+        turns = [small_talk.exchanged(random, random.choices(OPENINGS, [3, 2])[0])]
     if random.random() < 0.15:
         turns[0] = with_name(random)
     if turns[-1].assistant.endswith(("How are you?", "And you?", "How about you?")):
         if random.random() < 0.5:
             turns.append(
-                _mood(random) if random.random() < 0.4 else courtesies.exchanged(random, courtesies.FINE)
+                _mood(random) if random.random() < 0.4 else small_talk.exchanged(random, small_talk.FINE)
             )
     elif random.random() < 0.2:
-        turns.append(courtesies.exchanged(random, courtesies.HOW_ARE_YOU))
+        turns.append(small_talk.exchanged(random, small_talk.HOW_ARE_YOU))
     return Scene("greetings", turns)
 
 
 def with_name(random: Random) -> Turn:
     """A greeting with a name in it, answered by name."""
-    called = callnames.name(random)
+    called = personal_names.name(random)
     opening = pick(random, ["{Hello|Hi|Hey|Good morning|Good evening|Greetings}"])
     user = opening + pick(
         random,
@@ -132,23 +138,25 @@ def _foreign(random: Random) -> Scene:
     """A greeting, thanks or goodbye in another language."""
     kind = random.choices(["hello", "thanks", "bye"], [6, 2, 2])[0]
     if kind == "hello":
-        hello = random.choice(list(tongues.HELLOS))
+        hello = random.choice(list(foreign_phrases.HELLOS))
         answer = pick(
             random,
             [
-                f"$h! {courtesies.OFFER}?",
+                f"$h! {small_talk.OFFER}?",
                 "$h! {I know only English beyond that|The rest I can say in English only}. {How can I help|What can I do for you}?",
-                f"Hello! {courtesies.OFFER}?",
+                f"Hello! {small_talk.OFFER}?",
             ],
             h=hello,
         )
         user = hello + pick(random, ["{!||.}", "{, mini|, friend|, Duologue||}{!|}"])
         return Scene(
             "greetings",
-            [Turn(user, answer, f"A greeting in {tongues.HELLOS[hello]}. I greet back.", exact=True)],
+            [Turn(user, answer, f"A greeting in {foreign_phrases.HELLOS[hello]}. I greet back.", exact=True)],
         )
     table, exchange = (
-        (tongues.THANKS, courtesies.THANKS) if kind == "thanks" else (tongues.GOODBYES, courtesies.GOODBYE)
+        (foreign_phrases.THANKS, small_talk.THANKS)
+        if kind == "thanks"
+        else (foreign_phrases.GOODBYES, small_talk.GOODBYE)
     )
     user = random.choice(table) + random.choice(["!", "", "."])
     skill = "manners" if kind == "thanks" else "goodbyes"
@@ -161,20 +169,20 @@ def _foreign(random: Random) -> Scene:
 
 
 def _goodbye(random: Random) -> Scene:
-    turn = courtesies.exchanged(random, courtesies.GOODBYE)
+    turn = small_talk.exchanged(random, small_talk.GOODBYE)
     if any(word in turn.user.lower() for word in ("night", "sleep", "bed", "gn")):
-        turn = Turn(turn.user, pick(random, courtesies.NIGHT_ANSWERS), turn.thought)
+        turn = Turn(turn.user, pick(random, small_talk.NIGHT_ANSWERS), turn.thought)
     return Scene("goodbyes", [turn])
 
 
 def _talk(random: Random) -> Scene:
     return Scene(
-        "manners", [courtesies.exchanged(random, random.choices(TALK, [exchange[3] for exchange in TALK])[0])]
+        "manners", [small_talk.exchanged(random, random.choices(TALK, [exchange[3] for exchange in TALK])[0])]
     )
 
 
 def _mood(random: Random) -> Turn:
-    questions, answers = random.choice(courtesies.MOODS)
+    questions, answers = random.choice(small_talk.MOODS)
     return Turn(
         pick(random, questions, k=random.randint(8, 90)),
         pick(random, answers),
@@ -187,7 +195,7 @@ def _moody(random: Random) -> Scene:
 
 
 def _emoji(random: Random) -> Scene:
-    signs, answers = random.choice(courtesies.EMOJIS)
+    signs, answers = random.choice(small_talk.EMOJIS)
     sign = random.choice(signs.split())
     user = sign * random.choice([1, 1, 1, 2, 3])
     return Scene(
@@ -205,7 +213,7 @@ def _emoji(random: Random) -> Scene:
 
 def _tells(random: Random) -> Scene:
     """The user tells something; the answer gives the word back."""
-    told, answers = random.choice(courtesies.TELLS)
+    told, answers = random.choice(small_talk.TELLS)
     invented = words.invented(random)
     place = invented.capitalize() if random.random() < 0.3 else random.choice(words.PLACES + words.COUNTRIES)
     slots = {
@@ -215,7 +223,7 @@ def _tells(random: Random) -> Scene:
         "animal": random.choice(words.ANIMALS),
         "thing": random.choice(words.THINGS),
         "adjective": random.choice(words.ADJECTIVES),
-        "name": callnames.name(random),
+        "name": personal_names.name(random),
     }
     slots |= {"Food": slots["food"].capitalize(), "Hobby": slots["hobby"].capitalize()}
     user, answer = _article(capital(say(random, told, **slots))), _article(pick(random, answers, **slots))
@@ -234,20 +242,22 @@ def _article(text: str) -> str:
 
 
 def _joking(random: Random) -> Scene:
-    return Scene("manners", jesting.joking(random))
+    return Scene("manners", joke_turns.joking(random))
 
 
 def _identity(random: Random) -> Scene:
     """One or a few questions about the model itself, and what may follow."""
-    aspect = random.choices(portrait.ASPECTS, [aspect.weight for aspect in portrait.ASPECTS])[0]
+    aspect = random.choices(self_description.ASPECTS, [aspect.weight for aspect in self_description.ASPECTS])[
+        0
+    ]
     turns = [asked(random, aspect)]
     chance = random.random()
     if chance < 0.12:
-        turns.append(asked(random, random.choice(portrait.ASPECTS)))
+        turns.append(asked(random, random.choice(self_description.ASPECTS)))
     elif chance < 0.17:
         turns.append(
             Turn(
-                pick(random, courtesies.AGAIN),
+                pick(random, small_talk.AGAIN),
                 turns[0].assistant,
                 "The user wants to hear it again. I repeat my last answer.",
             )
@@ -269,8 +279,8 @@ def _identity(random: Random) -> Scene:
 def _could(random: Random) -> Scene:
     """Whether it can do something: yes or no, plainly."""
     able = random.random() < 0.5
-    verbs, answers = random.choice(portrait.CAN if able else portrait.CANNOT)
-    user = pick(random, portrait.COULD, verb=say(random, verbs))
+    verbs, answers = random.choice(self_description.CAN if able else self_description.CANNOT)
+    user = pick(random, self_description.COULD, verb=say(random, verbs))
     answer = pick(random, [answers], **SNIPPETS)
     if (
         not able
@@ -300,7 +310,7 @@ def _could(random: Random) -> Scene:
 
 
 def _nicknamed(random: Random) -> Scene:
-    called = callnames.name(random)
+    called = personal_names.name(random)
     return Scene(
         "manners",
         [
@@ -319,8 +329,8 @@ def _alone(random: Random) -> Scene:
     return Scene(
         "alone",
         [
-            courtesies.exchanged(
-                random, random.choices(courtesies.ALONE, [entry[3] for entry in courtesies.ALONE])[0]
+            small_talk.exchanged(
+                random, random.choices(small_talk.ALONE, [entry[3] for entry in small_talk.ALONE])[0]
             )
         ],
     )
@@ -328,7 +338,7 @@ def _alone(random: Random) -> Scene:
 
 def _doubted(random: Random) -> Scene:
     """A small sum, and a user who asks again or does not believe it."""
-    question, answer = medley.small_sum(random)
+    question, answer = combined_messages.small_sum(random)
     user = capital(question) + random.choice(["?", "", "?"])
     if random.random() < 0.4:
         turns = [
@@ -356,7 +366,7 @@ def _doubted(random: Random) -> Scene:
         turns = [
             Turn(user, answer, answer, exact=True),
             Turn(
-                pick(random, courtesies.AGAIN),
+                pick(random, small_talk.AGAIN),
                 answer,
                 "The user wants to hear it again. I repeat my last answer.",
             ),
@@ -368,7 +378,7 @@ SCENES: dict[Callable[[Random], Scene], int] = {
     _greeting: 13,
     _foreign: 4,
     _goodbye: 7,
-    medley.thanks_and_bye: 3,
+    combined_messages.thanks_and_bye: 3,
     _talk: 22,
     _moody: 5,
     _emoji: 3,
@@ -379,6 +389,6 @@ SCENES: dict[Callable[[Random], Scene], int] = {
     _nicknamed: 1,
     _alone: 3,
     _doubted: 3,
-    medley.combined: 8,
+    combined_messages.combined: 8,
 }
 SCENE_WEIGHTS = list(SCENES.values())

@@ -8,8 +8,8 @@ from dataclasses import replace
 from random import Random
 
 from duologue_mini.passages.groups import Group, Question, group
-from duologue_mini.passages.passages import Known, Passage, agreed, passage
-from duologue_mini.passages.topics import Fact
+from duologue_mini.passages.passage import Known, Passage, agreed, passage
+from duologue_mini.passages.topic import Fact
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text.phrases import capital, pick
 from duologue_mini.text.requests import filled, loose, request

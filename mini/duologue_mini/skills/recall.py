@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from duologue_mini.conversation import acts
-from duologue_mini.conversation.told import Told, several, statement, told
+from duologue_mini.conversation import short_exchanges
+from duologue_mini.conversation.statements import Told, several, statement, told
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import farewells, stories
 from duologue_mini.skills.arithmetic import POINTERS
@@ -182,7 +182,7 @@ def _chatter(random: Random, chat: Chat) -> None:
     """A turn about something else."""
     chance = random.random()
     if chance < 0.72:
-        act = acts.any_act(random, BETWEEN if chat.turns else frozenset({"able", "bye"}))
+        act = short_exchanges.any_act(random, BETWEEN if chat.turns else frozenset({"able", "bye"}))
         user = loose(random, act.user)
         answer = f"{act.answer} {pick(random, POINTERS)}" if act.what == "beyond" else act.answer
         turn = Turn(user, capital(answer), "The user talks about something else. I answer.", True)

@@ -5,8 +5,8 @@ Knows how such requests are put together and go on; the changes themselves are i
 
 from random import Random
 
-from duologue_mini.editing import letters, listings, texts
-from duologue_mini.editing.change import Change, ListChange, Work, posed
+from duologue_mini.editing import letters, lines, lists
+from duologue_mini.editing.changes import Change, ListChange, Work, posed
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import pick
@@ -64,22 +64,22 @@ def _text(random: Random) -> list[Turn]:
         text = " ".join(payloads.odd(random) for _ in range(random.randint(1, 3)))
     if random.random() < 0.1:
         text = text[:1].upper() + text[1:] + random.choice([".", "!", "?"])
-    change = _chosen(random, texts.TEXT_CHANGES)
+    change = _chosen(random, lines.TEXT_CHANGES)
     work = change.work(random, text)
     if work is None:
         return _text(random)
     user = posed(random, change.asks, text, TEXT_NOUNS, bare=0.1, fills=work.fills)
-    return _and_again(random, _turn(random, user, work), work, texts.TEXT_CHANGES)
+    return _and_again(random, _turn(random, user, work), work, lines.TEXT_CHANGES)
 
 
 def _list(random: Random) -> list[Turn]:
-    found = listings.items(random)
+    found = lists.items(random)
     change = _chosen_list(random, found, 0)
     work = change.work(random, found)
     if work is None:
         return _list(random)
-    nouns = ["numbers", "list"] if listings.numeric(found) else LIST_NOUNS
-    user = posed(random, change.asks, listings.listed(random, found), nouns, bare=LIST_BARE, fills=work.fills)
+    nouns = ["numbers", "list"] if lists.numeric(found) else LIST_NOUNS
+    user = posed(random, change.asks, lists.listed(random, found), nouns, bare=LIST_BARE, fills=work.fills)
     turns = [_turn(random, user, work)]
     while (
         isinstance(work.outcome, list) and len(work.outcome) > 2 and random.random() < 0.25 and len(turns) < 4
@@ -99,10 +99,10 @@ def _list_step(random: Random, found: list[str]) -> tuple[Turn, Work]:
 
 
 def _chosen_list(random: Random, found: list[str], following: int) -> ListChange:
-    numeric = listings.numeric(found)
+    numeric = lists.numeric(found)
     able = [
         change
-        for change in listings.LIST_CHANGES
+        for change in lists.LIST_CHANGES
         if change.numbers in (None, numeric) and (change.again or not following)
     ]
     return random.choices(able, [change.weight for change in able])[0]

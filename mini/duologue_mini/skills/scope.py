@@ -9,7 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from duologue_mini.conversation import curiosity, errands, portrait, tongues, worries
+from duologue_mini.conversation import (
+    foreign_phrases,
+    self_description,
+    sensitive_topics,
+    unsupported_tasks,
+    world_questions,
+)
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import words
 from duologue_mini.text.phrases import capital, pick, say
@@ -121,23 +127,23 @@ class Kind:
 
 
 KINDS = [
-    *(Kind("world", weight, questions, BEYOND, "knowledge of the world", [*POINTER, *INSTEAD]) for questions, weight in curiosity.WORLD[:-1]),
-    Kind("false", 5, curiosity.FALSE, [*UNSURE, *BEYOND[:3]], "something I cannot check", POINTER, 0.35),
-    Kind("code", 7, errands.CODE, [*CODE, *CODE, BEYOND[0]], "code", POINTER),
-    Kind("translation", 6, errands.TRANSLATE, [*LANGUAGE, *LANGUAGE, BEYOND[0]], "another language", POINTER),
-    Kind("work", 8, errands.WRITE, [*WORK, *WORK, *BEYOND], "a longer piece of work, or knowledge I lack", POINTER),
-    Kind("live", 9, errands.LIVE, LIVE, "something outside this chat, and I have no tool for it", [*LIVE_POINTER, *POINTER[:2]], 0.4),
-    Kind("page", 5, errands.PAGE, PAGE, "a page or file that I cannot open", POINTER, 0.1),
-    Kind("image", 5, errands.IMAGE, IMAGE, "pictures or sound", POINTER, 0.3),
-    Kind("sum", 6, errands.SUM, SUMS, "a sum too large for me", POINTER),
-    Kind("future", 3, errands.PREDICT, [*FUTURE, *FUTURE, *BEYOND], "the future", POINTER, 0.2),
-    Kind("opinion", 4, errands.OPINION, [*OPINION, *OPINION, *BEYOND], "an opinion", POINTER, 0.2),
-    Kind("advice", 4, worries.ADVICE, worries.ADVICE_ANSWERS, "advice that I must not give", POINTER, 0.1),
-    Kind("health", 3, worries.HEALTH, worries.HEALTH_ANSWERS, "medical advice, which a doctor should give", POINTER, 0.0),
-    Kind("sad", 3, worries.SAD, worries.SAD_ANSWERS, "kindness", [], 0.0),
-    Kind("despair", 1, worries.DESPAIR, worries.DESPAIR_ANSWERS, "help by people, at once", [], 0.0),
-    Kind("emergency", 1, worries.EMERGENCY, worries.EMERGENCY_ANSWERS, "an emergency number", [], 0.0),
-    Kind("harm", 3, worries.HARM, worries.HARM_ANSWERS, "something that does harm", [], 0.0),
+    *(Kind("world", weight, questions, BEYOND, "knowledge of the world", [*POINTER, *INSTEAD]) for questions, weight in world_questions.WORLD[:-1]),
+    Kind("false", 5, world_questions.FALSE, [*UNSURE, *BEYOND[:3]], "something I cannot check", POINTER, 0.35),
+    Kind("code", 7, unsupported_tasks.CODE, [*CODE, *CODE, BEYOND[0]], "code", POINTER),
+    Kind("translation", 6, unsupported_tasks.TRANSLATE, [*LANGUAGE, *LANGUAGE, BEYOND[0]], "another language", POINTER),
+    Kind("work", 8, unsupported_tasks.WRITE, [*WORK, *WORK, *BEYOND], "a longer piece of work, or knowledge I lack", POINTER),
+    Kind("live", 9, unsupported_tasks.LIVE, LIVE, "something outside this chat, and I have no tool for it", [*LIVE_POINTER, *POINTER[:2]], 0.4),
+    Kind("page", 5, unsupported_tasks.PAGE, PAGE, "a page or file that I cannot open", POINTER, 0.1),
+    Kind("image", 5, unsupported_tasks.IMAGE, IMAGE, "pictures or sound", POINTER, 0.3),
+    Kind("sum", 6, unsupported_tasks.SUM, SUMS, "a sum too large for me", POINTER),
+    Kind("future", 3, unsupported_tasks.PREDICT, [*FUTURE, *FUTURE, *BEYOND], "the future", POINTER, 0.2),
+    Kind("opinion", 4, unsupported_tasks.OPINION, [*OPINION, *OPINION, *BEYOND], "an opinion", POINTER, 0.2),
+    Kind("advice", 4, sensitive_topics.ADVICE, sensitive_topics.ADVICE_ANSWERS, "advice that I must not give", POINTER, 0.1),
+    Kind("health", 3, sensitive_topics.HEALTH, sensitive_topics.HEALTH_ANSWERS, "medical advice, which a doctor should give", POINTER, 0.0),
+    Kind("sad", 3, sensitive_topics.SAD, sensitive_topics.SAD_ANSWERS, "kindness", [], 0.0),
+    Kind("despair", 1, sensitive_topics.DESPAIR, sensitive_topics.DESPAIR_ANSWERS, "help by people, at once", [], 0.0),
+    Kind("emergency", 1, sensitive_topics.EMERGENCY, sensitive_topics.EMERGENCY_ANSWERS, "an emergency number", [], 0.0),
+    Kind("harm", 3, sensitive_topics.HARM, sensitive_topics.HARM_ANSWERS, "something that does harm", [], 0.0),
 ]  # fmt: skip
 BESIDE_TOOLS = [kind for kind in KINDS if kind.name in ("code", "translation", "opinion", "harm", "sad")]
 SERIOUS = {
@@ -221,7 +227,7 @@ def draw(random: Random, *, beside_tools: bool = False) -> Scene:
             "scope",
             [
                 Turn(
-                    random.choice(tongues.SENTENCES),
+                    random.choice(foreign_phrases.SENTENCES),
                     pick(random, FOREIGN),
                     "This is not English. I say that I know English only.",
                     exact=True,
@@ -229,8 +235,8 @@ def draw(random: Random, *, beside_tools: bool = False) -> Scene:
             ],
         )
     if not beside_tools and random.random() < 0.015:
-        verbs, answer = random.choice(portrait.OUTSIDE)
-        user = pick(random, portrait.COULD, verb=say(random, verbs))
+        verbs, answer = random.choice(self_description.OUTSIDE)
+        user = pick(random, self_description.COULD, verb=say(random, verbs))
         return Scene(
             "scope", [Turn(user, pick(random, [answer]), "That would take a tool, and I have none here.")]
         )
@@ -254,7 +260,11 @@ def _afterwards(random: Random, kind: Kind) -> Turn:
 
 def refused(random: Random, kind: Kind) -> Turn:
     """One request of this kind, and the honest answer."""
-    slots = {**curiosity.fills(random), **errands.extra_fills(random), "ill": random.choice(curiosity.ILLS)}
+    slots = {
+        **world_questions.fills(random),
+        **unsupported_tasks.extra_fills(random),
+        "ill": random.choice(world_questions.ILLS),
+    }
     pattern = random.choice(kind.questions)
     user = say(random, pattern, **slots)
     subject = str(slots["s"])
@@ -324,7 +334,7 @@ def _unclear(random: Random) -> Turn:
 
 
 def _cut_off(random: Random) -> str:
-    slots = {**curiosity.fills(random), **errands.extra_fills(random)}
+    slots = {**world_questions.fills(random), **unsupported_tasks.extra_fills(random)}
     for _ in range(8):
         pattern = random.choice(random.choice([kind.questions for kind in KINDS[:10]]))
         heard = say(random, pattern, **slots).split()

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from random import Random
 
-from duologue_mini.conversation import acts
+from duologue_mini.conversation import short_exchanges
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import (
     arithmetic,
@@ -82,7 +82,7 @@ def _talk(random: Random) -> Scene:
 
 
 def _small(random: Random) -> Scene:
-    drawn = [acts.any_act(random) for _ in range(random.choices([1, 2, 3], [6, 3, 1])[0])]
+    drawn = [short_exchanges.any_act(random) for _ in range(random.choices([1, 2, 3], [6, 3, 1])[0])]
     turns = [
         Turn(loose(random, act.user), act.answer, "I answer in a short sentence.", True) for act in drawn
     ]

@@ -11,9 +11,17 @@ from duologue_mini.skills import beyond, duologue, echo, farewells, greetings, i
 from duologue_mini.text import payloads, words
 from duologue_mini.text.phrases import capital, pick, say
 from duologue_mini.text.requests import filled, loose
-from duologue_mini.toolbox import afterwards, bench, catalogue, chains, exchanges, references, workshop
+from duologue_mini.toolbox import (
+    catalogue,
+    chains,
+    exchanges,
+    follow_ups,
+    invented_tools,
+    references,
+    tool_sets,
+)
 from duologue_mini.toolbox.actions import Tool
-from duologue_mini.toolbox.bench import Bench
+from duologue_mini.toolbox.tool_sets import Bench
 
 SKILL = "unseen_tools"
 Draw = Callable[[Random], Scene]
@@ -22,7 +30,7 @@ Kind = Callable[[Random, int], Scene]
 
 def draw(random: Random) -> Scene:
     """Some tools, and turns around them."""
-    return _drawn(random, bench.count(random))
+    return _drawn(random, tool_sets.count(random))
 
 
 def draw_few(random: Random) -> Scene:
@@ -60,25 +68,25 @@ def _more(random: Random, table: Bench) -> list[Turn]:
         if several:
             return [several.turn]
     if chance < 0.38:
-        phantom = bench.unserved(random, table)
+        phantom = tool_sets.unserved(random, table)
         if phantom:
             return [exchanges.without_tool(random, phantom)]
     first = exchanges.called(random, tool)
-    again = afterwards.asked_again(random, first) if random.random() < 0.3 else None
+    again = follow_ups.asked_again(random, first) if random.random() < 0.3 else None
     return [first.turn, again] if again else [first.turn]
 
 
 def _call(random: Random, size: int) -> Scene:
     """One call, the right tool of many; perhaps a question about its result, or another call."""
-    table, asked = bench.laid(random, [bench.action(random)], size)
+    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
     first = exchanges.called(random, asked[0])
     turns = [first.turn]
     chance = random.random()
     if chance < 0.22:
-        more = afterwards.asked_again(random, first)
+        more = follow_ups.asked_again(random, first)
         turns += [more] if more else []
     elif chance < 0.32:
-        again = afterwards.and_there(random, first)
+        again = follow_ups.and_there(random, first)
         turns += [again.turn] if again else []
     return _scene(random, turns, table)
 
@@ -86,10 +94,10 @@ def _call(random: Random, size: int) -> Scene:
 def _lacking(random: Random, size: int) -> Scene:
     """A required argument is missing."""
     for _ in range(8):
-        wanted = bench.action(random)
+        wanted = tool_sets.action(random)
         if wanted.needs:
             break
-    table, asked = bench.laid(random, [wanted], size)
+    table, asked = tool_sets.laid(random, [wanted], size)
     made = exchanges.lacking(random, asked[0])
     if made is None:
         return _scene(random, [exchanges.called(random, asked[0]).turn], table)
@@ -98,14 +106,14 @@ def _lacking(random: Random, size: int) -> Scene:
 
 def _twice(random: Random, size: int) -> Scene:
     """One tool, called for several values at once."""
-    table, asked = bench.laid(random, [bench.action(random)], size)
+    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
     made = exchanges.twice(random, asked[0]) or exchanges.called(random, asked[0])
     return _scene(random, [made.turn], table)
 
 
 def _both(random: Random, size: int) -> Scene:
     """Two tools in one message."""
-    table, asked = bench.laid(random, [bench.action(random), bench.action(random)], max(2, size))
+    table, asked = tool_sets.laid(random, [tool_sets.action(random), tool_sets.action(random)], max(2, size))
     if len(asked) < 2:
         return _scene(random, [exchanges.called(random, asked[0]).turn], table)
     return _scene(random, [exchanges.both(random, *asked)], table)
@@ -114,7 +122,7 @@ def _both(random: Random, size: int) -> Scene:
 def _chain(random: Random, size: int) -> Scene:
     """Two rounds: the first result feeds the second call."""
     wanted = chains.chain(random)
-    table, asked = bench.laid(random, [wanted.first, wanted.second], max(2, size))
+    table, asked = tool_sets.laid(random, [wanted.first, wanted.second], max(2, size))
     if len(asked) < 2:
         return _scene(random, [exchanges.called(random, asked[0]).turn], table)
     return _scene(random, [chains.chained(random, wanted, *asked)], table)
@@ -125,18 +133,21 @@ def _referring(random: Random, size: int) -> Scene:
     kind = random.choice(["list", "made", "told"])
     if kind == "list":
         lister, taker, slot, asks = references.pick(random)
-        table, asked = bench.laid(random, [lister, taker], max(2, size))
+        table, asked = tool_sets.laid(random, [lister, taker], max(2, size))
         if len(asked) == 2:
             return _scene(random, references.picked(random, *asked, slot, asks), table)
     elif kind == "made":
-        thing = workshop.noun(random)
-        pair = [workshop.action(random, thing, form=form) for form in (workshop.NEW, workshop.ONE)]
-        table, asked = bench.laid(random, pair, max(2, size))
+        thing = invented_tools.noun(random)
+        pair = [
+            invented_tools.action(random, thing, form=form)
+            for form in (invented_tools.NEW, invented_tools.ONE)
+        ]
+        table, asked = tool_sets.laid(random, pair, max(2, size))
         if len(asked) == 2:
             return _scene(random, references.made_then(random, *asked), table)
     else:
         wanted = random.choice([one for one in catalogue.ACTIONS if references.refers(one)])
-        table, asked = bench.laid(random, [wanted], size)
+        table, asked = tool_sets.laid(random, [wanted], size)
         turns = references.told_before(random, asked[0])
         if turns:
             return _scene(random, turns, table)
@@ -145,17 +156,17 @@ def _referring(random: Random, size: int) -> Scene:
 
 def _failing(random: Random, size: int) -> Scene:
     """An error, told plainly."""
-    table, asked = bench.laid(random, [bench.action(random)], size)
+    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
     return _scene(random, [one.turn for one in exchanges.failed(random, asked[0])], table)
 
 
 def _unserved(random: Random, size: int) -> Scene:
     """Something that none of the tools does; perhaps before or after something one does."""
-    wanted = bench.action(random)
-    table, _ = bench.laid(random, [], size, missing=wanted)
+    wanted = tool_sets.action(random)
+    table, _ = tool_sets.laid(random, [], size, missing=wanted)
     if not table.tools:
         return _call(random, size)
-    phantom = bench.alone(random, wanted)
+    phantom = tool_sets.alone(random, wanted)
     turns = [exchanges.without_tool(random, phantom)]
     if table.tools and random.random() < 0.25:
         served = exchanges.called(random, random.choice(table.tools)).turn
@@ -165,7 +176,7 @@ def _unserved(random: Random, size: int) -> Scene:
 
 def _plain(random: Random, size: int) -> Scene:
     """Tools lie there, and the talk needs none."""
-    table, _ = bench.laid(random, [], size)
+    table, _ = tool_sets.laid(random, [], size)
     return Scene(SKILL, _beside(random, table), tools=table.listed())
 
 
@@ -204,7 +215,7 @@ ASK_TOOLS = [
 
 def _which(random: Random, size: int) -> Scene:
     """The user asks what tools there are, or whether there is one of some name."""
-    table, _ = bench.laid(random, [], min(size, 8))
+    table, _ = tool_sets.laid(random, [], min(size, 8))
     names = [one.name for one in table.tools]
     if random.random() < 0.3:
         return Scene(SKILL, [_needs(random, random.choice(table.tools))], tools=table.listed())

@@ -7,8 +7,8 @@ so the turn can be `exact` and still look human.
 import re
 from random import Random
 
-from duologue_mini.text.keyboard import CLOSERS, OPENERS
 from duologue_mini.text.phrases import pick
+from duologue_mini.text.typos import CLOSERS, OPENERS
 
 _SLOT = re.compile(r"\$([a-z]+)")
 

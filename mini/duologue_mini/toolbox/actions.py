@@ -12,11 +12,11 @@ from typing import Any
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, say
 from duologue_mini.text.requests import filled, loose
-from duologue_mini.toolbox import servers
+from duologue_mini.toolbox import server_styles
 from duologue_mini.toolbox.outcomes import Outcome
 from duologue_mini.toolbox.parameters import Input, Parameter, made
-from duologue_mini.toolbox.servers import Server
-from duologue_mini.toolbox.shapes import Value
+from duologue_mini.toolbox.server_styles import Server
+from duologue_mini.toolbox.value_kinds import Value
 
 _A_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aeioAEIO])")
 SLOT = re.compile(r"\$([a-z]+)")
@@ -127,7 +127,7 @@ def tool(random: Random, action: Action, server: Server, crowded: bool) -> Tool:
     if about and random.random() < 0.05:
         name = server.name(f"{payloads.coined(random)} {random.choice(['', payloads.word(random)])}")
     listed = [(one.key, one.required, one.schema) for one in inputs]
-    function = servers.definition(random, server, name, about, listed)
+    function = server_styles.definition(random, server, name, about, listed)
     return Tool(name, action, does, tuple(inputs), function)
 
 

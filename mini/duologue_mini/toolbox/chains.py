@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 
 from duologue_mini.scene import ToolUse, Turn
-from duologue_mini.toolbox import options as o
-from duologue_mini.toolbox import outcomes, workshop
+from duologue_mini.toolbox import invented_tools, outcomes
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action, Request, Tool, arguments, request
 from duologue_mini.toolbox.catalogue import named
 from duologue_mini.toolbox.exchanges import result_of, then, told, why
 from duologue_mini.toolbox.outcomes import done, facts
 from duologue_mini.toolbox.parameters import Input, Parameter
-from duologue_mini.toolbox.shapes import Value
+from duologue_mini.toolbox.value_kinds import Value
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def chain(random: Random) -> Chain:
 
 def _invented(random: Random) -> Chain:
     """Find a thing by its name, then do something with it by its id."""
-    thing = workshop.noun(random)
+    thing = invented_tools.noun(random)
     key = thing.name.replace(" ", "_")
     kind = random.choice(["code", "filed", "code"])
     known = {"id": kind, random.choice(["price", "level", "count"]): "int:1:900"}
@@ -224,7 +224,7 @@ def _invented(random: Random) -> Chain:
         "",
         said,
     )
-    deed = workshop.action(random, thing, ("find", "resolve", "get"), workshop.ONE)
+    deed = invented_tools.action(random, thing, ("find", "resolve", "get"), invented_tools.ONE)
     identifier = Parameter(
         random.choice([f"{key}_id", "id", f"{key}_id", "target"]),
         kind,

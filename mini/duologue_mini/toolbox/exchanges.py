@@ -15,7 +15,7 @@ from duologue_mini.text.words import joined
 from duologue_mini.toolbox import outcomes
 from duologue_mini.toolbox.actions import QUOTES, Input, Request, Tool, arguments, request
 from duologue_mini.toolbox.outcomes import Result
-from duologue_mini.toolbox.shapes import Value
+from duologue_mini.toolbox.value_kinds import Value
 
 WHY = [
     "The user wants to $d. $n {does that|fits}. $a",

@@ -13,8 +13,8 @@ from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, say
 from duologue_mini.text.requests import filled
 from duologue_mini.text.words import joined
-from duologue_mini.toolbox.shapes import value
-from duologue_mini.toolbox.texts import date, time
+from duologue_mini.toolbox.sample_strings import date, time
+from duologue_mini.toolbox.value_kinds import value
 
 Said = dict[str, str]
 

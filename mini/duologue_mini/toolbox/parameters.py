@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.toolbox.servers import Server
-from duologue_mini.toolbox.shapes import Shape, Value, shape
+from duologue_mini.toolbox.server_styles import Server
+from duologue_mini.toolbox.value_kinds import Shape, Value, shape
 
 CLAUSES = [
     " with {the |}$l $v",

@@ -10,12 +10,12 @@ from random import Random
 from duologue_mini.scene import ToolUse, Turn
 from duologue_mini.text.phrases import capital, say
 from duologue_mini.text.requests import filled
-from duologue_mini.toolbox import outcomes, workshop
+from duologue_mini.toolbox import invented_tools, outcomes
 from duologue_mini.toolbox.actions import Action, Request, Tool, arguments, request
 from duologue_mini.toolbox.catalogue import named
 from duologue_mini.toolbox.exchanges import result_of, then, told, used, why
 from duologue_mini.toolbox.parameters import Parameter
-from duologue_mini.toolbox.shapes import Value
+from duologue_mini.toolbox.value_kinds import Value
 
 # a tool that lists, a tool that takes one of them, where it goes, and how it is asked for
 PICKS = [
@@ -52,10 +52,12 @@ def pick(random: Random) -> tuple[Action, Action, str, str]:
     """Two tools of which one lists what the other takes: everyday ones, or for a thing nobody knows."""
     if random.random() < 0.5:
         return random.choice(PICKS)
-    thing = workshop.noun(random)
-    lister = workshop.action(random, thing, form=random.choice([workshop.MANY, workshop.SOME]))
+    thing = invented_tools.noun(random)
+    lister = invented_tools.action(
+        random, thing, form=random.choice([invented_tools.MANY, invented_tools.SOME])
+    )
     lister = replace(lister, outcome=outcomes.listing("$Nouns", "token"))
-    deed = workshop.action(random, thing, form=workshop.ONE)
+    deed = invented_tools.action(random, thing, form=invented_tools.ONE)
     name = Parameter(
         random.choice(["name", f"{thing.name.replace(' ', '_')}_name", "target", "which"]),
         "token",

@@ -9,7 +9,7 @@ from collections import defaultdict
 import torch
 from torch import Tensor
 
-from duologue_mini.model.model import Model
+from duologue_mini.model.network import Model
 
 RATES = {"muon": 0.012, "adamw": 2e-3}
 DECAY = 0.05

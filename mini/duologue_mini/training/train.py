@@ -1,6 +1,6 @@
 """Trains the network on the packed rows for a given wall time; checkpoints often, goes on from one.
 
-Owns the command line, the schedule and the loop; the optimisers are in `muon.py`, the order of the rows in `feed.py`,
+Owns the command line, the schedule and the loop; the optimisers are in `muon.py`, the order of the rows in `data_loader.py`,
 the files of a run in `checkpoint.py`. Knows nothing about text or about GGUF. Runs on two CPU cores and on one GPU.
 Run `python -m duologue_mini.training.train --help`.
 """
@@ -20,9 +20,9 @@ from torch import Tensor
 
 from duologue_mini.model import checkpoint, masks
 from duologue_mini.model.checkpoint import Progress
-from duologue_mini.model.model import SIZES, Model, Shape
-from duologue_mini.training import feed
-from duologue_mini.training.feed import Ready
+from duologue_mini.model.network import SIZES, Model, Shape
+from duologue_mini.training import data_loader
+from duologue_mini.training.data_loader import Ready
 from duologue_mini.training.muon import optimisers_of
 
 CHECKPOINT_SECONDS = 60
@@ -93,7 +93,7 @@ class Trainer:
         ways = [("extents", False)]
         if self.device.type == "cuda":
             ways = [("flex", True), ("dense", True), ("dense", False)]
-        (rows,) = feed.held_out(self.folder / "held-out", self.arguments.batch_tokens, 1)
+        (rows,) = data_loader.held_out(self.folder / "held-out", self.arguments.batch_tokens, 1)
         for attention, compiled in ways:
 
             def plain(batch: Ready, attention: str = attention) -> Tensor:
@@ -102,7 +102,7 @@ class Trainer:
             loss = torch.compile(plain, dynamic=False) if compiled else plain
             flat = attention != "dense"
             try:
-                loss(feed.ready(rows, self.device, flat=flat)).backward()
+                loss(data_loader.ready(rows, self.device, flat=flat)).backward()
             except Exception as error:  # whatever a compiler may raise, the next way is slower and sure
                 print(f"{attention}, compiled {compiled}: {type(error).__name__}: {error}"[:2000], flush=True)
                 if (attention, compiled) == ways[-1]:
@@ -153,17 +153,17 @@ class Trainer:
 
     def held_out_loss(self) -> float:
         """Mean loss over the held-out batches; gradients stay possible, so that nothing is compiled anew for it."""
-        rows = feed.held_out(self.folder / "held-out", self.arguments.batch_tokens, HELD_OUT_BATCHES)
-        losses = [self.loss(feed.ready(it, self.device, flat=self.flat)).detach() for it in rows]
+        rows = data_loader.held_out(self.folder / "held-out", self.arguments.batch_tokens, HELD_OUT_BATCHES)
+        losses = [self.loss(data_loader.ready(it, self.device, flat=self.flat)).detach() for it in rows]
         return float(torch.stack(losses).mean())
 
     def run(self) -> None:
         """Trains until the time is used up, the whole run's or this call's."""
         arguments, progress = self.arguments, self.progress
-        source = feed.Feed(
+        source = data_loader.Feed(
             self.folder / "rows", arguments.batch_tokens, arguments.seed, progress.shard, arguments.window
         )
-        batches = feed.ahead(source, self.device, flat=self.flat)
+        batches = data_loader.ahead(source, self.device, flat=self.flat)
         saved_at = time.monotonic()
         recent: list[Tensor] = []
         until = min(60 * arguments.minutes, progress.seconds + 60 * arguments.stop_after)

@@ -1,6 +1,6 @@
 """Tools for days: weather, clock, calendar. Knows what they do and how people ask for it."""
 
-from duologue_mini.toolbox import options as o
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.outcomes import done, facts, listing
 from duologue_mini.toolbox.parameters import Parameter

@@ -1,6 +1,6 @@
 """Tools for words and pictures: translators, dictionaries, codes, image makers. Knows how people ask for them."""
 
-from duologue_mini.toolbox import options as o
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.outcomes import done, facts, listing, reading
 from duologue_mini.toolbox.parameters import Parameter

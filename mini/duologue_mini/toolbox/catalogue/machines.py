@@ -1,6 +1,6 @@
 """Tools for machines: services, shells, networks, the web, browsers. Knows how people ask for them."""
 
-from duologue_mini.toolbox import options as o
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.outcomes import done, facts, listing, reading
 from duologue_mini.toolbox.parameters import Parameter

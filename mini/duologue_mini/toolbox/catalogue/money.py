@@ -7,7 +7,7 @@ import re
 from random import Random
 from typing import Any
 
-from duologue_mini.toolbox import options as o
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.outcomes import done, facts
 from duologue_mini.toolbox.parameters import Parameter

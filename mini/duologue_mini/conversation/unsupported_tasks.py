@@ -6,7 +6,7 @@ Knows how people ask for them; never does one.
 
 from random import Random
 
-from duologue_mini.conversation.curiosity import subject
+from duologue_mini.conversation.world_questions import subject
 from duologue_mini.text import words
 
 TONGUES = "Python|JavaScript|Java|Rust|C++|C|Go|SQL|bash|HTML|CSS|TypeScript|Ruby|PHP|Kotlin|Swift|Haskell|Lua|R|Perl|Scala|assembly".split(

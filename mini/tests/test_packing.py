@@ -6,7 +6,7 @@ from random import Random
 import numpy
 import pytest
 
-from duologue_mini.data.rows import LENGTHS, Encoded, Packer, open_shard, save_shard, shards, unpacked
+from duologue_mini.data.packing import LENGTHS, Encoded, Packer, open_shard, save_shard, shards, unpacked
 
 
 def dialogue(random: Random, length: int) -> Encoded:

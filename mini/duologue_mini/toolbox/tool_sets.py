@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from duologue_mini.toolbox import catalogue, servers, workshop
+from duologue_mini.toolbox import catalogue, invented_tools, server_styles
 from duologue_mini.toolbox.actions import Action, Tool, tool
 
 COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16]
@@ -26,7 +26,7 @@ class Bench:
 
     def listed(self) -> list[dict[str, Any]]:
         """What goes into the prompt."""
-        return [servers.wrapped(one.function, self.form) for one in self.tools]
+        return [server_styles.wrapped(one.function, self.form) for one in self.tools]
 
     def serves(self, sense: str) -> bool:
         """Whether some tool is for this domain, or may serve it as well."""
@@ -43,7 +43,7 @@ def action(random: Random) -> Action:
     chance = random.random()
     if chance < 0.14:
         return random.choice(catalogue.BY_DOMAIN[random.choice(COMMON)])
-    return random.choice(catalogue.ACTIONS) if chance < 0.52 else workshop.action(random)
+    return random.choice(catalogue.ACTIONS) if chance < 0.52 else invented_tools.action(random)
 
 
 def laid(
@@ -76,12 +76,12 @@ def laid(
 
 def _drawn(random: Random, chosen: Iterable[Action], crowded: bool) -> Iterable[Tool]:
     """Tools of one server, or of one for each domain."""
-    known: dict[str, servers.Server] = {}
+    known: dict[str, server_styles.Server] = {}
     single = random.random() < 0.55
     for what in chosen:
         domain = "" if single else what.domain
         if domain not in known:
-            known[domain] = servers.drawn(random, what.domain.replace(" ", "_"), crowded)
+            known[domain] = server_styles.drawn(random, what.domain.replace(" ", "_"), crowded)
         yield tool(random, what, known[domain], crowded)
 
 
@@ -93,14 +93,14 @@ def _beside(random: Random, wanted: list[Action], chosen: list[Action]) -> Actio
         if like.said:
             return sibling(random, like, [*wanted, *chosen])
         return random.choice(catalogue.BY_DOMAIN.get(like.domain, catalogue.ACTIONS))
-    return random.choice(catalogue.ACTIONS) if kind < 0.72 else workshop.action(random)
+    return random.choice(catalogue.ACTIONS) if kind < 0.72 else invented_tools.action(random)
 
 
 def sibling(random: Random, like: Action, others: list[Action]) -> Action:
     """Another deed done to the same kind of thing."""
-    thing = workshop.Noun(like.said["Noun"], like.said["Nouns"])
+    thing = invented_tools.Noun(like.said["Noun"], like.said["Nouns"])
     avoid = tuple(one.names.split()[0] for one in others if one.domain == like.domain)
-    return workshop.action(random, thing, avoid)
+    return invented_tools.action(random, thing, avoid)
 
 
 def _fits_beside(other: Action, chosen: list[Action], missing: Action | None) -> bool:
@@ -130,7 +130,7 @@ def _alike(one: Action, other: Action) -> bool:
 
 def alone(random: Random, what: Action) -> Tool:
     """A tool that lies on no bench."""
-    return tool(random, what, servers.drawn(random, what.domain, False), False)
+    return tool(random, what, server_styles.drawn(random, what.domain, False), False)
 
 
 def unserved(random: Random, table: Bench) -> Tool | None:

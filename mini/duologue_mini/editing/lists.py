@@ -6,7 +6,7 @@ Knows how a list is written in a request and how each change is worked out; noth
 from collections.abc import Callable
 from random import Random
 
-from duologue_mini.editing.change import ListChange, Work
+from duologue_mini.editing.changes import ListChange, Work
 from duologue_mini.text import payloads, words
 from duologue_mini.text.numerals import ordinal
 from duologue_mini.text.phrases import pick

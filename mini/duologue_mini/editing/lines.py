@@ -5,7 +5,7 @@ Knows how each is worked out; nothing about who asks.
 
 from random import Random
 
-from duologue_mini.editing.change import Change, Work
+from duologue_mini.editing.changes import Change, Work
 from duologue_mini.text import payloads
 from duologue_mini.text.numerals import in_words, ordinal
 from duologue_mini.text.phrases import pick

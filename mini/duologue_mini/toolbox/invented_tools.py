@@ -10,7 +10,7 @@ from random import Random
 from types import MappingProxyType
 
 from duologue_mini.text import payloads, words
-from duologue_mini.toolbox import options as o
+from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.outcomes import Outcome, done, facts, listing
 from duologue_mini.toolbox.parameters import Parameter

@@ -5,10 +5,10 @@ Knows how a joke is asked for.
 
 from random import Random
 
-from duologue_mini.conversation import courtesies
+from duologue_mini.conversation import small_talk
 from duologue_mini.conversation.jokes import JOKES, Joke
 from duologue_mini.scene import Turn
-from duologue_mini.text import callnames, words
+from duologue_mini.text import personal_names, words
 from duologue_mini.text.phrases import pick
 
 ASK_JOKE = [
@@ -59,14 +59,14 @@ def _after_joke(random: Random, joke: Joke, told: str) -> Turn:
         )
     if kind == "again":
         return Turn(
-            pick(random, courtesies.AGAIN), told, "The user wants to hear it again. I repeat my last answer."
+            pick(random, small_talk.AGAIN), told, "The user wants to hear it again. I repeat my last answer."
         )
-    return courtesies.exchanged(random, courtesies.LAUGH)
+    return small_talk.exchanged(random, small_talk.LAUGH)
 
 
 def _knock_knock(random: Random) -> list[Turn]:
     who = (
-        callnames.name(random)
+        personal_names.name(random)
         if random.random() < 0.4
         else random.choice(
             [random.choice(words.THINGS), words.invented(random), random.choice(words.FOODS)]

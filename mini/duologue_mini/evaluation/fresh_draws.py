@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from duologue_mini import skills
 from duologue_mini.data.dialogues import answered
+from duologue_mini.evaluation.chat_model import Reply
 from duologue_mini.evaluation.judges import JUDGES, Expected, called, declined, similar, spoken
-from duologue_mini.evaluation.speaker import Reply
 from duologue_mini.scene import Scene, Turn
-from duologue_mini.text.keyboard import typed
+from duologue_mini.text.typos import typed
 
 THINKING_SHARE = 0.25
 KNOWN_ANSWERS = 2000

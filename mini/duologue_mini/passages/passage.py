@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
-from duologue_mini.passages import topics_goods, topics_people, topics_places, topics_work
-from duologue_mini.passages.topics import Fact, Topic
+from duologue_mini.passages import goods, people, places, work
+from duologue_mini.passages.topic import Fact, Topic
 from duologue_mini.text import payloads, words
 from duologue_mini.text.lexicon import MEN, OTHER_SCRIPTS, WOMEN
 from duologue_mini.text.phrases import capital, pick
@@ -17,7 +17,7 @@ from duologue_mini.text.requests import filled
 
 TOPICS: list[Topic] = [
     value
-    for module in (topics_people, topics_places, topics_goods, topics_work)
+    for module in (people, places, goods, work)
     for value in vars(module).values()
     if isinstance(value, Topic)
 ]

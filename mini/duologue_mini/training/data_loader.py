@@ -15,7 +15,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from duologue_mini.data.rows import Batch, Packed, open_shard, shards, unpacked
+from duologue_mini.data.packing import Batch, Packed, open_shard, shards, unpacked
 
 AGAIN_FROM = 0.25
 """Shards before this share of the corpus hold the first lessons and are not read again."""

@@ -6,8 +6,8 @@ Knows how it is told, asked for and said back; nothing of when.
 from dataclasses import dataclass
 from random import Random
 
-from duologue_mini.conversation.tellings import KINDS, Kind
-from duologue_mini.passages.passages import agreed
+from duologue_mini.conversation.statement_kinds import KINDS, Kind
+from duologue_mini.passages.passage import agreed
 from duologue_mini.text.phrases import pick
 from duologue_mini.text.requests import filled
 

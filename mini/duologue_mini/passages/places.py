@@ -3,7 +3,7 @@
 Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
 """
 
-from duologue_mini.passages.topics import GOODS, Fact, Topic, titled
+from duologue_mini.passages.topic import GOODS, Fact, Topic, titled
 from duologue_mini.text import particulars as of
 from duologue_mini.text import payloads
 

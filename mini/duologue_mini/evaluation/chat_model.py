@@ -19,7 +19,7 @@ from duologue.values.messages import Tool
 
 from duologue_mini.evaluation.heldout import Call
 from duologue_mini.evaluation.heldout import Reply as Said
-from duologue_mini.model.template import render
+from duologue_mini.model.chat_template import render
 
 MOST_TOKENS = 500
 CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)

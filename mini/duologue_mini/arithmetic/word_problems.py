@@ -6,7 +6,7 @@ Knows the stories and which sum each one asks for; not how the sum is worked out
 from dataclasses import dataclass
 from random import Random
 
-from duologue_mini.arithmetic.columns import value
+from duologue_mini.arithmetic.column_sums import value
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, pick
 

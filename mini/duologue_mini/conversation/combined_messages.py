@@ -6,10 +6,11 @@ Knows short questions of every kind and their briefest answers.
 
 from random import Random
 
-from duologue_mini.conversation import portrait
-from duologue_mini.conversation.curiosity import plural
+from duologue_mini.conversation import self_description
 from duologue_mini.conversation.jokes import JOKES
-from duologue_mini.facts.facts import FACTS, SNIPPETS
+from duologue_mini.conversation.world_questions import plural
+from duologue_mini.facts import FACTS
+from duologue_mini.facts.snippets import SNIPPETS
 from duologue_mini.inquiries import INQUIRIES
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import words
@@ -130,7 +131,7 @@ def _self_part(random: Random) -> tuple[str, str]:
         "memory": "{do you remember our last chat|will you remember me}",
         "licence": "{what licence do you have|are you free}",
     }
-    aspect = random.choice([aspect for aspect in portrait.ASPECTS if aspect.name in plain])
+    aspect = random.choice([aspect for aspect in self_description.ASPECTS if aspect.name in plain])
     return say(random, plain[aspect.name]), aspect.brief
 
 

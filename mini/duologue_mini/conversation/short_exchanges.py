@@ -6,7 +6,7 @@ Knows no system prompt; those who obey one change these answers.
 from dataclasses import dataclass
 from random import Random
 
-from duologue_mini.arithmetic.columns import value
+from duologue_mini.arithmetic.column_sums import value
 from duologue_mini.text import payloads, words
 from duologue_mini.text.phrases import pick
 

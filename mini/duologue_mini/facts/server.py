@@ -1,58 +1,8 @@
-"""What is true of Duologue, topic by topic: the sentences and commands of an answer, and where the docs tell it.
-
-The one place of such facts, with its parts (facts_keys.py, facts_chats.py and their like) and the tables of
-glossary.py; a test holds every name in it to the code and the docs. Knows no question. The slots `$port`, `$file` and
-their like are the asker's own words, given back.
-"""
+"""Facts about the server itself: what it is, how it starts and stops, its settings, its data and where its docs are."""
 
 from duologue_mini.facts.fact import CONTRIBUTING, DESIGN, ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
-from duologue_mini.facts.facts_chats import CHATS
-from duologue_mini.facts.facts_keys import KEYS
-from duologue_mini.facts.facts_models import ENGINES
-from duologue_mini.facts.facts_page import PAGE
-from duologue_mini.facts.facts_tools import TOOLS
-from duologue_mini.facts.facts_voice import VOICE
 
-SNIPPETS = {
-    "curl": 'curl http://127.0.0.1:8006/v1/chat/completions \\\n  -H "Content-Type: application/json" \\\n'
-    '  -d \'{"messages": [{"role": "user", "content": "Hello!"}]}\'',
-    "python": 'from openai import OpenAI\n\nclient = OpenAI(base_url="http://127.0.0.1:8006/v1", api_key="any")\n'
-    'reply = client.chat.completions.create(\n    model="duologue-mini",\n'
-    '    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.choices[0].message.content)',
-    "javascript": 'const answer = await fetch("http://127.0.0.1:8006/v1/chat/completions", {\n  method: "POST",\n'
-    '  headers: {"Content-Type": "application/json"},\n'
-    '  body: JSON.stringify({messages: [{role: "user", content: "Hello!"}]}),\n});',
-    "frame": '{"messages": [{"role": "user", "content": "Hello!"}]}',
-    "cancel": '{"type": "cancel"}',
-    "mcpservers": "mcp:\n  servers:\n    time:\n      command: python3\n      args: [-m, mcp_server_time]",
-    "mcpurl": "mcp:\n  servers:\n    mine:\n      url: https:",
-    "owncert": "tls:\n  certificate: FILE.pem\n  private_key: KEY.pem",
-    "temporary": '"temporary": true',
-    "twoworkers": "workers:\n  - name: small\n  - model: ~/models/big.gguf",
-    "aliases": "aliases:\n  gpt-4o: NAME",
-    "uidefaults": "ui:\n  defaults:\n    page:\n      theme: dark\n      language: de",
-    "thinkoff": '"enable_thinking": false',
-    "thinkon": '"enable_thinking": true',
-    "stream": '"stream": true',
-    "done": "[DONE]",
-    "pipvoice": "pip install 'duologue[voice]'",
-    "pipwhisper": "pip install 'duologue[whisper]'",
-    "pipkokoro": "pip install 'duologue[kokoro-onnx]'",
-    "voiceoff": "voice:\n  enabled: false",
-    "hearwhisper": "voice:\n  recogniser:\n    engine: whisper\n    model: small",
-    "speakkokoro": "voice:\n  speaker:\n    engine: kokoro_onnx",
-    "remotevoice": "voice:\n  recogniser:\n    engine: remote\n    url: http:",
-}
-"""Texts with brackets of their own, filled in as they are."""
-
-
-FACTS: dict[str, Fact] = {
-    **ENGINES,
-    **PAGE,
-    **KEYS,
-    **CHATS,
-    **TOOLS,
-    **VOICE,
+SERVER: dict[str, Fact] = {
     "what": fact(
         "what Duologue is",
         README,

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from duologue_mini.text import payloads, words
-from duologue_mini.toolbox import texts
+from duologue_mini.toolbox import sample_strings
 
 
 class Value(NamedTuple):
@@ -104,7 +104,8 @@ def _list(random: Random, inner: str) -> Shape:
         if len({one.said for one in several}) < len(several):
             several = several[:1]
         return Value(
-            [one.argument for one in several], texts.enumerated(random, [one.said for one in several])
+            [one.argument for one in several],
+            sample_strings.enumerated(random, [one.said for one in several]),
         )
 
     return Shape({"type": "array", "items": of_what.schema}, draw)
@@ -176,42 +177,42 @@ Maker = Callable[[Random], str]
 TEXTS: dict[str, tuple[Maker, str, bool]] = {
     "place": (payloads.place, "", False),
     "person": (payloads.person, "", False),
-    "street": (texts.street, "", False),
+    "street": (sample_strings.street, "", False),
     "word": (payloads.word, "", False),
-    "token": (texts.token, "", False),
-    "text": (texts.message, "", True),
-    "title": (texts.title, "", True),
-    "query": (texts.query, "", True),
-    "path": (texts.path, "", False),
-    "folder": (texts.folder, "", False),
-    "file": (texts.file_name, "", False),
-    "glob": (texts.glob, "", False),
+    "token": (sample_strings.token, "", False),
+    "text": (sample_strings.message, "", True),
+    "title": (sample_strings.title, "", True),
+    "query": (sample_strings.query, "", True),
+    "path": (sample_strings.path, "", False),
+    "folder": (sample_strings.folder, "", False),
+    "file": (sample_strings.file_name, "", False),
+    "glob": (sample_strings.glob, "", False),
     "mail": (payloads.mail, "email", False),
-    "url": (texts.url, "uri", False),
-    "host": (texts.host, "", False),
-    "date": (texts.date, "date", False),
-    "day": (texts.day, "", False),
-    "time": (texts.time, "", False),
-    "moment": (texts.moment, "date-time", False),
+    "url": (sample_strings.url, "uri", False),
+    "host": (sample_strings.host, "", False),
+    "date": (sample_strings.date, "date", False),
+    "day": (sample_strings.day, "", False),
+    "time": (sample_strings.time, "", False),
+    "moment": (sample_strings.moment, "date-time", False),
     "code": (payloads.code, "", False),
-    "phone": (texts.phone, "", False),
-    "colour": (texts.colour, "", False),
+    "phone": (sample_strings.phone, "", False),
+    "colour": (sample_strings.colour, "", False),
     "language": (lambda random: random.choice(words.LANGUAGES), "", False),
-    "currency": (texts.currency, "", False),
-    "symbol": (texts.symbol, "", False),
-    "version": (texts.version, "", False),
-    "branch": (texts.branch, "", False),
-    "repository": (texts.repository, "", False),
-    "channel": (texts.channel, "", False),
-    "service": (texts.service, "", False),
-    "table": (texts.table, "", False),
-    "sql": (texts.sql, "", True),
-    "command": (texts.command, "", True),
-    "sum": (texts.expression, "", True),
-    "selector": (texts.selector, "", False),
-    "food": (texts.food, "", False),
-    "room": (texts.room, "", False),
-    "zone": (texts.zone, "", False),
+    "currency": (sample_strings.currency, "", False),
+    "symbol": (sample_strings.symbol, "", False),
+    "version": (sample_strings.version, "", False),
+    "branch": (sample_strings.branch, "", False),
+    "repository": (sample_strings.repository, "", False),
+    "channel": (sample_strings.channel, "", False),
+    "service": (sample_strings.service, "", False),
+    "table": (sample_strings.table, "", False),
+    "sql": (sample_strings.sql, "", True),
+    "command": (sample_strings.command, "", True),
+    "sum": (sample_strings.expression, "", True),
+    "selector": (sample_strings.selector, "", False),
+    "food": (sample_strings.food, "", False),
+    "room": (sample_strings.room, "", False),
+    "zone": (sample_strings.zone, "", False),
     "thing": (payloads.thing, "", False),
-    "key": (texts.key, "", False),
+    "key": (sample_strings.key, "", False),
 }

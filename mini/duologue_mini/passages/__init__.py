@@ -1,0 +1,1 @@
+"""Short texts and questions about them. Used by the skill `reading`."""
