@@ -19,7 +19,7 @@ PAGE := src/duologue/gateway/page/index.html
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-engines check format web wheel lock screens bench bench-duplex soak chaos clean
+.PHONY: help install serve test test-engines check format web wheel release lock screens bench bench-duplex soak chaos clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -58,6 +58,12 @@ screens: $(DEVELOPMENT) $(PAGE) ## photograph every screen of the page into buil
 wheel: $(DEVELOPMENT) $(PAGE) ## build dist/*.whl with the page and the model inside
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
+release: $(DEVELOPMENT) $(PAGE) ## build dist/*.whl anew, install it into an empty environment and talk to it
+	@rm -f dist/*.whl
+	@$(MAKE) wheel
+	@$(BIN)/python -m pytest tests/test_packaging.py --wheel dist/*.whl
+	@ls dist/*.whl
+
 lock: ## write the tested versions of all packages into requirements/ (ARGS=--upgrade takes the newest)
 	@sh scripts/lock.sh $(ARGS)
 
@@ -89,7 +95,7 @@ $(DEVELOPMENT): pyproject.toml $(LOCK) requirements/development.txt scripts/envi
 
 # Without Node or its registry the server and the Python tests still run; whoever asks for the page itself must get it.
 serve test: NO_PAGE := { [ $$? -eq 69 ] && echo 'Going on without a fresh page.'; }
-web wheel check: NO_PAGE := false
+web wheel release check: NO_PAGE := false
 
 $(PAGE): $(WEB) | $(RUNTIME)
 	@sh scripts/web.sh build || $(NO_PAGE)

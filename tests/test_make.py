@@ -108,6 +108,7 @@ def test_make_alone_lists_the_targets(checkout: Path) -> None:
         "web",
         "wheel",
         "lock",
+        "release",
         "install",
         "clean",
         "bench",
@@ -225,6 +226,14 @@ def test_a_refreshed_lock_is_installed_by_the_next_target(checkout: Path) -> Non
     later = (checkout / ".venv/.runtime").stat().st_mtime + 5
     os.utime(checkout / "requirements/runtime.txt", (later, later))
     assert lines(checkout, "install") == ["sh scripts/environment.sh runtime"]
+
+
+def test_a_release_is_the_wheel_just_built_and_tried(checkout: Path) -> None:
+    make_built(checkout)
+    commands = lines(checkout, "release")
+    assert commands[0] == "rm -f dist/*.whl"
+    assert any("hatchling build --target wheel" in command for command in commands[1:-2])
+    assert "pytest tests/test_packaging.py --wheel dist/*.whl" in commands[-2]
 
 
 def test_make_lock_passes_its_arguments_on(checkout: Path) -> None:
