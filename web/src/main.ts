@@ -23,21 +23,21 @@ import { optionsFor } from "./settings/options";
 import { isAnother } from "./settings/owner";
 import { Preferences } from "./settings/preferences.svelte";
 import { Server } from "./settings/server.svelte";
-import { BrowserShelf } from "./settings/shelf";
+import { BrowserStorage } from "./settings/shelf";
 import { addressOf, placeOf } from "./shell/place";
 import { Shell } from "./shell/shell.svelte";
 import App from "./ui/app/App.svelte";
 import { Voice } from "./voice/voice.svelte";
 import { browserClock as clock } from "./wire/transport/clock";
 import { ConversationClient } from "./wire/conversations";
-import { EventStream, type StreamListener } from "./wire/transport/event_source";
+import { EventStream, type StreamListener } from "./wire/transport/event_stream";
 import { FolderClient } from "./wire/folders";
 import { type Fetch, problemOf } from "./wire/transport/http";
 import { UserSettingsClient } from "./wire/settings";
 import { upload } from "./wire/transport/upload";
 
-const browser = new BrowserShelf(() => localStorage);
-const tab = new BrowserShelf(() => sessionStorage);
+const browser = new BrowserStorage(() => localStorage);
+const tab = new BrowserStorage(() => sessionStorage);
 const ask: Fetch = (address, init) => fetch(address, init);
 const stream = (address: string, listener: StreamListener) => new EventStream(ask, clock, address, listener);
 
@@ -49,16 +49,16 @@ const attachments = new Attachments(browser, (file, progress) => upload(file, pr
   limits: () => server.capabilities?.limits ?? {},
   fits: (item) => item.resource !== undefined || canTake(answering(), { mime: item.mime, given: givenAs(item) }),
   given: givenAs,
-  complain: (sentence) => notices.say(sentence),
+  reportProblem: (sentence) => notices.show(sentence),
 });
 attachments.changed = () => (draft.unheard = true);
 const announcer = new Announcer(clock, () => preferences.page.announce);
 const notices = new Notices(clock);
-const preferences = new Preferences(browser, new UserSettingsClient(ask), clock, (sentence) => notices.say(sentence));
+const preferences = new Preferences(browser, new UserSettingsClient(ask), clock, (sentence) => notices.show(sentence));
 const choices = new Choices({
   preferences,
   keep: (conversation, options) => client.change(conversation, { options }),
-  complain: (answer) => notices.say(problemOf(answer)),
+  reportProblem: (answer) => notices.show(problemOf(answer)),
 });
 const shell = new Shell((hash) => (location.hash = hash));
 const search = new Search(client, clock);
@@ -75,11 +75,11 @@ const chat: Chat = new Chat({
   notices,
   choices,
   options: () => optionsFor(server, choices.current),
-  system: () => preferences.system,
-  trouble: () => void server.refresh(),
-  met: (conversation) => list.met(conversation),
+  systemPrompt: () => preferences.system,
+  onFailure: () => void server.refresh(),
+  onLoaded: (conversation) => list.add(conversation),
   // A chat that began gets its name late: whoever has gone to another screen meanwhile stays there.
-  go: (conversation, stays = conversation !== null) => {
+  navigate: (conversation, stays = conversation !== null) => {
     const { screen, conversation: there } = placeOf(location.hash);
     if (stays && screen !== "chat") shell.chat = addressOf(conversation);
     else if (screen !== "chat" || there !== conversation) shell.go(addressOf(conversation));
@@ -89,7 +89,7 @@ const chat: Chat = new Chat({
 const list: ConversationList = new ConversationList({
   client,
   folders: new FolderClient(ask),
-  shelf: browser,
+  storage: browser,
   clock,
   wall: () => Date.now(),
   notices,
@@ -111,11 +111,11 @@ const voice = new Voice(() => ({
   client,
   ask,
   clock,
-  shelf: browser,
+  storage: browser,
   hears: () => answering()?.modalities?.includes("audio") ?? false,
   upload: (file, progress) => upload(file, progress, chat.temporary),
-  complain: (sentence) => notices.say(sentence),
-  missing: () => notices.say(words().partMissing),
+  reportProblem: (sentence) => notices.show(sentence),
+  missing: () => notices.show(words().partMissing),
 }));
 
 /** The server's copy of what is being typed. It comes when the server can be asked, and nothing waits for it. */
@@ -127,14 +127,14 @@ async function keepDrafts(): Promise<void> {
     client: new DraftClient(ask),
     clock,
     wall: () => Date.now(),
-    shelf: browser,
+    storage: browser,
     draft,
     attachments,
     conversation: chat.id,
     notices,
     keeps: () => chat.id !== null || !chat.temporary,
   });
-  keeper.wake();
+  keeper.resume();
 }
 
 const feed = openFeed(stream, {
@@ -181,8 +181,8 @@ function begin(): void {
   void bringOver();
   void preferences.load().then(() => preferences.locate(Intl.DateTimeFormat().resolvedOptions().timeZone ?? ""));
   void list.load();
-  feed.wake();
-  chat.wake();
+  feed.resume();
+  chat.resume();
   keepDrafts().catch(() => {
     // The draft is in this browser all the same.
   });
@@ -197,13 +197,13 @@ function look(): void {
   callOffRest = null;
   if (document.visibilityState === "visible") {
     void server.refresh();
-    feed.wake();
-    chat.wake();
+    feed.resume();
+    chat.resume();
   } else {
     if (!forsaken) keeper?.flush();
     callOffRest = clock.after(REST, () => {
-      feed.sleep();
-      chat.sleep();
+      feed.pause();
+      chat.pause();
     });
   }
 }
@@ -229,6 +229,6 @@ addEventListener("load", () => void keepPage(navigator.serviceWorker, build));
 
 void server.refresh();
 arrive();
-const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, shelf: browser, client, clock, ask, stream, makeRoom };
+const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, ask, stream, makeRoom };
 // Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
 void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { parts, begin } }));

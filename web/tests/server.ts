@@ -188,7 +188,7 @@ export class FakeServer {
     }
     if (first === "approvals" || first === "import") return json({ imported: 1, skipped: 0, conversations: ["c"] });
     if (first === "search") return json({ hits: [] });
-    if (first === "folders") return this.#shelf(method, id, body, json);
+    if (first === "folders") return this.#storage(method, id, body, json);
     if (first === "tags") return json({ tags: {} });
     if (first !== "conversations") return json({ error: { message: "unknown" } }, 404);
     if (id === "" && method === "GET") return json(this.#listed(new URL(address, "http://x").searchParams));
@@ -262,7 +262,7 @@ export class FakeServer {
     return { done: ids, missing: [] };
   }
 
-  #shelf(method: string, id: string, body: any, json: (value: unknown, status?: number) => Response): Response {
+  #storage(method: string, id: string, body: any, json: (value: unknown, status?: number) => Response): Response {
     if (id === "") return json({ folders: [...this.folders.values()] });
     if (method === "PUT") this.folders.set(id, { id, ...body });
     const gone = this.folders.get(id);

@@ -27,7 +27,7 @@ export class Admin {
   /** Counts its openings; 0 while it is closed. */
   #opening = 0;
   #openings = 0;
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   constructor(around: AdminSurroundings) {
     this.#around = around;
@@ -72,7 +72,7 @@ export class Admin {
 
   close(): void {
     this.#opening = 0;
-    this.#callOff?.();
+    this.#cancelTimer?.();
   }
 
   async restart(worker: string): Promise<void> {
@@ -98,6 +98,6 @@ export class Admin {
       this.#samples = [...this.#samples, ...newer].filter(({ at }) => at > now - SPAN);
       this.#known = true;
     }
-    this.#callOff = clock.after(POLL, () => void this.#look());
+    this.#cancelTimer = clock.after(POLL, () => void this.#look());
   }
 }

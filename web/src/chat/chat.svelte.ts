@@ -2,17 +2,17 @@
 // is open, and what is shown of a command before the server has answered. Knows no DOM and no address but through what
 // it is given.
 import { thread as words } from "../language/en/thread";
-import type { Deletion, Given, Opened } from "../wire/conversations";
+import type { DeletionPreview, ApprovalAnswer, ConversationDetail } from "../wire/conversations";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
-import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, sentAgain, textOf } from "../wire/rows";
+import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, resendable, textOf } from "../wire/rows";
 import type { Place as ShellPlace } from "../shell/place";
 import type { ListEvent } from "./list/feed";
 import { Pending } from "./reply/pending.svelte";
 import { isUnanswered, Running } from "./reply/running.svelte";
-import { giveBack, type Surroundings, takeFromDesk } from "./surroundings";
+import { giveBack, type ChatDependencies, takeFromDesk } from "./surroundings";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
-import { Upkeep } from "./upkeep.svelte";
+import { ModelContext } from "./upkeep.svelte";
 
 type Place = Pick<ShellPlace, "conversation" | "message">;
 
@@ -28,10 +28,10 @@ const ECHO = 1500;
 const TITLE = 60;
 
 export class Chat {
-  readonly #around: Surroundings;
+  readonly #deps: ChatDependencies;
   readonly #thread = new Thread();
   readonly reply: Running;
-  readonly upkeep: Upkeep;
+  readonly modelContext: ModelContext;
   readonly #pending: Pending;
   #id = $state.raw<string | null>(null);
   #conversation = $state.raw<Conversation | null>(null);
@@ -49,19 +49,19 @@ export class Chat {
   #quietUntil = 0;
   #refreshAsked = false;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
-    this.#pending = new Pending(around);
-    this.reply = new Running(around, {
+  constructor(deps: ChatDependencies) {
+    this.#deps = deps;
+    this.#pending = new Pending(deps);
+    this.reply = new Running(deps, {
       thread: this.#thread,
       named: () => this.#named(),
       refresh: () => this.#refreshSoon(),
       ended: () => this.#ended(),
     });
-    this.upkeep = new Upkeep(around, {
+    this.modelContext = new ModelContext(deps, {
       id: () => this.#id,
       thread: this.#thread,
-      hush: () => this.#hush(),
+      muteFeed: () => this.#muteFeed(),
       refresh: () => this.#refresh(),
       remove: (row) => this.remove(row),
     });
@@ -137,7 +137,7 @@ export class Chat {
       return this.#turnTo(null);
     }
     this.#opening = place;
-    const answer = await this.#around.client.open(conversation);
+    const answer = await this.#deps.client.open(conversation);
     if (epoch !== this.#epoch) return;
     if (answer.kind === "ok") {
       this.#opening = null;
@@ -151,19 +151,19 @@ export class Chat {
       this.#opening = null;
       if (answer.status === 404) this.#problem = words().missing;
     }
-    this.#around.trouble();
+    this.#deps.onFailure();
   }
 
   /** An empty page. What runs goes on without being looked at. */
   startAnew({ temporary = false, folder }: Anew = {}): void {
-    this.#around.go(null);
+    this.#deps.navigate(null);
     void this.open({ conversation: null, message: null });
     this.#anew = temporary ? { temporary } : folder === undefined ? {} : { folder };
   }
 
   /** Say what is typed and attached; while a reply runs, it waits for its end, or when `hurried` for its next step. */
   submit(hurried = false): boolean {
-    const { draft, attachments } = this.#around;
+    const { draft, attachments } = this.#deps;
     if (attachments.busy || (draft.text.trim() === "" && !attachments.ready)) return false;
     if (this.reply.starting && this.#id === null) return false;
     const text = draft.text;
@@ -181,14 +181,14 @@ export class Chat {
     const { parent, instead } = this.#clearUnanswered();
     const message = messageOf({ id: newId(), parent, role: "user", content });
     this.#thread.put(message);
-    const sent = { id: message.id, content: sentAgain(content, text) };
+    const sent = { id: message.id, content: resendable(content, text) };
     this.#ask({ verb: "send", run: newId(), message: sent, parent, busy: "queue", options: this.reply.options() }, message.id, instead);
     return true;
   }
 
   /** Say something else in place of an earlier message; what followed it stays reachable. */
   edit(row: Row, text: string): boolean {
-    const content = sentAgain(row.message.content, text);
+    const content = resendable(row.message.content, text);
     if (this.running || content.length === 0) return false;
     const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: rewritten(row, text) });
     this.#thread.put(message);
@@ -204,7 +204,7 @@ export class Chat {
     if (this.reply.unsent && isLast) return this.reply.askAgain();
     const first = turn.rows[0]!;
     const asked = this.#thread.get(first.parent ?? "");
-    if (asked) takeFromDesk(this.#around, asked.message.content);
+    if (asked) takeFromDesk(this.#deps, asked.message.content);
     const empty = asked !== undefined && isLast && turn.rows.length === 1 && !hasOutput(first.message);
     if (empty) this.#thread.drop([first.id], asked.id);
     const message = empty ? asked.id : first.id;
@@ -233,44 +233,44 @@ export class Chat {
   async show(row: Row): Promise<void> {
     if (this.running || this.#id === null) return;
     this.#thread.show(row);
-    this.#hush();
-    this.upkeep.gauge.refreshSoon();
-    await this.#around.client.change(this.#id, { leaf: this.#thread.leaf });
-    this.#hush();
+    this.#muteFeed();
+    this.modelContext.usage.refreshSoon();
+    await this.#deps.client.change(this.#id, { leaf: this.#thread.leaf });
+    this.#muteFeed();
   }
 
   /** Change what a message says and nothing after it; gives a sentence when that fails. */
   async rewrite(row: Row, text: string): Promise<string> {
     if (this.#id === null) return "";
-    const before = row.message;
-    row.message = { ...before, content: rewritten(row, text), edited: 1 };
-    this.#hush();
-    const answer = await this.#around.client.rewrite(this.#id, row.id, sentAgain(before.content, text));
-    this.#hush();
-    if (answer.kind !== "ok") row.message = before;
-    this.upkeep.gauge.refreshSoon();
+    const previous = row.message;
+    row.message = { ...previous, content: rewritten(row, text), edited: 1 };
+    this.#muteFeed();
+    const answer = await this.#deps.client.rewrite(this.#id, row.id, resendable(previous.content, text));
+    this.#muteFeed();
+    if (answer.kind !== "ok") row.message = previous;
+    this.modelContext.usage.refreshSoon();
     return problemOf(answer);
   }
 
-  deletion(row: Row): Promise<Answer<Deletion>> {
-    return this.#around.client.deletion(this.#id ?? "", row.id);
+  deletion(row: Row): Promise<Answer<DeletionPreview>> {
+    return this.#deps.client.deletion(this.#id ?? "", row.id);
   }
 
   async remove(row: Row): Promise<void> {
     if (this.#id === null || this.running) return;
-    this.#hush();
-    const answer = await this.#around.client.deleteMessage(this.#id, row.id);
-    this.#hush();
-    if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
-    this.#around.announcer.say(words().deleted);
-    this.upkeep.gauge.refreshSoon();
+    this.#muteFeed();
+    const answer = await this.#deps.client.deleteMessage(this.#id, row.id);
+    this.#muteFeed();
+    if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
+    this.#deps.announcer.say(words().deleted);
+    this.modelContext.usage.refreshSoon();
     // What a summary stood for comes back in its place.
     if (row.kind === "summary" || row.role === "system") return this.#refresh();
     this.#thread.drop([row.id, ...answer.value.deleted], answer.value.leaf);
   }
 
   /** Answer a question of the running reply; gives a sentence when that fails. */
-  decide(approval: Approval, given: Given): Promise<string> {
+  decide(approval: Approval, given: ApprovalAnswer): Promise<string> {
     return this.reply.decide(approval, given);
   }
 
@@ -291,7 +291,7 @@ export class Chat {
     if (event.conversation !== this.#id) return;
     if (event.type === "run") {
       if ((event.outcome ?? null) === null && event.run !== this.reply.id) this.#refreshSoon();
-    } else if (this.#around.clock.now() >= this.#quietUntil) this.#refreshSoon();
+    } else if (this.#deps.clock.now() >= this.#quietUntil) this.#refreshSoon();
   }
 
   /** How the list shows a conversation now. */
@@ -302,7 +302,7 @@ export class Chat {
   /** A conversation was taken away. */
   gone(id: string): void {
     if (this.#id === id) {
-      this.#around.go(null, true);
+      this.#deps.navigate(null, true);
       void this.open({ conversation: null, message: null });
     }
     if (this.#previous === id) this.#previous = null;
@@ -314,18 +314,18 @@ export class Chat {
   }
 
   /** The page is looked at again, or the server is back. */
-  wake(): void {
-    this.reply.wake();
+  resume(): void {
+    this.reply.resume();
     if (this.#opening && this.#problem !== "") void this.open(this.#opening);
   }
 
   /** Nobody looks: the line is let go, and nothing is missed. */
-  sleep(): void {
-    this.reply.sleep();
+  pause(): void {
+    this.reply.pause();
   }
 
   #ask(...asking: Parameters<Running["ask"]>): void {
-    this.#hush();
+    this.#muteFeed();
     this.reply.ask(...asking);
   }
 
@@ -340,19 +340,19 @@ export class Chat {
     this.#sought = null;
     this.#thread.clear();
     this.#pending.load([]);
-    this.upkeep.turn();
-    this.#around.choices.turnTo(conversation);
-    this.#around.draft.turnTo(conversation);
-    this.#around.attachments.turnTo(conversation);
+    this.modelContext.reset();
+    this.#deps.choices.turnTo(conversation);
+    this.#deps.draft.turnTo(conversation);
+    this.#deps.attachments.turnTo(conversation);
   }
 
-  #take({ conversation, messages, run, pending, approvals }: Opened): void {
+  #take({ conversation, messages, run, pending, approvals }: ConversationDetail): void {
     this.#conversation = conversation;
-    this.#around.met(conversation);
-    this.#around.choices.turnTo(conversation.id, conversation.options);
+    this.#deps.onLoaded(conversation);
+    this.#deps.choices.turnTo(conversation.id, conversation.options);
     this.#thread.load(messages, conversation.leaf);
     this.#pending.load(pending);
-    this.upkeep.gauge.refreshSoon();
+    this.modelContext.usage.refreshSoon();
     if (run && (run.outcome ?? null) === null) this.reply.join(run.id, approvals);
   }
 
@@ -372,14 +372,14 @@ export class Chat {
   async #named(): Promise<Answer<string>> {
     if (this.#id !== null) return { kind: "ok", value: this.#id };
     const epoch = this.#epoch;
-    const { client, choices, draft, attachments, go } = this.#around;
-    const { instructions } = this.upkeep;
+    const { client, choices, draft, attachments, navigate } = this.#deps;
+    const { instructions } = this.modelContext;
     const { model, thinking, effort, tools, servers } = choices.current;
     const options = JSON.parse(JSON.stringify({ model, thinking, effort, tools, servers })) as GenerationOptions;
     const created = await client.create((this.#unborn ??= newId()), { system: instructions, options, ...this.#anew });
     if (created.kind !== "ok") return created;
     const { id } = created.value;
-    this.#around.met(created.value);
+    this.#deps.onLoaded(created.value);
     if (epoch === this.#epoch) {
       this.#unborn = null;
       this.#id = id;
@@ -388,7 +388,7 @@ export class Chat {
       choices.turnTo(id, options);
       draft.become(id);
       attachments.become(id);
-      go(id);
+      navigate(id);
     }
     return { kind: "ok", value: id };
   }
@@ -416,26 +416,26 @@ export class Chat {
     // A new chat may not be a conversation yet, and what waits for its first reply waits in one.
     const page = this.#page;
     const named = await this.#named();
-    if (named.kind !== "ok") return giveBack(this.#around, this.#id, content);
-    if (page !== this.#page) return giveBack(this.#around, named.value, content);
+    if (named.kind !== "ok") return giveBack(this.#deps, this.#id, content);
+    if (page !== this.#page) return giveBack(this.#deps, named.value, content);
     if (await this.#pending.add(named.value, content, this.reply.options(), hurried ? "steer" : "queue")) this.#refreshSoon();
   }
 
   #ended(): void {
-    this.#hush();
-    this.upkeep.gauge.refreshSoon();
+    this.#muteFeed();
+    this.modelContext.usage.refreshSoon();
     if (this.#pending.messages.length > 0) this.#refreshSoon();
   }
 
-  #hush(): void {
+  #muteFeed(): void {
     this.#deeds++;
-    this.#quietUntil = this.#around.clock.now() + ECHO;
+    this.#quietUntil = this.#deps.clock.now() + ECHO;
   }
 
   #refreshSoon(): void {
     if (this.#refreshAsked) return;
     this.#refreshAsked = true;
-    this.#around.clock.after(SETTLE, () => {
+    this.#deps.clock.after(SETTLE, () => {
       this.#refreshAsked = false;
       void this.#refresh();
     });
@@ -446,7 +446,7 @@ export class Chat {
     const [epoch, deeds] = [this.#epoch, this.#deeds];
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
     if (this.#id === null || !free()) return;
-    const answer = await this.#around.client.open(this.#id);
+    const answer = await this.#deps.client.open(this.#id);
     if (answer.kind !== "ok" || !free()) return;
     if (deeds === this.#deeds) this.#take(answer.value);
     else this.#refreshSoon();

@@ -8,25 +8,25 @@ import type { GenerationOptions } from "../wire/settings";
 /** What is chosen; undefined takes a choice back. */
 export type Chosen = { readonly [Name in keyof GenerationOptions]?: GenerationOptions[Name] | undefined };
 
-export interface ChoiceSurroundings {
+export interface ChoiceDependencies {
   readonly preferences: Preferences;
   /** Keep a conversation's choices on the server. */
   readonly keep: (conversation: string, options: GenerationOptions) => Promise<Answer<unknown>>;
-  readonly complain: (answer: Answer<unknown>) => void;
+  readonly reportProblem: (answer: Answer<unknown>) => void;
 }
 
 export class Choices {
-  readonly #around: ChoiceSurroundings;
+  readonly #deps: ChoiceDependencies;
   #conversation: string | null = null;
   #own = $state.raw<GenerationOptions>({});
 
-  constructor(around: ChoiceSurroundings) {
-    this.#around = around;
+  constructor(deps: ChoiceDependencies) {
+    this.#deps = deps;
   }
 
   /** What holds now. */
   get current(): GenerationOptions {
-    return chosen(this.#around.preferences.options, this.#own);
+    return chosen(this.#deps.preferences.options, this.#own);
   }
 
   /** What only this conversation has. */
@@ -43,7 +43,7 @@ export class Choices {
   /** Choose for this conversation and for those to come. */
   async choose(options: Chosen): Promise<void> {
     const changes = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, value ?? null]));
-    this.#around.preferences.change({ options: changes });
+    this.#deps.preferences.change({ options: changes });
     await this.chooseHere(options);
   }
 
@@ -51,7 +51,7 @@ export class Choices {
   async chooseHere(options: Chosen): Promise<void> {
     if (this.#conversation === null) return;
     this.#own = chosen(this.#own, options as GenerationOptions);
-    const answer = await this.#around.keep(this.#conversation, this.#own);
-    if (answer.kind !== "ok") this.#around.complain(answer);
+    const answer = await this.#deps.keep(this.#conversation, this.#own);
+    if (answer.kind !== "ok") this.#deps.reportProblem(answer);
   }
 }

@@ -1,6 +1,6 @@
 // A conversation that an earlier version of the page kept in the tab's own storage, as a file the server imports:
 // lines of JSON, the conversation first and then its rows. Pure.
-import type { Shelf } from "../settings/shelf";
+import type { TextStorage } from "../settings/shelf";
 
 const KEY = "duologue.conversation";
 
@@ -24,9 +24,9 @@ interface Former {
   readonly turns: readonly FormerTurn[];
 }
 
-function read(shelf: Shelf): Former | null {
+function read(storage: TextStorage): Former | null {
   try {
-    const former = JSON.parse(shelf.get(KEY) ?? "null") as Former | null;
+    const former = JSON.parse(storage.get(KEY) ?? "null") as Former | null;
     return former?.version === 1 && Array.isArray(former.turns) && former.turns.length > 0 ? former : null;
   } catch {
     // Not written by us: there is nothing to bring over.
@@ -51,8 +51,8 @@ export interface FormerFile {
 }
 
 /** Null where there is nothing. */
-export function formerConversation(shelf: Shelf, now: number): FormerFile | null {
-  const former = read(shelf);
+export function formerConversation(storage: TextStorage, now: number): FormerFile | null {
+  const former = read(storage);
   if (!former) return null;
   const id = former.turns[0]?.id ?? "";
   const title = former.turns.find(({ text }) => text)?.text?.trim().replace(/\s+/g, " ").slice(0, 60) ?? "";
@@ -62,6 +62,6 @@ export function formerConversation(shelf: Shelf, now: number): FormerFile | null
   return { id, text: [header, ...rows].map((line) => `${JSON.stringify(line)}\n`).join("") };
 }
 
-export function forgetFormer(shelf: Shelf): void {
-  shelf.put(KEY, null);
+export function forgetFormer(storage: TextStorage): void {
+  storage.put(KEY, null);
 }

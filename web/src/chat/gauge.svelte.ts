@@ -4,20 +4,20 @@ import type { Clock } from "../wire/transport/clock";
 import type { ContextFill, ConversationClient } from "../wire/conversations";
 
 /** Changes that come together are asked about once, milliseconds. */
-const SETTLE = 500;
+const DEBOUNCE_MS = 500;
 /** From this share of the context on it is worth a warning. */
-export const NEARLY_FULL = 0.8;
+export const WARNING_SHARE = 0.8;
 
 /** Which branch of which conversation; null where there is nothing to ask about. */
 export type Branch = { readonly conversation: string; readonly leaf: string | null } | null;
 
-export class Gauge {
+export class ContextUsage {
   readonly #client: Pick<ConversationClient, "context">;
   readonly #clock: Clock;
   readonly #branch: () => Branch;
   #fill = $state.raw<ContextFill | null>(null);
-  #callOff: (() => void) | null = null;
-  #number = 0;
+  #cancelTimer: (() => void) | null = null;
+  #requestNumber = 0;
 
   constructor(client: Pick<ConversationClient, "context">, clock: Clock, branch: () => Branch) {
     this.#client = client;
@@ -37,21 +37,21 @@ export class Gauge {
   }
 
   get nearlyFull(): boolean {
-    return this.share >= NEARLY_FULL;
+    return this.share >= WARNING_SHARE;
   }
 
   /** Another conversation is on the page. */
   clear(): void {
-    this.#number++;
+    this.#requestNumber++;
     this.#fill = null;
-    this.#callOff?.();
-    this.#callOff = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
   }
 
   refreshSoon(): void {
-    this.#callOff?.();
-    this.#callOff = this.#clock.after(SETTLE, () => {
-      this.#callOff = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(DEBOUNCE_MS, () => {
+      this.#cancelTimer = null;
       void this.#refresh();
     });
   }
@@ -59,9 +59,9 @@ export class Gauge {
   async #refresh(): Promise<void> {
     const branch = this.#branch();
     if (branch === null) return;
-    const number = ++this.#number;
+    const number = ++this.#requestNumber;
     const answer = await this.#client.context(branch.conversation, branch.leaf);
-    if (number !== this.#number) return;
+    if (number !== this.#requestNumber) return;
     // What was known stays while the server is away.
     if (answer.kind === "ok") this.#fill = (answer.value?.context ?? 0) > 0 ? answer.value : null;
   }

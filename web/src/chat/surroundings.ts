@@ -2,7 +2,7 @@
 // answer or did not arrive goes back to where it was typed, and is taken from there when it is asked again.
 import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient, RunOptions } from "../wire/conversations";
-import type { EventStream, StreamListener } from "../wire/transport/event_source";
+import type { EventStream, StreamListener } from "../wire/transport/event_stream";
 import { type Content, type Conversation, textOf } from "../wire/rows";
 import type { Announcer } from "./announce/announcer.svelte";
 import type { Attachments } from "./draft/attachments.svelte";
@@ -10,7 +10,7 @@ import type { Choices } from "./choices.svelte";
 import type { Draft } from "./draft/draft.svelte";
 import type { Notices } from "./announce/notices.svelte";
 
-export interface Surroundings {
+export interface ChatDependencies {
   readonly client: ConversationClient;
   readonly stream: (address: string, listener: StreamListener) => EventStream;
   readonly clock: Clock;
@@ -22,16 +22,16 @@ export interface Surroundings {
   /** Who answers, and how it is asked, at this moment. */
   readonly options: () => RunOptions & { readonly speaker: string };
   /** The system prompt of a conversation that begins. */
-  readonly system: () => string;
+  readonly systemPrompt: () => string;
   /** A command failed: the server may have changed its state. */
-  readonly trouble: () => void;
+  readonly onFailure: () => void;
   /** How a conversation that was begun or opened stands as a whole. */
-  readonly met: (conversation: Conversation) => void;
+  readonly onLoaded: (conversation: Conversation) => void;
   /** Make this the page's address; null is a new conversation. `stays`: whoever is on another screen is left there. */
-  readonly go: (conversation: string | null, stays?: boolean) => void;
+  readonly navigate: (conversation: string | null, stays?: boolean) => void;
 }
 
-type Desk = Pick<Surroundings, "draft" | "attachments">;
+type Desk = Pick<ChatDependencies, "draft" | "attachments">;
 
 /** Unless something else is being typed there: whether it is there now. */
 export function handBack({ draft, attachments }: Desk, content: readonly Content[]): boolean {

@@ -1,7 +1,7 @@
 // The page's copy of one conversation: its rows, and which branch of them is shown. A row's content changes while it
 // is written, and only what draws that row has to know. Owns no command and no connection.
 import { filesOf, type Message, textOf } from "../wire/rows";
-import { settled } from "../wire/runs";
+import { newestVersion } from "../wire/runs";
 import { Tree } from "./tree";
 import { type Turn as TurnOf, turnsOf } from "./turns";
 
@@ -134,7 +134,7 @@ export class Thread {
   #taken(message: Message, key?: string): Row {
     const known = this.get(message.id);
     if (!known) return new Row(message, key);
-    const next = settled(known.message, message);
+    const next = newestVersion(known.message, message);
     // Moved, or numbered by now: another row on the same place of the page.
     if (known.parent !== message.parent || (message.sequence !== 0 && known.sequence !== message.sequence)) {
       const row = new Row(next, known.key);

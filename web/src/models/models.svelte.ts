@@ -1,9 +1,9 @@
 // The models page's state: what the server has, what is on its way, and what a person does about it. Kept in step by
 // the server's stream of events while the page is open. Knows no DOM.
 import type { Clock } from "../wire/transport/clock";
-import type { EventStream, StreamListener } from "../wire/transport/event_source";
+import type { EventStream, StreamListener } from "../wire/transport/event_stream";
 import { problemOf } from "../wire/transport/http";
-import { type Download, type LoadWish, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models";
+import { type Download, type LoadRequest, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models";
 
 /** Changes that come together are read once, milliseconds. */
 const SETTLE = 150;
@@ -23,7 +23,7 @@ export interface Loading {
   readonly progress: number | null;
   readonly problem: string;
   readonly code: string;
-  readonly wish: LoadWish;
+  readonly wish: LoadRequest;
 }
 
 export class Models {
@@ -63,7 +63,7 @@ export class Models {
       // What was missed while the line was gone.
       opened: () => this.#refreshSoon(),
     });
-    this.#feed.wake();
+    this.#feed.resume();
   }
 
   close(): void {
@@ -85,7 +85,7 @@ export class Models {
     if (answer.kind === "ok") this.#overview = answer.value;
   }
 
-  async load(wish: LoadWish): Promise<void> {
+  async load(wish: LoadRequest): Promise<void> {
     const { name } = wish;
     this.#setLoading({ name, progress: null, problem: "", code: "", wish });
     const answer = await this.#around.client.load(wish, (progress) => this.#setLoading({ name, progress, problem: "", code: "", wish }));

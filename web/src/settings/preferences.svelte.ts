@@ -4,7 +4,7 @@
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
-import type { Shelf } from "./shelf";
+import type { TextStorage } from "./shelf";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
@@ -78,9 +78,9 @@ function fitting(page: Plain): Partial<PagePreferences> {
   return Object.fromEntries(Object.entries(page).filter(fits));
 }
 
-function read(shelf: Shelf, key: string): Plain {
+function read(storage: TextStorage, key: string): Plain {
   try {
-    const kept: unknown = JSON.parse(shelf.get(key) ?? "{}");
+    const kept: unknown = JSON.parse(storage.get(key) ?? "{}");
     return isPlain(kept) ? kept : {};
   } catch {
     // Not written by us: start afresh.
@@ -135,10 +135,10 @@ export interface RefusedChange {
 }
 
 export class Preferences {
-  readonly #shelf: Shelf;
+  readonly #storage: TextStorage;
   readonly #client: SettingsClient;
   readonly #clock: Clock;
-  readonly #complain: (sentence: string) => void;
+  readonly #reportProblem: (sentence: string) => void;
   /** What the server has, as far as is known. */
   #kept = $state.raw<Settings>({});
   /** What was changed here and is not there yet. */
@@ -146,7 +146,7 @@ export class Preferences {
   #defaults = $state.raw<Settings>({});
   #saving = $state<Saving>("untouched");
   #refused = $state.raw<RefusedChange | null>(null);
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   #sending = false;
   #sentAt = -Infinity;
   #parted: Parted | null = null;
@@ -158,17 +158,17 @@ export class Preferences {
   readonly #page = $derived<PagePreferences>({ ...FIRST, ...fitting((this.#whole.page ?? {}) as Plain) });
 
   /** `complain` is told when the server will not keep something. */
-  constructor(shelf: Shelf, client: SettingsClient, clock: Clock, complain: (sentence: string) => void) {
-    this.#shelf = shelf;
+  constructor(storage: TextStorage, client: SettingsClient, clock: Clock, reportProblem: (sentence: string) => void) {
+    this.#storage = storage;
     this.#client = client;
     this.#clock = clock;
-    this.#complain = complain;
-    const kept = read(shelf, KEY);
+    this.#reportProblem = reportProblem;
+    const kept = read(storage, KEY);
     if ("theme" in kept || "thinking" in kept || "model" in kept) this.#changed = former(kept);
     else {
       this.#kept = kept as Settings;
-      this.#changed = read(shelf, UNSENT) as Changes;
-      if (shelf.get(PARTED) !== null) this.#parted = { sent: this.#changed as Plain, was: read(shelf, PARTED) };
+      this.#changed = read(storage, UNSENT) as Changes;
+      if (storage.get(PARTED) !== null) this.#parted = { sent: this.#changed as Plain, was: read(storage, PARTED) };
     }
   }
 
@@ -223,7 +223,7 @@ export class Preferences {
   /** The page goes away: what is not there yet is sent now, and the next page will look whether it arrived. */
   part(): void {
     if (Object.keys(this.#changed).length === 0) return;
-    this.#shelf.put(PARTED, JSON.stringify(this.#kept));
+    this.#storage.put(PARTED, JSON.stringify(this.#kept));
     void this.#client.change(this.#changed, true);
   }
 
@@ -250,14 +250,14 @@ export class Preferences {
   }
 
   #keep(): void {
-    this.#shelf.put(KEY, JSON.stringify(this.#own));
-    this.#shelf.put(UNSENT, Object.keys(this.#changed).length === 0 ? null : JSON.stringify(this.#changed));
-    if (this.#parted === null) this.#shelf.put(PARTED, null);
+    this.#storage.put(KEY, JSON.stringify(this.#own));
+    this.#storage.put(UNSENT, Object.keys(this.#changed).length === 0 ? null : JSON.stringify(this.#changed));
+    if (this.#parted === null) this.#storage.put(PARTED, null);
   }
 
   #sendSoon(wait = SETTLE): void {
-    this.#callOff?.();
-    this.#callOff = this.#clock.after(wait, () => void this.#send());
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(wait, () => void this.#send());
   }
 
   async #send(): Promise<void> {
@@ -288,7 +288,7 @@ export class Preferences {
   /** What the server names goes, and the rest is sent again; where it names nothing, all of it goes. */
   #dropRefused(sent: Changes, message: string, param: string): void {
     this.#refused = { message, param };
-    this.#complain(message);
+    this.#reportProblem(message);
     const left = without(this.#changed as Plain, param);
     if (left !== null) this.#changed = left as Changes;
     else if (this.#changed === sent) this.#changed = {};

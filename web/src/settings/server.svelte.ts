@@ -20,7 +20,7 @@ export class Server {
   #outdated = $state(false);
   readonly #build: string | null;
   #asking: Promise<void> | null = null;
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   #failures = 0;
 
   /** `build` is this page's own, null where it has none. */
@@ -74,8 +74,8 @@ export class Server {
   }
 
   async #ask(): Promise<void> {
-    this.#callOff?.();
-    this.#callOff = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     const answer = await fetchCapabilities(this.#fetch, this.#build);
     if (answer.kind === "ok") {
       this.#capabilities = answer.value;
@@ -89,6 +89,6 @@ export class Server {
     this.#failures = this.#standing === "unreachable" || this.#standing === "failed" ? this.#failures + 1 : 0;
     if (this.#standing === "ready" || this.#standing === "locked") return;
     const wait = this.#standing === "empty" ? SLOWEST_POLL : Math.min(POLL * Math.max(1, this.#failures), SLOWEST_POLL);
-    this.#callOff = this.#clock.after(wait, () => void this.refresh());
+    this.#cancelTimer = this.#clock.after(wait, () => void this.refresh());
   }
 }

@@ -1,13 +1,13 @@
 // A place that keeps small texts by name. The browser's storage may be full or closed to us (private windows,
 // blocked cookies); then things are kept for as long as the page lives, and nobody has to mind.
 
-export interface Shelf {
+export interface TextStorage {
   get(key: string): string | null;
   /** Null takes it away. */
   put(key: string, text: string | null): void;
 }
 
-export class MemoryShelf implements Shelf {
+export class MemoryStorage implements TextStorage {
   readonly #texts = new Map<string, string>();
 
   get(key: string): string | null {
@@ -20,10 +20,10 @@ export class MemoryShelf implements Shelf {
   }
 }
 
-export class BrowserShelf implements Shelf {
+export class BrowserStorage implements TextStorage {
   readonly #storage: () => Storage;
   /** What the browser would not keep. */
-  readonly #beside = new MemoryShelf();
+  readonly #beside = new MemoryStorage();
 
   /** `storage` is asked each time: merely naming `localStorage` throws where it is blocked. */
   constructor(storage: () => Storage) {

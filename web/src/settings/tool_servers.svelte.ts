@@ -31,7 +31,7 @@ export class ToolServers {
   #problem = $state("");
   #busy = $state.raw<ReadonlySet<string>>(new Set());
   #refusals = $state.raw<Readonly<Record<string, string>>>({});
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   #watched = false;
 
   constructor(client: Asking, clock: Clock) {
@@ -74,14 +74,14 @@ export class ToolServers {
     void this.load();
     return () => {
       this.#watched = false;
-      this.#callOff?.();
-      this.#callOff = null;
+      this.#cancelTimer?.();
+      this.#cancelTimer = null;
     };
   }
 
   async load(): Promise<void> {
-    this.#callOff?.();
-    this.#callOff = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     const [servers, permissions] = await Promise.all([this.#client.list(), this.#client.permissions()]);
     if (servers.kind === "ok") {
       this.#all = servers.value;
@@ -93,8 +93,8 @@ export class ToolServers {
   }
 
   #lookAgain(): void {
-    this.#callOff?.();
-    this.#callOff = this.#clock.after(this.#all.some(isMoving) ? SOON : SELDOM, () => void this.load());
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(this.#all.some(isMoving) ? SOON : SELDOM, () => void this.load());
   }
 
   switch(name: string, disabled: boolean): Promise<boolean> {

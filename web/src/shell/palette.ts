@@ -1,12 +1,12 @@
 // What the palette lists for what was typed: actions, models, chats, places in messages. Pure.
-import type { Conversation, Hit } from "../wire/rows";
+import type { Conversation, SearchHit } from "../wire/rows";
 import type { Action } from "./shortcuts";
 
 export type Entry =
   | { readonly kind: "actions"; readonly id: string; readonly label: string; readonly action: Action }
   | { readonly kind: "models"; readonly id: string; readonly label: string; readonly model: string }
   | { readonly kind: "chats"; readonly id: string; readonly label: string; readonly conversation: string }
-  | { readonly kind: "hits"; readonly id: string; readonly label: string; readonly hit: Hit };
+  | { readonly kind: "hits"; readonly id: string; readonly label: string; readonly hit: SearchHit };
 
 /** Of each kind at most so many. */
 const MOST = 8;
@@ -43,7 +43,7 @@ export interface Sources {
   readonly actions: readonly { readonly action: Action; readonly label: string }[];
   readonly models: readonly { readonly model: string; readonly label: string }[];
   readonly chats: readonly Pick<Conversation, "id" | "title">[];
-  readonly hits: readonly Hit[];
+  readonly hits: readonly SearchHit[];
 }
 
 /** Best first within their kinds. Nothing typed: every action, and the newest chats. */

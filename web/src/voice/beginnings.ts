@@ -3,11 +3,11 @@
 import type { Chat } from "../chat/chat.svelte";
 import type { Choices } from "../chat/choices.svelte";
 import type { Preferences } from "../settings/preferences.svelte";
-import type { Shelf } from "../settings/shelf";
+import type { TextStorage } from "../settings/shelf";
 import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient } from "../wire/conversations";
 import { type Fetch, problemOf } from "../wire/transport/http";
-import { speak, transcribe } from "../wire/speech";
+import { synthesise, transcribe } from "../wire/speech";
 import { currentTongue } from "../language/language.svelte";
 import type { Uploader } from "../wire/transport/upload";
 import { voice as words } from "../language/en/voice";
@@ -32,11 +32,11 @@ export interface VoiceParts {
   readonly ask: Fetch;
   readonly clock: Clock;
   /** What belongs to this device: its microphone. */
-  readonly shelf: Shelf;
+  readonly storage: TextStorage;
   /** Whether the model that answers takes sound. */
   readonly hears: () => boolean;
   readonly upload: Uploader;
-  readonly complain: (sentence: string) => void;
+  readonly reportProblem: (sentence: string) => void;
   /** A part of the page did not come. */
   readonly missing: () => void;
 }
@@ -56,29 +56,29 @@ function sounding<Thing>(context: AudioContext | null, open: (context: AudioCont
 }
 
 /** A loudspeaker; the one this device chose, where there is one. */
-function loudspeaker(context: AudioContext | null, shelf: Shelf, reported: (report: PlayoutReport) => void): Promise<Speaker> {
+function loudspeaker(context: AudioContext | null, storage: TextStorage, reported: (report: PlayoutReport) => void): Promise<Speaker> {
   return sounding(context, async (sound) => {
-    const chosen = readOutput(shelf);
+    const chosen = readOutput(storage);
     if (chosen !== "") await routeTo(sound, chosen);
     return openSpeaker(sound, reported);
   });
 }
 
-export function beginCall(context: AudioContext | null, { chat, choices, preferences, client, clock, shelf }: VoiceParts, gone: () => void): Begun & { readonly call: Call } {
+export function beginCall(context: AudioContext | null, { chat, choices, preferences, client, clock, storage }: VoiceParts, gone: () => void): Begun & { readonly call: Call } {
   let conversation: string | null = null;
   let made = false;
   const call = new Call(
     {
       open: lineTo(() => new WebSocket(voiceAddress(document.baseURI))),
       microphone: (choice, listener) => sounding(context, (sound) => openMicrophone(sound, choice, listener)),
-      speaker: (reported) => loudspeaker(context, shelf, reported),
+      speaker: (reported) => loudspeaker(context, storage, reported),
       microphones,
       outputs: {
         list: outputs,
-        chosen: () => readOutput(shelf),
+        chosen: () => readOutput(storage),
         async use(device) {
           const done = context !== null && (await routeTo(context, device));
-          writeOutput(shelf, done ? device : "");
+          writeOutput(storage, done ? device : "");
           return done;
         },
       },
@@ -95,8 +95,8 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
         const { voice, voice_speed: speed } = preferences.page;
         return { conversation, model: choices.current.model ?? "", voice, speed, language: "" };
       },
-      choice: () => readChoice(shelf),
-      chosen: (device) => writeChoice(shelf, { ...readChoice(shelf), device }),
+      choice: () => readChoice(storage),
+      chosen: (device) => writeChoice(storage, { ...readChoice(storage), device }),
       changed: () => chat.heard({ type: "reset" }),
       held: (holds) => preferences.change({ page: { hold_to_talk: holds } }),
       ended() {
@@ -115,17 +115,17 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
 
 export function beginDictation(
   context: AudioContext | null,
-  { ask, clock, shelf, complain }: VoiceParts,
+  { ask, clock, storage, reportProblem }: VoiceParts,
   insert: (text: string) => void,
   gone: () => void,
 ): Begun & { readonly dictation: Dictation } {
   const release = closing(context);
   const dictation = new Dictation({
-    microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(shelf), listener)),
+    microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
     transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
     insert,
     clock,
-    complain,
+    reportProblem,
     ended() {
       release();
       gone();
@@ -134,14 +134,14 @@ export function beginDictation(
   return { dictation, ready: () => dictation.begin() };
 }
 
-export function beginUtterance(context: AudioContext | null, { chat, ask, clock, shelf, hears, upload, complain }: VoiceParts, gone: () => void): Begun & { readonly utterance: Utterance } {
+export function beginUtterance(context: AudioContext | null, { chat, ask, clock, storage, hears, upload, reportProblem }: VoiceParts, gone: () => void): Begun & { readonly utterance: Utterance } {
   const release = closing(context);
   const { page } = chat;
   const utterance = new Utterance({
-    microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(shelf), listener)),
+    microphone: (listener) => sounding(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
     transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
     clock,
-    complain,
+    reportProblem,
     hears,
     async send(text, recording) {
       const sent = recording && (await upload(new File([recording], words().recordingName, { type: "audio/wav" }), () => {}).answer);
@@ -161,12 +161,12 @@ export function beginUtterance(context: AudioContext | null, { chat, ask, clock,
   return { utterance, ready: () => utterance.begin() };
 }
 
-export function beginReading(context: AudioContext | null, { ask, preferences, shelf, complain }: VoiceParts, gone: () => void): Reading {
+export function beginReading(context: AudioContext | null, { ask, preferences, storage, reportProblem }: VoiceParts, gone: () => void): Reading {
   const release = closing(context);
   return new Reading({
-    speaker: (reported) => loudspeaker(context, shelf, reported),
-    speech: (text, signal) => speak(ask, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
-    complain,
+    speaker: (reported) => loudspeaker(context, storage, reported),
+    speech: (text, signal) => synthesise(ask, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
+    reportProblem,
     ended() {
       release();
       gone();

@@ -12,7 +12,7 @@ export type Speech = Answer<ReadableStream<Uint8Array>>;
 export interface ReadingMeans {
   readonly speaker: (reported: (report: PlayoutReport) => void) => Promise<Speaker>;
   readonly speech: (text: string, signal: AbortSignal) => Promise<Speech>;
-  readonly complain: (sentence: string) => void;
+  readonly reportProblem: (sentence: string) => void;
   readonly ended: () => void;
 }
 
@@ -89,7 +89,7 @@ export class Reading {
     try {
       this.#speaker ??= await this.#means.speaker((report) => this.#reported(report));
     } catch (error) {
-      this.#means.complain(error instanceof InsecureSound ? words().insecureSound : words().noSound);
+      this.#means.reportProblem(error instanceof InsecureSound ? words().insecureSound : words().noSound);
       return this.stop();
     }
     while (!this.#over) {
@@ -111,7 +111,7 @@ export class Reading {
     const answer = await this.#means.speech(text, this.#stopping.signal);
     if (this.#over || this.#id !== id) return;
     if (answer.kind !== "ok") {
-      this.#means.complain(problemOf(answer));
+      this.#means.reportProblem(problemOf(answer));
       return this.stop();
     }
     const reply = ++this.#number;
@@ -129,7 +129,7 @@ export class Reading {
         while (!this.#over && this.#id === id && this.#ahead() > AHEAD) await this.#change();
       }
     } catch {
-      if (!this.#over) this.#means.complain(words().speechBroke);
+      if (!this.#over) this.#means.reportProblem(words().speechBroke);
     }
     void reader.cancel().catch(() => {});
     if (!this.#over && this.#id === id) this.#speaker!.play({ kind: "end", reply });

@@ -1,5 +1,5 @@
-// How the server is doing: workers, queue, figures over time. Shapes and calls; knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Admin API: workers, queue and metrics. Types and client.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
 export interface WorkerRow {
   readonly worker_id: string;
@@ -42,14 +42,14 @@ export interface QueueState {
   readonly running_tasks: readonly RunningTask[];
 }
 
-/** Of a few seconds; times in milliseconds. */
+/** Over one sampling interval, in milliseconds. */
 export interface Quantiles {
   readonly p50: number;
   readonly p95: number;
 }
 
 export interface Sample {
-  /** Unix seconds of its end. */
+  /** End of the interval, unix seconds. */
   readonly at: number;
   readonly requests?: number;
   readonly failed?: number;
@@ -60,7 +60,7 @@ export interface Sample {
   readonly waiting?: number;
 }
 
-export interface FiguresAnswer {
+export interface MetricsHistory {
   readonly now: number;
   /** Seconds between samples. */
   readonly step: number;
@@ -75,19 +75,19 @@ export class AdminClient {
   }
 
   workers(): Promise<Answer<{ readonly workers: readonly WorkerRow[] }>> {
-    return ask(this.#fetch, "workers");
+    return request(this.#fetch, "workers");
   }
 
   queue(): Promise<Answer<QueueState>> {
-    return ask(this.#fetch, "api/queue");
+    return request(this.#fetch, "api/queue");
   }
 
   /** Samples newer than `since`, unix seconds. */
-  figures(since: number): Promise<Answer<FiguresAnswer>> {
-    return ask(this.#fetch, `api/admin/figures?since=${since}`);
+  figures(since: number): Promise<Answer<MetricsHistory>> {
+    return request(this.#fetch, `api/admin/figures?since=${since}`);
   }
 
   restart(worker: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "POST", `api/admin/workers/${encodeURIComponent(worker)}/restart`);
+    return sendJson(this.#fetch, "POST", `api/admin/workers/${encodeURIComponent(worker)}/restart`);
   }
 }

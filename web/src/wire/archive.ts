@@ -1,5 +1,5 @@
 // All conversations at once: a file of them into the server, and what is done with every one. Knows no page.
-import { type Answer, answerOf, ask, type Fetch, tell } from "./transport/http";
+import { type Answer, answerOf, request, type Fetch, sendJson } from "./transport/http";
 
 /** `skipped` were there already; `problems` name what was left out, in sentences. */
 export interface ImportReport {
@@ -53,7 +53,7 @@ export class ArchiveClient {
       let before: string | null = null;
       do {
         const at: string = before === null ? "" : `&before=${encodeURIComponent(before)}`;
-        const answer: Answer<ListedIds> = await ask<ListedIds>(this.#fetch, `api/conversations?limit=200&archived=${archived}${at}`);
+        const answer: Answer<ListedIds> = await request<ListedIds>(this.#fetch, `api/conversations?limit=200&archived=${archived}${at}`);
         if (answer.kind !== "ok") return answer;
         found.push(...answer.value.conversations.map(({ id }) => id));
         before = answer.value.next ?? null;
@@ -65,7 +65,7 @@ export class ArchiveClient {
   /** One after the other, as many as the server takes at once; ends at the first that fails. */
   async all(ids: readonly string[], verb: "delete" | "restore"): Promise<Answer<unknown>> {
     for (let start = 0; start < ids.length; start += AT_ONCE) {
-      const answer = await tell(this.#fetch, "POST", "api/conversations/bulk", { ids: ids.slice(start, start + AT_ONCE), do: verb }, 60_000);
+      const answer = await sendJson(this.#fetch, "POST", "api/conversations/bulk", { ids: ids.slice(start, start + AT_ONCE), do: verb }, 60_000);
       if (answer.kind !== "ok") return answer;
     }
     return { kind: "ok", value: null };

@@ -1,15 +1,15 @@
-// What was begun to be written, as the server keeps it for every device. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Drafts stored on the server for every device of a user.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
-export interface KeptDraft {
+export interface StoredDraft {
   readonly text: string;
   readonly files: readonly unknown[];
-  /** The server's time, milliseconds since 1970; absent where there is none. */
+  /** Server time, milliseconds since 1970; absent where there is no draft. */
   readonly updated?: number;
 }
 
-/** The conversation that is not begun. */
-export const NEW = "new";
+/** Stands for the conversation that does not exist yet. */
+export const NEW_CONVERSATION = "new";
 
 export class DraftClient {
   readonly #fetch: Fetch;
@@ -18,15 +18,15 @@ export class DraftClient {
     this.#fetch = fetch;
   }
 
-  /** An empty object where there is none. */
-  read(conversation: string): Promise<Answer<Partial<KeptDraft>>> {
-    return ask(this.#fetch, this.#at(conversation));
+  /** An empty object when there is no draft. */
+  read(conversation: string): Promise<Answer<Partial<StoredDraft>>> {
+    return request(this.#fetch, this.#at(conversation));
   }
 
-  /** `leaving`: the page goes away, and this has to outlive it. */
-  put(conversation: string, draft: KeptDraft, leaving = false): Promise<Answer<KeptDraft>> {
-    if (!leaving) return tell(this.#fetch, "PUT", this.#at(conversation), draft);
-    return ask(this.#fetch, this.#at(conversation), {
+  /** `leaving`: uses a keepalive request, which survives the page. */
+  put(conversation: string, draft: StoredDraft, leaving = false): Promise<Answer<StoredDraft>> {
+    if (!leaving) return sendJson(this.#fetch, "PUT", this.#at(conversation), draft);
+    return request(this.#fetch, this.#at(conversation), {
       method: "PUT",
       keepalive: true,
       headers: { "Content-Type": "application/json" },
@@ -35,7 +35,7 @@ export class DraftClient {
   }
 
   drop(conversation: string, leaving = false): Promise<Answer<null>> {
-    return ask(this.#fetch, this.#at(conversation), { method: "DELETE", ...(leaving ? { keepalive: true } : {}) });
+    return request(this.#fetch, this.#at(conversation), { method: "DELETE", ...(leaving ? { keepalive: true } : {}) });
   }
 
   #at(conversation: string): string {

@@ -1,10 +1,10 @@
-// The server's API of the folders and tags that conversations are sorted by. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Folder and tag API.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
 export interface Folder {
   readonly id: string;
   readonly name: string;
-  /** The folder it is in; absent or null where it is in none. */
+  /** Parent folder; absent or null at the top level. */
   readonly parent?: string | null;
 }
 
@@ -15,25 +15,25 @@ export class FolderClient {
     this.#fetch = fetch;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   async all(): Promise<Answer<readonly Folder[]>> {
-    const answer = await ask<{ folders: readonly Folder[] }>(this.#fetch, "api/folders");
+    const answer = await request<{ folders: readonly Folder[] }>(this.#fetch, "api/folders");
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.folders } : answer;
   }
 
-  /** Make one, or change the one with this id. */
+  /** Creates the folder, or updates the one with this id. */
   put({ id, name, parent = null }: Folder): Promise<Answer<Folder>> {
-    return tell(this.#fetch, "PUT", this.#at(id), { name, parent });
+    return sendJson(this.#fetch, "PUT", this.#at(id), { name, parent });
   }
 
-  /** What is in it goes where it was. */
+  /** Its contents move to its parent. */
   delete(id: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "DELETE", this.#at(id));
+    return sendJson(this.#fetch, "DELETE", this.#at(id));
   }
 
-  /** Every tag, and how many conversations carry it. */
+  /** Each tag with its number of conversations. */
   async tags(): Promise<Answer<Readonly<Record<string, number>>>> {
-    const answer = await ask<{ tags: Readonly<Record<string, number>> }>(this.#fetch, "api/tags");
+    const answer = await request<{ tags: Readonly<Record<string, number>> }>(this.#fetch, "api/tags");
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.tags } : answer;
   }
 

@@ -1,5 +1,5 @@
-// Keys and the people they belong to: for admins. Times in milliseconds since 1970, 0 is never. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// API keys and user accounts, for admins. Times in milliseconds since 1970, 0 is never.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
 export type Role = "user" | "admin";
 
@@ -8,11 +8,11 @@ export interface Account {
   readonly name: string;
   readonly role: Role;
   readonly created: number;
-  /** Since when nobody comes in as them. */
+  /** When the account was disabled. */
   readonly disabled: number;
 }
 
-/** A key without its value. */
+/** An API key without its secret. */
 export interface Key {
   readonly id: string;
   /** The account's id. */
@@ -23,12 +23,12 @@ export interface Key {
   readonly revoked: number;
 }
 
-export interface Register {
+export interface KeyList {
   readonly keys: readonly Key[];
   readonly users: readonly Account[];
 }
 
-/** `key` is the key itself, told this once. */
+/** `key` is the secret, returned only once. */
 export interface NewKey extends Key {
   readonly key: string;
   readonly name: string;
@@ -42,20 +42,20 @@ export class KeyClient {
     this.#fetch = fetch;
   }
 
-  list(): Promise<Answer<Register>> {
-    return ask(this.#fetch, "api/keys");
+  list(): Promise<Answer<KeyList>> {
+    return request(this.#fetch, "api/keys");
   }
 
-  /** A user who is not there yet is made. */
+  /** Creates the user if needed. */
   make(name: string, role: Role): Promise<Answer<NewKey>> {
-    return tell(this.#fetch, "POST", "api/keys", { name, role });
+    return sendJson(this.#fetch, "POST", "api/keys", { name, role });
   }
 
   revoke(id: string): Promise<Answer<null>> {
-    return tell(this.#fetch, "DELETE", `api/keys/${encodeURIComponent(id)}`);
+    return sendJson(this.#fetch, "DELETE", `api/keys/${encodeURIComponent(id)}`);
   }
 
   changeUser(name: string, changes: { readonly role?: Role; readonly disabled?: boolean }): Promise<Answer<Account>> {
-    return tell(this.#fetch, "PATCH", `api/keys/users/${encodeURIComponent(name)}`, changes);
+    return sendJson(this.#fetch, "PATCH", `api/keys/users/${encodeURIComponent(name)}`, changes);
   }
 }

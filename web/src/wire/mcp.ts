@@ -1,31 +1,31 @@
-// Tool servers: what there is and how it is, and what an admin changes about it. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Tool server (MCP) API: list, status and administration.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
-/** `idle`: not tried yet; `waiting`: it failed and is tried again soon; `failed`: only a person can mend it; `login`:
- * somebody has to sign in there first; `off`: disabled. */
+/** `idle`: not tried yet; `waiting`: failed, retry scheduled; `failed`: needs an admin; `login`: a user must sign in;
+ * `off`: disabled. */
 export type Phase = "off" | "idle" | "starting" | "handshake" | "listing" | "ready" | "failed" | "waiting" | "login";
 
-export interface OfferedTool {
+export interface ToolInfo {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly read_only: boolean;
 }
 
-/** A tool server as this person has it. Times in milliseconds since 1970, 0 is none. */
+/** A tool server as this user sees it. Times in milliseconds since 1970, 0 is none. */
 export interface ToolServer {
   readonly name: string;
   readonly phase: Phase;
   readonly since: number;
   readonly source: "builtin" | "config" | "admin";
   readonly transport: string;
-  /** How it is reached; only admins are told. */
+  /** URL or command; only sent to admins. */
   readonly address: string;
-  /** What it said last. */
+  /** Last status or error message. */
   readonly message: string;
-  /** When it is tried again. */
+  /** Time of the next attempt. */
   readonly retry: number;
-  /** Where to sign in, once that was begun. */
+  /** Sign-in URL, once the login was started. */
   readonly login: string;
   readonly title: string;
   readonly version: string;
@@ -35,9 +35,9 @@ export interface ToolServer {
   readonly templates: number;
   readonly prompts: number;
   readonly disabled: boolean;
-  /** This person has signed in there. */
+  /** This user is signed in. */
   readonly signed_in: boolean;
-  readonly offers?: readonly OfferedTool[];
+  readonly offers?: readonly ToolInfo[];
 }
 
 export interface ServerLogLine {
@@ -46,17 +46,17 @@ export interface ServerLogLine {
   readonly text: string;
 }
 
-/** A tool that runs without asking; "*" is every tool of its server. */
+/** A standing permission: the tool runs without asking; "*" is every tool of its server. */
 export interface Permission {
   readonly server: string;
   readonly tool: string;
 }
 
-/** A server in the words of `mcpServers`. */
+/** One entry of an `mcpServers` configuration. */
 export type ServerConfig = Readonly<Record<string, unknown>>;
 
-// A server that is tried answers when that has come to something; the setting mcp.connect_s is half a minute.
-const CONNECTING = 60_000;
+// The server answers after the connection attempt; its setting `mcp.connect_s` defaults to 30 s.
+const CONNECT_TIMEOUT_MS = 60_000;
 
 export class ToolServerClient {
   readonly #fetch: Fetch;
@@ -66,49 +66,49 @@ export class ToolServerClient {
   }
 
   async list(): Promise<Answer<readonly ToolServer[]>> {
-    const answer = await ask<{ readonly servers: readonly ToolServer[] }>(this.#fetch, "api/mcp");
+    const answer = await request<{ readonly servers: readonly ToolServer[] }>(this.#fetch, "api/mcp");
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.servers } : answer;
   }
 
-  /** Another one of the same name takes its place. */
+  /** Replaces a server of the same name. */
   add(name: string, config: ServerConfig): Promise<Answer<ToolServer>> {
-    return tell(this.#fetch, "POST", "api/mcp/servers", { name, config });
+    return sendJson(this.#fetch, "POST", "api/mcp/servers", { name, config });
   }
 
-  /** For everybody. */
+  /** For all users. */
   switch(name: string, disabled: boolean): Promise<Answer<ToolServer>> {
-    return tell(this.#fetch, "PATCH", this.#at(name), { disabled });
+    return sendJson(this.#fetch, "PATCH", this.#at(name), { disabled });
   }
 
   remove(name: string): Promise<Answer<null>> {
-    return tell(this.#fetch, "DELETE", this.#at(name));
+    return sendJson(this.#fetch, "DELETE", this.#at(name));
   }
 
   reconnect(name: string): Promise<Answer<ToolServer>> {
-    return tell(this.#fetch, "POST", `${this.#at(name)}/reconnect`, undefined, CONNECTING);
+    return sendJson(this.#fetch, "POST", `${this.#at(name)}/reconnect`, undefined, CONNECT_TIMEOUT_MS);
   }
 
   async log(name: string): Promise<Answer<readonly ServerLogLine[]>> {
-    const answer = await ask<{ readonly lines: readonly ServerLogLine[] }>(this.#fetch, `${this.#at(name)}/log`);
+    const answer = await request<{ readonly lines: readonly ServerLogLine[] }>(this.#fetch, `${this.#at(name)}/log`);
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.lines } : answer;
   }
 
   signIn(name: string): Promise<Answer<ToolServer>> {
-    return tell(this.#fetch, "POST", `${this.#at(name)}/login`, undefined, CONNECTING);
+    return sendJson(this.#fetch, "POST", `${this.#at(name)}/login`, undefined, CONNECT_TIMEOUT_MS);
   }
 
   signOut(name: string): Promise<Answer<null>> {
-    return tell(this.#fetch, "DELETE", `${this.#at(name)}/login`);
+    return sendJson(this.#fetch, "DELETE", `${this.#at(name)}/login`);
   }
 
   async permissions(): Promise<Answer<readonly Permission[]>> {
-    const answer = await ask<{ readonly permissions: readonly Permission[] }>(this.#fetch, "api/permissions");
+    const answer = await request<{ readonly permissions: readonly Permission[] }>(this.#fetch, "api/permissions");
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.permissions } : answer;
   }
 
-  /** It asks again. */
+  /** Revokes the permission: the tool asks again. */
   forget({ server, tool }: Permission): Promise<Answer<null>> {
-    return tell(this.#fetch, "DELETE", `api/permissions?server=${encodeURIComponent(server)}&tool=${encodeURIComponent(tool)}`);
+    return sendJson(this.#fetch, "DELETE", `api/permissions?server=${encodeURIComponent(server)}&tool=${encodeURIComponent(tool)}`);
   }
 
   #at(name: string): string {

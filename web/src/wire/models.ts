@@ -1,6 +1,6 @@
-// The models of the server: which are loaded, which could be, and bringing more. Shapes and calls; knows no page.
-import { EventParser } from "./transport/event_source";
-import { type Answer, answerOf, ask, type Fetch, refusalOf, tell } from "./transport/http";
+// Model API: loaded, local and available models, downloads, loading. Types and client.
+import { SseParser } from "./transport/event_stream";
+import { type Answer, answerOf, request, type Fetch, errorBodyOf, sendJson } from "./transport/http";
 
 export interface LoadedModel {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface LoadedModel {
   readonly engine: string;
   readonly state: "ready" | "loading" | "failed" | "offline" | "stopping";
   readonly detail?: string;
-  /** 0 to 1 while it loads; null where nothing can be measured. */
+  /** 0 to 1 while loading; null if unknown. */
   readonly progress?: number | null;
   readonly slots?: number;
   readonly busy?: number;
@@ -17,7 +17,7 @@ export interface LoadedModel {
   readonly removable?: boolean;
 }
 
-export interface HereModel {
+export interface LocalModel {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
@@ -26,7 +26,7 @@ export interface HereModel {
   readonly quantisation?: string;
   readonly trained_context?: number;
   readonly bundled?: boolean;
-  /** Workers that serve it. */
+  /** Names of the workers that serve it. */
   readonly loaded?: readonly string[];
   readonly problem?: string;
 }
@@ -65,7 +65,7 @@ export interface ModelsOverview {
   readonly hardware: { readonly words?: string };
   readonly engines?: readonly { readonly kind: string; readonly engine: string; readonly better?: string }[];
   readonly loaded: readonly LoadedModel[];
-  readonly here: readonly HereModel[];
+  readonly here: readonly LocalModel[];
   readonly unfinished: readonly { readonly name: string; readonly size: number }[];
   readonly available: readonly AvailableModel[];
   readonly downloads: readonly Download[];
@@ -73,7 +73,7 @@ export interface ModelsOverview {
 
 export type ModelsEvent = { readonly type: "download"; readonly download: Download } | { readonly type: "loaded" } | { readonly type: "here" };
 
-export interface LoadWish {
+export interface LoadRequest {
   readonly name: string;
   readonly context?: number;
   readonly slots?: number;
@@ -84,7 +84,7 @@ export interface LoadWish {
   readonly force?: boolean;
 }
 
-interface LoadLine {
+interface LoadEvent {
   readonly status?: "processing" | "finished" | "failed";
   readonly progress?: number | null;
   readonly stage?: string;
@@ -99,41 +99,41 @@ export class ModelsClient {
   }
 
   overview(): Promise<Answer<ModelsOverview>> {
-    return ask(this.#fetch, "api/models");
+    return request(this.#fetch, "api/models");
   }
 
-  /** `told` hears how far it is, 0 to 1 or null, until the answer. */
-  async load(wish: LoadWish, told: (progress: number | null) => void): Promise<Answer<null>> {
+  /** Loads a model. `onProgress` receives 0 to 1, or null if unknown, until the answer. */
+  async load(options: LoadRequest, onProgress: (progress: number | null) => void): Promise<Answer<null>> {
     try {
       const headers = { "Content-Type": "application/json" };
-      const response = await this.#fetch("v1/model/load", { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(wish) });
+      const response = await this.#fetch("v1/model/load", { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(options) });
       if (!response.ok || !response.body) return answerOf(response.status, await response.text());
-      return await outcomeOf(response.body, told);
+      return await outcomeOf(response.body, onProgress);
     } catch {
       return { kind: "unreachable" };
     }
   }
 
   unload(worker: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "POST", "v1/model/unload", { worker });
+    return sendJson(this.#fetch, "POST", "v1/model/unload", { worker });
   }
 
   download(what: string): Promise<Answer<Download>> {
-    return tell(this.#fetch, "POST", "api/models/downloads", { what }, 30_000);
+    return sendJson(this.#fetch, "POST", "api/models/downloads", { what }, 30_000);
   }
 
   stop(download: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "DELETE", `api/models/downloads/${encodeURIComponent(download)}`);
+    return sendJson(this.#fetch, "DELETE", `api/models/downloads/${encodeURIComponent(download)}`);
   }
 
   remove(name: string): Promise<Answer<unknown>> {
-    return tell(this.#fetch, "DELETE", `api/models/${encodeURIComponent(name)}`);
+    return sendJson(this.#fetch, "DELETE", `api/models/${encodeURIComponent(name)}`);
   }
 }
 
-/** The lines of a load until its last. */
-async function outcomeOf(body: ReadableStream<Uint8Array>, told: (progress: number | null) => void): Promise<Answer<null>> {
-  const parser = new EventParser();
+/** Reads progress events until the load finished or failed. */
+async function outcomeOf(body: ReadableStream<Uint8Array>, onProgress: (progress: number | null) => void): Promise<Answer<null>> {
+  const parser = new SseParser();
   const decoder = new TextDecoder();
   const reader = body.getReader();
   for (;;) {
@@ -141,17 +141,17 @@ async function outcomeOf(body: ReadableStream<Uint8Array>, told: (progress: numb
     if (done) return { kind: "unreachable" };
     for (const data of parser.feed(decoder.decode(value, { stream: true }))) {
       if (data === "[DONE]") continue;
-      const line = JSON.parse(data) as LoadLine;
-      if (line.error) return { kind: "refused", status: 400, ...refusalOf(400, data) };
+      const line = JSON.parse(data) as LoadEvent;
+      if (line.error) return { kind: "refused", status: 400, ...errorBodyOf(400, data) };
       if (line.status === "finished") return { kind: "ok", value: null };
-      told(line.progress ?? null);
+      onProgress(line.progress ?? null);
     }
   }
 }
 
 const TYPES = new Set(["download", "loaded", "here"]);
 
-/** Null for what this page does not know. */
+/** Null for an event type this page does not know. */
 export function readModelsEvent(data: string): ModelsEvent | null {
   try {
     const event: unknown = JSON.parse(data);

@@ -1,5 +1,5 @@
-// Conversations as the server keeps them: the rows of the tree and what stands around them. Owns their shapes; the
-// server leaves out what is as usual, and here it is put back, so that nobody after this has to ask.
+// Conversations and messages as the server stores them. The server omits default values; `messageOf` and
+// `conversationOf` restore them, so that the rest of the page can rely on every field.
 
 import type { GenerationOptions } from "./settings";
 
@@ -31,15 +31,15 @@ export interface ResourceContent {
 
 export type Content = TextContent | FileContent | ResourceContent;
 
-/** Content as it is sent: of a file only its name and hash, the server knows the rest. */
-export type SentContent =
+/** Content as it is sent: a file by hash and name only; the server knows the rest. */
+export type OutgoingContent =
   | TextContent
   | ResourceContent
   | { readonly type: "file"; readonly blob: string; readonly name: string; readonly given?: "text" | "pages" };
 
 export type Role = "system" | "user" | "assistant" | "tool";
 export type Status = "running" | "done" | "stopped" | "failed" | "interrupted";
-export type CallState = "waiting" | "asked" | "running" | "done" | "failed" | "denied" | "expired" | "skipped";
+export type ToolCallState = "waiting" | "asked" | "running" | "done" | "failed" | "denied" | "expired" | "skipped";
 export type Finish = "stop" | "length" | "tool_calls" | "cancelled";
 
 export interface ToolCall {
@@ -48,12 +48,12 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-export interface CallRecord {
+export interface ToolCallRecord {
   readonly name: string;
   readonly arguments: string;
   readonly server: string;
   readonly tool: string;
-  readonly state: CallState;
+  readonly state: ToolCallState;
   readonly ms: number;
 }
 
@@ -66,9 +66,9 @@ export interface RowError {
 export interface Usage {
   readonly input?: number;
   readonly output?: number;
-  /** Of `input`, kept from an earlier reply. */
+  /** Part of `input` that came from the prompt cache. */
   readonly cached?: number;
-  /** Of `output`, thought and not said. */
+  /** Part of `output` that was reasoning. */
   readonly reasoning?: number;
   readonly estimated?: boolean;
 }
@@ -80,7 +80,7 @@ export interface Timings {
   readonly first?: number;
 }
 
-/** One row of the tree. Times are milliseconds since 1970, 0 where unknown. */
+/** One message of the conversation tree. Times are milliseconds since 1970, 0 where unknown. */
 export interface Message {
   readonly id: string;
   readonly parent: string | null;
@@ -93,7 +93,7 @@ export interface Message {
   readonly reasoning: string;
   readonly tool_calls: readonly ToolCall[];
   readonly tool_call_id: string;
-  readonly call: CallRecord | null;
+  readonly call: ToolCallRecord | null;
   readonly model: string;
   readonly finish: Finish | null;
   readonly usage: Usage | null;
@@ -103,7 +103,7 @@ export interface Message {
   readonly edited: number;
 }
 
-const USUAL_MESSAGE = {
+const DEFAULT_MESSAGE = {
   content: [],
   sequence: 0,
   created: 0,
@@ -122,13 +122,13 @@ const USUAL_MESSAGE = {
   edited: 0,
 } as const;
 
-const USUAL_CALL = { arguments: "", server: "", tool: "", state: "waiting", ms: 0 } as const;
+const DEFAULT_TOOL_CALL = { arguments: "", server: "", tool: "", state: "waiting", ms: 0 } as const;
 
-export type SparseMessage = Pick<Message, "id" | "parent" | "role"> & Partial<Omit<Message, "call">> & { readonly call?: Partial<CallRecord> | null };
+export type SparseMessage = Pick<Message, "id" | "parent" | "role"> & Partial<Omit<Message, "call">> & { readonly call?: Partial<ToolCallRecord> | null };
 
 export function messageOf(sparse: SparseMessage): Message {
-  const call = sparse.call ? { name: "", ...USUAL_CALL, ...sparse.call } : null;
-  return { ...USUAL_MESSAGE, ...sparse, call };
+  const call = sparse.call ? { name: "", ...DEFAULT_TOOL_CALL, ...sparse.call } : null;
+  return { ...DEFAULT_MESSAGE, ...sparse, call };
 }
 
 /** The text of a content, joined. */
@@ -136,15 +136,15 @@ export function textOf(content: readonly Content[]): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** What stands beside the text. */
+/** Everything but the text. */
 export function filesOf(content: readonly Content[]): Exclude<Content, TextContent>[] {
   return content.filter((part) => part.type !== "text");
 }
 
-/** Stored content, to be sent once more with another text. */
-export function sentAgain(content: readonly Content[], text: string): SentContent[] {
+/** Stored content in the form that is sent, with another text. */
+export function resendable(content: readonly Content[], text: string): OutgoingContent[] {
   const files = filesOf(content).map(
-    (part): SentContent =>
+    (part): OutgoingContent =>
       part.type === "resource"
         ? part
         : { type: "file", blob: part.blob, name: part.name ?? "", ...(part.type === "document" && part.given ? { given: part.given } : {}) },
@@ -170,7 +170,7 @@ export interface Conversation {
 
 export type SparseConversation = Pick<Conversation, "id"> & Partial<Conversation>;
 
-const USUAL_CONVERSATION = {
+const DEFAULT_CONVERSATION = {
   title: "",
   created: 0,
   updated: 0,
@@ -186,17 +186,17 @@ const USUAL_CONVERSATION = {
 } as const;
 
 export function conversationOf(sparse: SparseConversation): Conversation {
-  return { ...USUAL_CONVERSATION, ...sparse };
+  return { ...DEFAULT_CONVERSATION, ...sparse };
 }
 
-/** What was sent while a reply was running. */
+/** A message sent while a reply was running. */
 export interface PendingMessage {
   readonly id: string;
   readonly content: readonly Content[];
   readonly how?: "queue" | "steer";
 }
 
-/** A question only the person can answer; `tool` unless said otherwise. */
+/** A question to the user; `kind` defaults to "tool". */
 export interface Approval {
   readonly id: string;
   readonly run: string;
@@ -210,7 +210,7 @@ export interface Approval {
   readonly url?: string;
 }
 
-export interface Hit {
+export interface SearchHit {
   readonly conversation: string;
   readonly title: string;
   readonly message: string;
@@ -221,7 +221,7 @@ export interface Hit {
   readonly marks?: readonly (readonly [number, number])[];
 }
 
-export interface Kept {
+export interface StoredFile {
   readonly hash: string;
   readonly mime: string;
   readonly size: number;
@@ -230,7 +230,8 @@ export interface Kept {
   readonly height?: number;
 }
 
-/** Of 16 random bytes; `crypto.randomUUID` is missing on plain HTTP pages of another machine. */
+/** 16 random bytes in hex. `crypto.randomUUID` needs a secure context, and the page also runs over plain HTTP in a
+ * local network. */
 export function newId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,9 +1,8 @@
-// What a run says, and what that makes of its rows: a pure reducer, an event in, the next view of the run out. Owns
-// the shapes of the events; one it does not know changes nothing. Knows no clock and no socket.
+// Events of a run and the pure reducer that applies them to its messages. Unknown events change nothing.
 import { type Approval, type Message, messageOf, type RowError, type SparseMessage, textOf, type ToolCall } from "./rows";
 
 export type Outcome = "done" | "stopped" | "failed" | "interrupted" | "limit";
-export type Waiting = "" | "queue" | "model" | "tool" | "approval";
+export type WaitReason = "" | "queue" | "model" | "tool" | "approval";
 
 export interface Run {
   readonly id: string;
@@ -24,7 +23,7 @@ export interface RunDelta {
 
 export interface RunProgress {
   readonly type: "progress";
-  readonly waiting?: Waiting;
+  readonly waiting?: WaitReason;
   readonly position?: number;
   readonly wait?: number;
   readonly processed?: number;
@@ -73,7 +72,7 @@ const TYPES = new Set([
   "run_done",
 ]);
 
-/** A line of the stream as an event; null for what this page does not know, which is skipped. */
+/** Parses an event; null for a type this page does not know. */
 export function readEvent(data: string): RunEvent | null {
   try {
     const event: unknown = JSON.parse(data);
@@ -84,17 +83,17 @@ export function readEvent(data: string): RunEvent | null {
   }
 }
 
-/** A run as it was heard so far. `rows` are those it added or changed, in their order. */
+/** State of a run after the events so far. `rows` are the messages it added or changed, in order. */
 export interface RunView {
   readonly rows: ReadonlyMap<string, Message>;
   readonly model: string;
-  readonly asked: readonly Approval[];
-  /** What running tools last said, by row. */
+  readonly approvals: readonly Approval[];
+  /** Latest output of running tools, by message id. */
   readonly outputs: Readonly<Record<string, ToolOutput>>;
   readonly done: RunDone | null;
 }
 
-export const UNHEARD: RunView = { rows: new Map(), model: "", asked: [], outputs: {}, done: null };
+export const EMPTY_RUN: RunView = { rows: new Map(), model: "", approvals: [], outputs: {}, done: null };
 
 function withRow(view: RunView, message: Message): RunView {
   return { ...view, rows: new Map(view.rows).set(message.id, message) };
@@ -106,25 +105,25 @@ function withText(message: Message, text: string): Message {
   return { ...message, content: [...message.content.slice(0, -1), { type: "text", text: last.text + text }] };
 }
 
-function withCall(message: Message, { call = 0, id = "", name = "", text = "" }: RunDelta): Message {
-  // A call the server skipped would leave a hole.
-  const calls: ToolCall[] = Array.from(
+function withToolCall(message: Message, { call = 0, id = "", name = "", text = "" }: RunDelta): Message {
+  // Fill skipped indices, or a sparse delta would leave holes in the array.
+  const toolCalls: ToolCall[] = Array.from(
     { length: Math.max(message.tool_calls.length, call + 1) },
     (_, index) => message.tool_calls[index] ?? { id: "", name: "", arguments: "" },
   );
-  const before = calls[call]!;
-  calls[call] = { id: before.id || id, name: before.name || name, arguments: before.arguments + text };
-  return { ...message, tool_calls: calls };
+  const known = toolCalls[call]!;
+  toolCalls[call] = { id: known.id || id, name: known.name || name, arguments: known.arguments + text };
+  return { ...message, tool_calls: toolCalls };
 }
 
-function grown(message: Message, delta: RunDelta): Message {
+function withDelta(message: Message, delta: RunDelta): Message {
   if (delta.kind === "text") return withText(message, delta.text ?? "");
   if (delta.kind === "reasoning") return { ...message, reasoning: message.reasoning + (delta.text ?? "") };
-  return withCall(message, delta);
+  return withToolCall(message, delta);
 }
 
-/** The view after one more event. After the run's end nothing changes it any more. */
-export function advance(view: RunView, event: RunEvent): RunView {
+/** The view after one more event. Events after the end of the run are ignored. */
+export function applyEvent(view: RunView, event: RunEvent): RunView {
   if (view.done) return view;
   switch (event.type) {
     case "run_started":
@@ -138,7 +137,7 @@ export function advance(view: RunView, event: RunEvent): RunView {
     }
     case "delta": {
       const message = view.rows.get(event.message);
-      return message ? withRow(view, grown(message, event)) : view;
+      return message ? withRow(view, withDelta(message, event)) : view;
     }
     case "tool_started": {
       const message = view.rows.get(event.message);
@@ -147,27 +146,28 @@ export function advance(view: RunView, event: RunEvent): RunView {
     case "tool_output":
       return { ...view, outputs: { ...view.outputs, [event.message]: event } };
     case "approval_asked":
-      return { ...view, asked: [...view.asked.filter(({ id }) => id !== event.approval.id), event.approval] };
+      return { ...view, approvals: [...view.approvals.filter(({ id }) => id !== event.approval.id), event.approval] };
     case "approval_answered":
-      return { ...view, asked: view.asked.filter(({ id }) => id !== event.id) };
+      return { ...view, approvals: view.approvals.filter(({ id }) => id !== event.id) };
     case "run_done":
-      return { ...view, asked: [], outputs: {}, done: event };
+      return { ...view, approvals: [], outputs: {}, done: event };
     case "progress":
       return view;
   }
 }
 
-const ENDED: ReadonlySet<string> = new Set(["done", "failed", "denied", "expired", "skipped"]);
+const FINAL_STATES: ReadonlySet<string> = new Set(["done", "failed", "denied", "expired", "skipped"]);
 
-function isBehind(text: string, shown: string): boolean {
+function isPrefixOf(text: string, shown: string): boolean {
   return text.length < shown.length && shown.startsWith(text);
 }
 
-/** What of a row is shown: a stream that is heard once more from its beginning takes nothing back that is on the page. */
-export function settled(shown: Message, next: Message): Message {
+/** Chooses between a message on the page and a new copy of it. After a reconnect the stream replays from an earlier
+ * event, and text that is already displayed must not shrink back. */
+export function newestVersion(shown: Message, next: Message): Message {
   const sameRun = shown.run !== "" && shown.run === next.run;
-  if (next.call) return sameRun && shown.call && ENDED.has(shown.call.state) && !ENDED.has(next.call.state) ? shown : next;
+  if (next.call) return sameRun && shown.call && FINAL_STATES.has(shown.call.state) && !FINAL_STATES.has(next.call.state) ? shown : next;
   if (next.status !== "running") return next;
-  if (isBehind(textOf(next.content), textOf(shown.content)) || isBehind(next.reasoning, shown.reasoning)) return shown;
+  if (isPrefixOf(textOf(next.content), textOf(shown.content)) || isPrefixOf(next.reasoning, shown.reasoning)) return shown;
   return sameRun && shown.status !== "running" ? shown : next;
 }

@@ -1,5 +1,5 @@
-// What the server says of itself, and logging in to it.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Server capabilities, and logging in and out.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 import type { Sampling, Settings } from "./settings";
 
 /** "empty": no model is loaded. */
@@ -14,7 +14,7 @@ export interface Model {
   readonly bundled: boolean;
   readonly verbs: readonly string[];
   readonly modalities?: readonly string[];
-  /** Which fields of sampling it applies, and what it does where they are absent. */
+  /** Sampling fields the engine applies, and its defaults. */
   readonly sampling?: readonly string[];
   readonly defaults?: Sampling;
   readonly state?: "ready" | "loading" | "failed" | "offline";
@@ -22,7 +22,7 @@ export interface Model {
   readonly detail?: string;
 }
 
-/** How the voice is; the sentences say why something of it is not there. */
+/** State of speech; each `detail` says why that part is unavailable. */
 export interface VoiceState {
   readonly state: "absent" | "loading" | "ready" | "failed";
   readonly detail: string;
@@ -38,7 +38,7 @@ export interface Capabilities {
   readonly detail: string;
   readonly default_model: string | null;
   readonly models: readonly Model[];
-  /** The page of another build asks. */
+  /** The page's build differs from the server's: reload. */
   readonly outdated?: boolean;
   readonly ui?: { readonly defaults: Settings };
   readonly base_path?: string;
@@ -48,20 +48,20 @@ export interface Capabilities {
   readonly voice?: VoiceState;
 }
 
-/** The server's own sentence about a voice that cannot be called; empty where it was never installed, or is not known. */
-export function whyNoCall(voice: VoiceState | undefined): string {
+/** Why calls are unavailable, in the server's words; empty where speech is not installed or the state is unknown. */
+export function callUnavailableReason(voice: VoiceState | undefined): string {
   if (!voice || voice.state === "absent") return "";
   return voice.detail || voice.detector?.detail || voice.recogniser?.detail || voice.speaker?.detail || "";
 }
 
 export function fetchCapabilities(fetch: Fetch, build: string | null = null): Promise<Answer<Capabilities>> {
-  return ask<Capabilities>(fetch, "api/capabilities", build === null ? {} : { headers: { "Duologue-Build": build } });
+  return request<Capabilities>(fetch, "api/capabilities", build === null ? {} : { headers: { "Duologue-Build": build } });
 }
 
 export function login(fetch: Fetch, key: string): Promise<Answer<unknown>> {
-  return tell(fetch, "POST", "api/session", { key });
+  return sendJson(fetch, "POST", "api/session", { key });
 }
 
 export function logout(fetch: Fetch): Promise<Answer<unknown>> {
-  return tell(fetch, "DELETE", "api/session");
+  return sendJson(fetch, "DELETE", "api/session");
 }

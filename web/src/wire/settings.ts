@@ -1,12 +1,12 @@
-// A user's settings on the server, and how replies are made: shapes and calls. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// User settings and generation options. Types and client.
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 
-/** How the next token is chosen; names as the server's. What is absent is inherited. */
+/** Sampling parameters by the server's names; absent fields are inherited. */
 export type Sampling = Readonly<Record<string, number | string | readonly string[] | boolean>>;
 
 export type Effort = "low" | "medium" | "high";
 
-/** How replies are made; absent is inherited: run, conversation, settings, the operator's first values, the engine. */
+/** Generation options. Absent fields are inherited: run, conversation, settings, operator defaults, engine. */
 export interface GenerationOptions {
   readonly model?: string;
   readonly sampling?: Sampling;
@@ -22,12 +22,12 @@ export type Theme = "system" | "light" | "dark";
 
 export interface PagePreferences {
   readonly theme: Theme;
-  /** Empty: as the browser says. */
+  /** Empty: the browser's language. */
   readonly language: "" | "en" | "de";
-  /** Replies are shown while they are written. */
+  /** Show replies while they are generated. */
   readonly streaming: boolean;
   readonly enter_sends: boolean;
-  /** Characters from which a pasted text becomes a file; 0 is never. */
+  /** Pasted text of at least this many characters becomes a file; 0 is never. */
   readonly paste_as_file: number;
   readonly documents: "auto" | "text" | "pages";
   readonly show_figures: boolean;
@@ -35,30 +35,30 @@ export interface PagePreferences {
   readonly wrap_code: boolean;
   readonly text_size: "small" | "normal" | "large";
   readonly reading_width: "normal" | "wide";
-  /** What is read out of a reply while it is written. */
+  /** What a screen reader announces of a running reply. */
   readonly announce: "ends" | "sentences" | "off";
-  /** Replies are read out while they are written. */
+  /** Read replies aloud while they are generated. */
   readonly voice_response: boolean;
-  /** Who speaks; empty: the server's choice. */
+  /** Voice id; empty: the server's default. */
   readonly voice: string;
   readonly voice_speed: number;
-  /** In a call one holds a button to talk. */
+  /** Push-to-talk in calls. */
   readonly hold_to_talk: boolean;
-  /** Keys of actions, where they are not the usual ones; empty takes them away. */
+  /** Custom shortcuts by action; an empty string removes one. */
   readonly shortcuts: Readonly<Record<string, string>>;
 }
 
-/** As it is kept: what was never chosen is absent. */
+/** As stored: fields that were never set are absent. */
 export interface Settings {
   readonly options?: GenerationOptions;
   readonly system?: string;
-  /** Where the user is, as IANA names it. */
+  /** IANA time zone. */
   readonly zone?: string;
   readonly page?: Partial<PagePreferences>;
 }
 
 type Nullable<Value> = { readonly [Name in keyof Value]?: Value[Name] extends object | undefined ? Nullable<Value[Name]> | null : Value[Name] | null };
-/** A merge patch: what is absent stays, null takes away. */
+/** JSON merge patch: absent fields stay, null removes. */
 export type Changes = Nullable<Settings>;
 
 export class UserSettingsClient {
@@ -69,13 +69,13 @@ export class UserSettingsClient {
   }
 
   read(): Promise<Answer<Settings>> {
-    return ask(this.#fetch, "api/settings");
+    return request(this.#fetch, "api/settings");
   }
 
-  /** `leaving`: it goes on though the page that asked is gone. */
+  /** `leaving`: uses a keepalive request, which survives the page. */
   change(changes: Changes, leaving = false): Promise<Answer<Settings>> {
-    if (!leaving) return tell(this.#fetch, "PATCH", "api/settings", changes);
+    if (!leaving) return sendJson(this.#fetch, "PATCH", "api/settings", changes);
     const init = { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify(changes) };
-    return ask(this.#fetch, "api/settings", { ...init, keepalive: true });
+    return request(this.#fetch, "api/settings", { ...init, keepalive: true });
   }
 }

@@ -1,53 +1,53 @@
-// The server's speech over HTTP: what is said written down, what is written said, and the voices there are. Knows no page.
-import { type Answer, answerOf, ask, type Fetch } from "./transport/http";
+// Speech over HTTP: transcription, synthesis, and the list of voices.
+import { type Answer, answerOf, request, type Fetch } from "./transport/http";
 
 export interface NamedVoice {
   readonly id: string;
   readonly name: string;
-  /** As "en-GB". */
+  /** BCP 47, such as "en-GB". */
   readonly language: string;
   readonly description: string;
 }
 
 export interface Voices {
   readonly voices: readonly NamedVoice[];
-  /** The id of the one that speaks where none is chosen. */
+  /** Id of the default voice. */
   readonly default: string;
 }
 
-export interface Spoken {
+export interface SpeechRequest {
   readonly text: string;
-  /** Empty: the server's. */
+  /** Voice id; empty: the server's default. */
   readonly voice: string;
   readonly speed: number;
 }
 
-/** Milliseconds a recording may take to be written down. */
-const PATIENCE = 60_000;
+/** Transcription may take this long, milliseconds. */
+const TIMEOUT_MS = 60_000;
 
 export function fetchVoices(fetch: Fetch): Promise<Answer<Voices>> {
-  return ask<Voices>(fetch, "v1/audio/voices");
+  return request<Voices>(fetch, "v1/audio/voices");
 }
 
-/** Languages the recogniser does not know: it said so. */
-const unknown = new Set<string>();
+/** Languages the recogniser has rejected; later requests omit them. */
+const unsupportedLanguages = new Set<string>();
 
-/** `language` is a guess, the page's own: a recogniser that does not know it is asked without. */
+/** `language` is only the page's guess: if the recogniser does not support it, the request is repeated without it. */
 export async function transcribe(fetch: Fetch, wav: Uint8Array<ArrayBuffer>, language: string, signal: AbortSignal): Promise<Answer<{ readonly text: string }>> {
   const form = new FormData();
   form.set("file", new Blob([wav], { type: "audio/wav" }), "dictation.wav");
   form.set("model", "default");
   form.set("response_format", "json");
-  const guessed = language !== "" && !unknown.has(language);
-  if (guessed) form.set("language", language);
-  const answer = await ask<{ readonly text: string }>(fetch, "v1/audio/transcriptions", { method: "POST", body: form, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
-  if (!guessed || answer.kind !== "refused" || answer.param !== "language") return answer;
-  unknown.add(language);
+  const sendLanguage = language !== "" && !unsupportedLanguages.has(language);
+  if (sendLanguage) form.set("language", language);
+  const answer = await request<{ readonly text: string }>(fetch, "v1/audio/transcriptions", { method: "POST", body: form, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+  if (!sendLanguage || answer.kind !== "refused" || answer.param !== "language") return answer;
+  unsupportedLanguages.add(language);
   return transcribe(fetch, wav, "", signal);
 }
 
-/** Samples as they are spoken: 16-bit, 24 kHz, mono. */
-export async function speak(fetch: Fetch, { text, voice, speed }: Spoken, signal: AbortSignal): Promise<Answer<ReadableStream<Uint8Array>>> {
+/** 16-bit PCM, 24 kHz, mono, streamed. */
+export async function synthesise(fetch: Fetch, { text, voice, speed }: SpeechRequest, signal: AbortSignal): Promise<Answer<ReadableStream<Uint8Array>>> {
   try {
     const response = await fetch("v1/audio/speech", {
       method: "POST",

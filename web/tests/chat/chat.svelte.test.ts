@@ -8,9 +8,9 @@ import { Draft } from "../../src/chat/draft/draft.svelte";
 import { Notices } from "../../src/chat/announce/notices.svelte";
 import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryShelf } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/shelf";
 import { ConversationClient } from "../../src/wire/conversations";
-import { EventStream } from "../../src/wire/transport/event_source";
+import { EventStream } from "../../src/wire/transport/event_stream";
 import { textOf } from "../../src/wire/rows";
 import { FakeClock } from "../clock";
 import { calm, FakeServer } from "../server";
@@ -19,18 +19,18 @@ const nothing = new Promise<never>(() => {});
 
 let clock: FakeClock;
 let server: FakeServer;
-let shelf: MemoryShelf;
+let storage: MemoryStorage;
 let draft: Draft;
 let announcer: Announcer;
 let notices: Notices;
 let went: (string | null)[];
 let troubles: number;
-let met: string[];
+let loaded: string[];
 let chat: Chat;
 
 /** A tab of its own on the same server. */
 function page(): Chat {
-  draft = new Draft(shelf);
+  draft = new Draft(storage);
   announcer = new Announcer(clock);
   notices = new Notices(clock);
   return new Chat({
@@ -38,31 +38,31 @@ function page(): Chat {
     stream: (address, listener) => new EventStream(server.fetch, clock, address, listener),
     clock,
     draft,
-    attachments: new Attachments(shelf, () => {
+    attachments: new Attachments(storage, () => {
       throw new Error("no uploads here");
     }),
     announcer,
     notices,
     choices: new Choices({
-      preferences: new Preferences(shelf, { read: () => nothing, change: () => nothing }, clock, () => {}),
+      preferences: new Preferences(storage, { read: () => nothing, change: () => nothing }, clock, () => {}),
       keep: () => nothing,
-      complain: () => {},
+      reportProblem: () => {},
     }),
-    system: () => "",
+    systemPrompt: () => "",
     options: () => ({ speaker: "mini", thinking: true }),
-    trouble: () => void troubles++,
-    met: ({ id }) => void met.push(id),
-    go: (conversation, stays) => void went.push(stays ? `${conversation}, if the chat is in sight` : conversation),
+    onFailure: () => void troubles++,
+    onLoaded: ({ id }) => void loaded.push(id),
+    navigate: (conversation, stays) => void went.push(stays ? `${conversation}, if the chat is in sight` : conversation),
   });
 }
 
 beforeEach(() => {
   clock = new FakeClock();
   server = new FakeServer();
-  shelf = new MemoryShelf();
+  storage = new MemoryStorage();
   went = [];
   troubles = 0;
-  met = [];
+  loaded = [];
   chat = page();
 });
 
@@ -153,8 +153,8 @@ describe("sending", () => {
     draft.text = "next";
     await calm();
     expect(draft.text).toBe("next");
-    expect(shelf.get(`duologue.draft.${chat.id}`)).toBe("next");
-    expect(shelf.get("duologue.draft")).toBeNull();
+    expect(storage.get(`duologue.draft.${chat.id}`)).toBe("next");
+    expect(storage.get("duologue.draft")).toBeNull();
   });
 });
 
@@ -595,7 +595,7 @@ describe("coming back", () => {
     await open("c");
     expect(chat.problem).toContain("does not answer");
     server.away = false;
-    chat.wake();
+    chat.resume();
     await calm();
     expect(texts()).toEqual(["one", "1"]);
     expect(chat.problem).toBe("");
@@ -645,7 +645,7 @@ describe("coming back", () => {
     chat.send("one");
     await calm();
     expect(server.last("api/conversations")).toMatchObject({ temporary: true });
-    expect([chat.temporary, met]).toEqual([true, [chat.id]]);
+    expect([chat.temporary, loaded]).toEqual([true, [chat.id]]);
     await open(null);
     expect(chat.temporary).toBe(false);
     chat.startAnew({ folder: "f" });
@@ -670,43 +670,43 @@ describe("the conversation as a whole", () => {
   ];
 
   it("begins with the instructions that were written for it", async () => {
-    expect(chat.upkeep.instructions).toBe("");
-    expect(await chat.upkeep.instruct("Be brief.")).toBe("");
-    expect(chat.upkeep.instructions).toBe("Be brief.");
+    expect(chat.modelContext.instructions).toBe("");
+    expect(await chat.modelContext.setInstructions("Be brief.")).toBe("");
+    expect(chat.modelContext.instructions).toBe("Be brief.");
     chat.send("one");
     await calm();
     expect(server.asked.find(({ address, method }) => method === "POST" && address === "api/conversations")?.body.system).toBe("Be brief.");
     await drawn();
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "said", "reply"]);
-    expect(chat.upkeep.instructions).toBe("Be brief.");
+    expect(chat.modelContext.instructions).toBe("Be brief.");
     chat.startAnew();
-    expect(chat.upkeep.instructions).toBe("");
+    expect(chat.modelContext.instructions).toBe("");
   });
 
   it("gets instructions, other ones, and none", async () => {
     server.conversation("c", past());
     await open("c");
-    await chat.upkeep.instruct("Be brief.");
-    expect([chat.upkeep.instructions, ...texts()]).toEqual(["Be brief.", "Be brief.", "one", "1"]);
-    await chat.upkeep.dismiss();
-    expect([chat.upkeep.instructions, ...texts()]).toEqual(["", "one", "1"]);
+    await chat.modelContext.setInstructions("Be brief.");
+    expect([chat.modelContext.instructions, ...texts()]).toEqual(["Be brief.", "Be brief.", "one", "1"]);
+    await chat.modelContext.removeInstructions();
+    expect([chat.modelContext.instructions, ...texts()]).toEqual(["", "one", "1"]);
     notices.current?.action?.run();
     await calm();
-    expect(chat.upkeep.instructions).toBe("Be brief.");
+    expect(chat.modelContext.instructions).toBe("Be brief.");
   });
 
   it("says why instructions were not kept", async () => {
     server.conversation("c", past());
     await open("c");
     server.refusal = { status: 409, code: "run_in_progress", message: "A reply is being written." };
-    expect(await chat.upkeep.instruct("Be brief.")).toBe("A reply is being written.");
-    expect(chat.upkeep.instructions).toBe("");
+    expect(await chat.modelContext.setInstructions("Be brief.")).toBe("A reply is being written.");
+    expect(chat.modelContext.instructions).toBe("");
   });
 
   it("is copied up to a message, and the copy is where one is then", async () => {
     server.conversation("c", past());
     await open("c");
-    await chat.upkeep.fork("u");
+    await chat.modelContext.fork("u");
     expect(server.last("/fork")).toMatchObject({ message: "u" });
     expect(went.at(-1)).toBe(server.last("/fork").id);
     notices.current?.action?.run();
@@ -719,28 +719,28 @@ describe("the conversation as a whole", () => {
     clock.pass(500);
     await calm();
     expect(server.asked.at(-1)?.address).toBe("api/conversations/c/context?leaf=a");
-    expect(chat.upkeep.gauge.share).toBe(0.2);
+    expect(chat.modelContext.usage.share).toBe(0.2);
     await told("two", "2");
     clock.pass(500);
     await calm();
-    expect(chat.upkeep.gauge.share).toBe(0.4);
+    expect(chat.modelContext.usage.share).toBe(0.4);
     chat.startAnew();
-    expect(chat.upkeep.gauge.fill).toBeNull();
+    expect(chat.modelContext.usage.fill).toBeNull();
   });
 
   it("is summed up when there is no room, and that is undone by taking the summary away", async () => {
     server.conversation("c", past());
     await open("c");
-    const summed = chat.upkeep.compact();
-    expect(chat.upkeep.compacting).toBe(true);
+    const summed = chat.modelContext.compact();
+    expect(chat.modelContext.compacting).toBe(true);
     await summed;
-    expect(chat.upkeep.compacting).toBe(false);
+    expect(chat.modelContext.compacting).toBe(false);
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["said", "summary", "reply"]);
     notices.current?.action?.run();
     await calm();
     expect(server.commands().at(-1)).toMatch(/^DELETE .*messages/);
     server.refusal = { status: 400, code: "nothing_to_fold", message: "There is nothing to fold yet." };
-    await chat.upkeep.compact();
+    await chat.modelContext.compact();
     expect(notices.current?.text).toBe("There is nothing to fold yet.");
   });
 
@@ -953,7 +953,7 @@ describe("what could not be sent", () => {
     server.away = true;
     chat.send("two");
     chat.keep();
-    expect(new Draft(shelf).text).toBe("");
+    expect(new Draft(storage).text).toBe("");
     expect(draft.text).toBe("two");
   });
 });
@@ -965,14 +965,14 @@ describe("summing up", () => {
     const { id } = chat;
     const { promise, come } = later();
     server.before = async (method) => void (method === "POST" && (await promise));
-    const done = chat.upkeep.compact();
-    expect(chat.upkeep.compacting).toBe(true);
+    const done = chat.modelContext.compact();
+    expect(chat.modelContext.compacting).toBe(true);
     await open("other");
-    expect(chat.upkeep.compacting).toBe(false);
+    expect(chat.modelContext.compacting).toBe(false);
     await open(id);
-    expect(chat.upkeep.compacting).toBe(true);
+    expect(chat.modelContext.compacting).toBe(true);
     come();
     await done;
-    expect(chat.upkeep.compacting).toBe(false);
+    expect(chat.modelContext.compacting).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { Choices } from "../../src/chat/choices.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryShelf } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/shelf";
 import type { GenerationOptions } from "../../src/wire/settings";
 import { FakeClock } from "../clock";
 
@@ -13,7 +13,7 @@ let kept: [string, GenerationOptions][];
 let choices: Choices;
 
 beforeEach(() => {
-  preferences = new Preferences(new MemoryShelf(), silent, new FakeClock(), () => {});
+  preferences = new Preferences(new MemoryStorage(), silent, new FakeClock(), () => {});
   kept = [];
   choices = new Choices({
     preferences,
@@ -21,7 +21,7 @@ beforeEach(() => {
       kept.push([conversation, options]);
       return { kind: "ok", value: null };
     },
-    complain: () => {},
+    reportProblem: () => {},
   });
 });
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 
 import { forgetFormer, formerConversation } from "../../src/chat/former";
-import { MemoryShelf } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/shelf";
 
 const KEY = "duologue.conversation";
 
-function shelfWith(value: unknown): MemoryShelf {
-  const shelf = new MemoryShelf();
-  shelf.put(KEY, typeof value === "string" ? value : JSON.stringify(value));
-  return shelf;
+function shelfWith(value: unknown): MemoryStorage {
+  const storage = new MemoryStorage();
+  storage.put(KEY, typeof value === "string" ? value : JSON.stringify(value));
+  return storage;
 }
 
 const former = {
@@ -41,8 +41,8 @@ describe("a conversation an earlier page kept", () => {
   });
 
   it("is forgotten once it is over there", () => {
-    const shelf = shelfWith(former);
-    forgetFormer(shelf);
-    expect(formerConversation(shelf, 0)).toBeNull();
+    const storage = shelfWith(former);
+    forgetFormer(storage);
+    expect(formerConversation(storage, 0)).toBeNull();
   });
 });

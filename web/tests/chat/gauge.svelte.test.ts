@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { type Branch, Gauge } from "../../src/chat/gauge.svelte";
+import { type Branch, ContextUsage } from "../../src/chat/gauge.svelte";
 import type { ContextFill } from "../../src/wire/conversations";
 import type { Answer } from "../../src/wire/transport/http";
 import { FakeClock } from "../clock";
@@ -10,63 +10,63 @@ let clock: FakeClock;
 let asked: string[];
 let answers: (tokens: number) => Promise<Answer<ContextFill>>;
 let branch: Branch;
-let gauge: Gauge;
+let usage: ContextUsage;
 
 beforeEach(() => {
   clock = new FakeClock();
   asked = [];
   branch = { conversation: "c", leaf: "a" };
   answers = async (tokens) => ({ kind: "ok", value: { tokens, context: 1000, reply_room: 1000 - tokens, parts: [] } });
-  gauge = new Gauge({ context: (id, leaf) => (asked.push(`${id} ${leaf}`), answers(asked.length * 300)) }, clock, () => branch);
+  usage = new ContextUsage({ context: (id, leaf) => (asked.push(`${id} ${leaf}`), answers(asked.length * 300)) }, clock, () => branch);
 });
 
 describe("the room in the context", () => {
   it("is asked for once after many changes", async () => {
     for (let time = 0; time < 5; time++) {
-      gauge.refreshSoon();
+      usage.refreshSoon();
       clock.pass(100);
     }
     expect(asked).toEqual([]);
     clock.pass(500);
     await calm();
     expect(asked).toEqual(["c a"]);
-    expect([gauge.share, gauge.nearlyFull]).toEqual([0.3, false]);
+    expect([usage.share, usage.nearlyFull]).toEqual([0.3, false]);
   });
 
   it("warns when it is nearly used up", async () => {
     answers = async () => ({ kind: "ok", value: { tokens: 1200, context: 1000, reply_room: 0, parts: [] } });
-    gauge.refreshSoon();
+    usage.refreshSoon();
     clock.pass(500);
     await calm();
-    expect([gauge.share, gauge.nearlyFull]).toEqual([1, true]);
+    expect([usage.share, usage.nearlyFull]).toEqual([1, true]);
   });
 
   it("is not asked for where there is nothing", async () => {
     branch = null;
-    gauge.refreshSoon();
+    usage.refreshSoon();
     clock.pass(500);
     await calm();
     expect(asked).toEqual([]);
   });
 
   it("stays while the server is away, and goes with its conversation", async () => {
-    gauge.refreshSoon();
+    usage.refreshSoon();
     clock.pass(500);
     await calm();
     answers = async () => ({ kind: "unreachable" });
-    gauge.refreshSoon();
+    usage.refreshSoon();
     clock.pass(500);
     await calm();
-    expect(gauge.fill?.tokens).toBe(300);
-    gauge.clear();
-    expect(gauge.fill).toBeNull();
+    expect(usage.fill?.tokens).toBe(300);
+    usage.clear();
+    expect(usage.fill).toBeNull();
   });
 
   it("drops an answer about another conversation", async () => {
-    gauge.refreshSoon();
+    usage.refreshSoon();
     clock.pass(500);
-    gauge.clear();
+    usage.clear();
     await calm();
-    expect(gauge.fill).toBeNull();
+    expect(usage.fill).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Models } from "../../src/models/models.svelte";
-import { EventStream } from "../../src/wire/transport/event_source";
+import { EventStream } from "../../src/wire/transport/event_stream";
 import { type Download, ModelsClient, type ModelsOverview } from "../../src/wire/models";
 import { FakeClock } from "../clock";
 import { calm } from "../server";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { FIRST, merged, Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryShelf } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/shelf";
 import type { Answer } from "../../src/wire/transport/http";
 import type { Changes, Settings } from "../../src/wire/settings";
 import { FakeClock } from "../clock";
@@ -33,23 +33,23 @@ class Kept {
   }
 }
 
-function made(shelf = new MemoryShelf(), server = new Kept()) {
+function made(storage = new MemoryStorage(), server = new Kept()) {
   const clock = new FakeClock();
   const complaints: string[] = [];
-  const preferences = new Preferences(shelf, server, clock, (sentence) => complaints.push(sentence));
+  const preferences = new Preferences(storage, server, clock, (sentence) => complaints.push(sentence));
   const settle = async () => {
     clock.pass(1000);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { preferences, clock, server, shelf, complaints, settle };
+  return { preferences, clock, server, storage, complaints, settle };
 }
 
 describe("preferences", () => {
   it("hold at once and outlive a reload, even while the server is away", () => {
-    const { preferences, shelf, server } = made();
+    const { preferences, storage, server } = made();
     server.away = true;
     preferences.change({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
-    const again = made(shelf, server).preferences;
+    const again = made(storage, server).preferences;
     expect(again.page).toEqual({ ...FIRST, theme: "dark" });
     expect(again.options).toEqual({ thinking: true, model: "big" });
   });
@@ -78,12 +78,12 @@ describe("preferences", () => {
   });
 
   it("are sent by a page that goes away, and hold on the next one before that arrives", async () => {
-    const { preferences, server, shelf } = made();
+    const { preferences, server, storage } = made();
     preferences.change({ page: { theme: "dark" } });
     preferences.part();
     expect(server.settings).toEqual({ page: { theme: "dark" } });
     server.settings = {};
-    const next = made(shelf, server);
+    const next = made(storage, server);
     await next.preferences.load();
     expect(next.preferences.page.theme).toBe("dark");
     await next.settle();
@@ -91,13 +91,13 @@ describe("preferences", () => {
   });
 
   it("are not sent once more by the next page when they arrived and were changed elsewhere since", async () => {
-    const { preferences, server, shelf, settle } = made();
+    const { preferences, server, storage, settle } = made();
     server.settings = { page: { theme: "system", text_size: "small" } };
     await preferences.load();
     preferences.change({ page: { theme: "dark", text_size: "large" } });
     preferences.part();
     server.settings = { page: { theme: "light", text_size: "small" } };
-    const next = made(shelf, server);
+    const next = made(storage, server);
     await next.preferences.load();
     expect(next.preferences.page).toMatchObject({ theme: "light", text_size: "large" });
     await next.settle();
@@ -106,10 +106,10 @@ describe("preferences", () => {
   });
 
   it("of a page before never undo what was changed on this one before the server answered", async () => {
-    const { preferences, server, shelf } = made();
+    const { preferences, server, storage } = made();
     preferences.change({ page: { shortcuts: { "toggle-sidebar": "Ctrl+Alt+J" } } });
     preferences.part();
-    const next = made(shelf, server);
+    const next = made(storage, server);
     next.preferences.change({ page: { shortcuts: null } });
     await next.preferences.load();
     expect(next.preferences.page.shortcuts).toEqual({});
@@ -228,9 +228,9 @@ describe("preferences", () => {
   });
 
   it("of earlier versions are taken along", async () => {
-    const shelf = new MemoryShelf();
-    shelf.put("duologue.preferences", JSON.stringify({ theme: "dark", thinking: true, model: "big" }));
-    const { preferences, server, settle } = made(shelf);
+    const storage = new MemoryStorage();
+    storage.put("duologue.preferences", JSON.stringify({ theme: "dark", thinking: true, model: "big" }));
+    const { preferences, server, settle } = made(storage);
     expect(preferences.page.theme).toBe("dark");
     await preferences.load();
     await settle();
@@ -238,9 +238,9 @@ describe("preferences", () => {
   });
 
   it.each(["{", "null", "[]", '{"page":{"theme":"plaid","streaming":7,"shortcuts":null}}'])("fall back to their first values on %s", (kept) => {
-    const shelf = new MemoryShelf();
-    shelf.put("duologue.preferences", kept);
-    expect(made(shelf).preferences.page).toEqual(FIRST);
+    const storage = new MemoryStorage();
+    storage.put("duologue.preferences", kept);
+    expect(made(storage).preferences.page).toEqual(FIRST);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { BrowserShelf } from "../../src/settings/shelf";
+import { BrowserStorage } from "../../src/settings/shelf";
 
 /** A storage as a browser has it, until it is full. */
 class Storage {
@@ -21,40 +21,40 @@ class Storage {
   }
 }
 
-describe("a browser's shelf", () => {
+describe("the browser's storage", () => {
   it("keeps in the browser what there is room for", () => {
-    const storage = new Storage();
-    const shelf = new BrowserShelf(() => storage as never);
-    shelf.put("a", "1");
-    expect([shelf.get("a"), storage.texts.get("a")]).toEqual(["1", "1"]);
-    shelf.put("a", null);
-    expect([shelf.get("a"), storage.texts.size]).toEqual([null, 0]);
+    const browser = new Storage();
+    const storage = new BrowserStorage(() => browser as never);
+    storage.put("a", "1");
+    expect([storage.get("a"), browser.texts.get("a")]).toEqual(["1", "1"]);
+    storage.put("a", null);
+    expect([storage.get("a"), browser.texts.size]).toEqual([null, 0]);
   });
 
   it("keeps for as long as the page lives what there is no room for, and not what was there before it", () => {
-    const storage = new Storage();
-    const shelf = new BrowserShelf(() => storage as never);
-    shelf.put("a", "1");
-    storage.full = true;
-    shelf.put("a", "2");
-    expect(shelf.get("a")).toBe("2");
-    storage.full = false;
-    shelf.put("a", "3");
-    expect([shelf.get("a"), storage.texts.get("a")]).toEqual(["3", "3"]);
-    storage.full = true;
-    shelf.put("a", "4");
-    shelf.put("a", null);
-    expect(shelf.get("a")).toBe(null);
+    const browser = new Storage();
+    const storage = new BrowserStorage(() => browser as never);
+    storage.put("a", "1");
+    browser.full = true;
+    storage.put("a", "2");
+    expect(storage.get("a")).toBe("2");
+    browser.full = false;
+    storage.put("a", "3");
+    expect([storage.get("a"), browser.texts.get("a")]).toEqual(["3", "3"]);
+    browser.full = true;
+    storage.put("a", "4");
+    storage.put("a", null);
+    expect(storage.get("a")).toBe(null);
   });
 
   it("keeps for as long as the page lives where a browser closes its storage", () => {
-    const shelf = new BrowserShelf(() => {
+    const storage = new BrowserStorage(() => {
       throw new DOMException("blocked", "SecurityError");
     });
-    expect(shelf.get("a")).toBe(null);
-    shelf.put("a", "1");
-    expect(shelf.get("a")).toBe("1");
-    shelf.put("a", null);
-    expect(shelf.get("a")).toBe(null);
+    expect(storage.get("a")).toBe(null);
+    storage.put("a", "1");
+    expect(storage.get("a")).toBe("1");
+    storage.put("a", null);
+    expect(storage.get("a")).toBe(null);
   });
 });

@@ -39,7 +39,7 @@ beforeEach(() => {
       asked.push(text);
       return answers.shift() ?? sound(2400);
     },
-    complain: (sentence) => done.push(sentence),
+    reportProblem: (sentence) => done.push(sentence),
     ended: () => done.push("ended"),
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { DraftClient, NEW } from "../../src/wire/drafts";
+import { DraftClient, NEW_CONVERSATION } from "../../src/wire/drafts";
 
 describe("drafts on the server", () => {
   it("are read, kept and thrown away; while the page goes, by requests that outlive it", async () => {
@@ -10,7 +10,7 @@ describe("drafts on the server", () => {
       return method === "DELETE" ? new Response(null, { status: 204 }) : new Response(JSON.stringify({ text: "x", files: [], updated: 3 }));
     });
     const draft = { text: "x", files: [] };
-    expect(await client.read(NEW)).toMatchObject({ kind: "ok", value: { updated: 3 } });
+    expect(await client.read(NEW_CONVERSATION)).toMatchObject({ kind: "ok", value: { updated: 3 } });
     await client.put("c", draft);
     await client.put("c", draft, true);
     expect(await client.drop("c", true)).toEqual({ kind: "ok", value: null });

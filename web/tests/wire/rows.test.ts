@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { messageOf, newId, sentAgain, textOf } from "../../src/wire/rows";
+import { messageOf, newId, resendable, textOf } from "../../src/wire/rows";
 
 describe("a row", () => {
   it("has back what the server left out", () => {
@@ -23,13 +23,13 @@ describe("a row", () => {
       { type: "document", blob: "d", mime: "application/pdf", given: "pages" },
       { type: "resource", server: "s", uri: "u" },
     ] as const;
-    expect(sentAgain(content, "new")).toEqual([
+    expect(resendable(content, "new")).toEqual([
       { type: "file", blob: "h", name: "cat.png" },
       { type: "file", blob: "d", name: "", given: "pages" },
       { type: "resource", server: "s", uri: "u" },
       { type: "text", text: "new" },
     ]);
-    expect(sentAgain([], " ")).toEqual([]);
+    expect(resendable([], " ")).toEqual([]);
   });
 });
 

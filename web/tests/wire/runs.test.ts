@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
 import { textOf } from "../../src/wire/rows";
-import { advance, readEvent, type RunEvent, type RunView, UNHEARD } from "../../src/wire/runs";
+import { applyEvent, readEvent, type RunEvent, type RunView, EMPTY_RUN } from "../../src/wire/runs";
 
 const added = (id: string, more: object = {}): RunEvent => ({ type: "message_added", message: { id, parent: null, role: "assistant", status: "running", ...more } });
 const delta = (text: string, kind: "text" | "reasoning" = "text"): RunEvent => ({ type: "delta", message: "a", kind, text });
-const after = (...events: RunEvent[]): RunView => events.reduce(advance, UNHEARD);
+const after = (...events: RunEvent[]): RunView => events.reduce(applyEvent, EMPTY_RUN);
 
 describe("a run as it is heard", () => {
   it("adds every piece to the row it names", () => {
@@ -31,7 +31,7 @@ describe("a run as it is heard", () => {
     const running = after({ type: "message_added", message: tool }, { type: "tool_started", message: "t" }, { type: "tool_output", message: "t", progress: 1, total: 2 });
     expect(running.rows.get("t")?.call).toMatchObject({ name: "clock", state: "running", server: "" });
     expect(running.outputs["t"]).toMatchObject({ progress: 1 });
-    const ended = advance(running, { type: "tool_result", message: { ...tool, call: { name: "clock", state: "done", ms: 3 } } });
+    const ended = applyEvent(running, { type: "tool_result", message: { ...tool, call: { name: "clock", state: "done", ms: 3 } } });
     expect(ended.rows.get("t")?.call).toMatchObject({ state: "done", ms: 3 });
     expect(ended.outputs).toEqual({});
   });
@@ -39,22 +39,22 @@ describe("a run as it is heard", () => {
   it("knows which questions are open", () => {
     const approval = { id: "p", run: "r", conversation: "c" };
     const asked = after({ type: "approval_asked", approval }, { type: "approval_asked", approval });
-    expect(asked.asked).toEqual([approval]);
-    expect(advance(asked, { type: "approval_answered", id: "p", decision: null }).asked).toEqual([]);
+    expect(asked.approvals).toEqual([approval]);
+    expect(applyEvent(asked, { type: "approval_answered", id: "p", decision: null }).approvals).toEqual([]);
   });
 
   it("hears nothing after its end", () => {
     const done = after(added("a"), { type: "run_done", outcome: "done" });
-    expect(advance(done, delta("late"))).toBe(done);
+    expect(applyEvent(done, delta("late"))).toBe(done);
   });
 
   it("leaves out a piece of a row it never heard of", () => {
-    expect(after(delta("x"))).toBe(UNHEARD);
+    expect(after(delta("x"))).toBe(EMPTY_RUN);
   });
 
   it("never changes an earlier view", () => {
     const before = after(added("a"), delta("a"));
-    advance(before, delta("b"));
+    applyEvent(before, delta("b"));
     expect(textOf(before.rows.get("a")!.content)).toBe("a");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fetchCapabilities, whyNoCall } from "../../src/wire/server";
+import { fetchCapabilities, callUnavailableReason } from "../../src/wire/server";
 
 const answering = (status: number, body: string) => () => Promise.resolve(new Response(body, { status }));
 
@@ -34,12 +34,12 @@ describe("why there is no call", () => {
   const none = { detail: "" };
 
   it("is what the server says of the voice, or of the engine that failed", () => {
-    expect(whyNoCall({ state: "loading", detail: "The voice is loading." })).toBe("The voice is loading.");
-    expect(whyNoCall({ state: "ready", detail: "", detector: none, recogniser: { detail: "No such model." }, speaker: none })).toBe("No such model.");
+    expect(callUnavailableReason({ state: "loading", detail: "The voice is loading." })).toBe("The voice is loading.");
+    expect(callUnavailableReason({ state: "ready", detail: "", detector: none, recogniser: { detail: "No such model." }, speaker: none })).toBe("No such model.");
   });
 
   it("is the page's own sentence where there never was one", () => {
-    expect(whyNoCall({ state: "absent", detail: "This server has no voice." })).toBe("");
-    expect(whyNoCall(undefined)).toBe("");
+    expect(callUnavailableReason({ state: "absent", detail: "This server has no voice." })).toBe("");
+    expect(callUnavailableReason(undefined)).toBe("");
   });
 });

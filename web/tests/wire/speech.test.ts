@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { speak, transcribe } from "../../src/wire/speech";
+import { synthesise, transcribe } from "../../src/wire/speech";
 
 const signal = new AbortController().signal;
 
@@ -30,15 +30,15 @@ describe("speech over HTTP", () => {
 
   it("asks for samples as they are made", async () => {
     const { asked, fetch } = answering(() => new Response(Uint8Array.of(1, 2)));
-    const answer = await speak(fetch, { text: "Hi", voice: "", speed: 1.5 }, signal);
+    const answer = await synthesise(fetch, { text: "Hi", voice: "", speed: 1.5 }, signal);
     expect(answer.kind).toBe("ok");
     expect(JSON.parse(asked[0]!.init.body as string)).toEqual({ model: "default", input: "Hi", voice: "default", response_format: "pcm", speed: 1.5 });
   });
 
   it("says why it was refused, and that nobody answers", async () => {
     const refused = answering(() => new Response('{"error":{"code":"voice_unavailable","message":"No voice."}}', { status: 503 }));
-    expect(await speak(refused.fetch, { text: "Hi", voice: "v", speed: 1 }, signal)).toMatchObject({ kind: "refused", message: "No voice.", code: "voice_unavailable" });
+    expect(await synthesise(refused.fetch, { text: "Hi", voice: "v", speed: 1 }, signal)).toMatchObject({ kind: "refused", message: "No voice.", code: "voice_unavailable" });
     const gone = async () => Promise.reject(new TypeError("failed"));
-    expect(await speak(gone, { text: "Hi", voice: "v", speed: 1 }, signal)).toEqual({ kind: "unreachable" });
+    expect(await synthesise(gone, { text: "Hi", voice: "v", speed: 1 }, signal)).toEqual({ kind: "unreachable" });
   });
 });

@@ -17,7 +17,7 @@ export class Announcer {
   #sentence = $state("");
   #growing: { readonly row: string; readonly sentences: Sentences } | null = null;
   #text: () => string = () => "";
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   constructor(clock: Clock, announced: () => Announced = () => "ends") {
     this.#clock = clock;
@@ -49,8 +49,8 @@ export class Announcer {
       this.#growing = { row, sentences: new Sentences(() => words().codeBlock) };
     }
     this.#text = text;
-    this.#callOff ??= this.#clock.after(BATCH, () => {
-      this.#callOff = null;
+    this.#cancelTimer ??= this.#clock.after(BATCH, () => {
+      this.#cancelTimer = null;
       const said = this.#growing?.sentences.next(this.#text()) ?? "";
       if (said !== "") this.say(said);
     });
@@ -65,8 +65,8 @@ export class Announcer {
 
   /** What grew is not on the page any more, or says nothing more. */
   forget(): void {
-    this.#callOff?.();
-    this.#callOff = this.#growing = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#growing = null;
   }
 
   /** What was not read out yet of what grows; null where nothing does. */

@@ -11,7 +11,7 @@ const STAYS = 10_000;
 export class Notices {
   readonly #clock: Clock;
   #current = $state.raw<Notice | null>(null);
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -21,20 +21,20 @@ export class Notices {
     return this.#current;
   }
 
-  say(text: string, action: Notice["action"] = null): void {
+  show(text: string, action: Notice["action"] = null): void {
     this.#current = { text, action };
     this.hold(false);
   }
 
   /** It does not go away under a pointer or with the focus in it. */
   hold(held: boolean): void {
-    this.#callOff?.();
-    this.#callOff = held || !this.#current ? null : this.#clock.after(STAYS, () => this.clear());
+    this.#cancelTimer?.();
+    this.#cancelTimer = held || !this.#current ? null : this.#clock.after(STAYS, () => this.clear());
   }
 
   clear(): void {
-    this.#callOff?.();
-    this.#callOff = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#current = null;
   }
 }

@@ -1,12 +1,12 @@
 // Files beside what is being typed: each is sent to the server at once, and belongs to the message when that is. What
 // has arrived outlives a reload, in each conversation; what is on its way arrives though another one is looked at.
 import { composer as words } from "../../language/en/composer";
-import type { Shelf } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import { problemOf } from "../../wire/transport/http";
 import { type Content, type FileContent, filesOf, newId, type ResourceContent } from "../../wire/rows";
 import type { Upload, Uploader } from "../../wire/transport/upload";
 import { draftKey } from "./draft.svelte";
-import { type Given, isText } from "./fitting";
+import { type DocumentMode, isText } from "./fitting";
 
 const KEY = "duologue.files";
 /** Files are sent so many at a time: a browser has few lines to one server, and replies need some. */
@@ -28,7 +28,7 @@ export interface Attachment {
   /** Bytes; 0 where unknown. */
   readonly size: number;
   /** How a document was chosen to be given; absent: as usual. */
-  readonly given?: Given;
+  readonly given?: DocumentMode;
   /** How a text begins. */
   readonly beginning?: string;
   /** It is no file but something a tool server let be read. */
@@ -41,14 +41,14 @@ export interface Rules {
   readonly limits: () => Readonly<Record<string, number>>;
   /** Whether the model that answers can take it. */
   readonly fits: (item: Attachment) => boolean;
-  readonly given: (item: Attachment) => Given | undefined;
-  readonly complain: (sentence: string) => void;
+  readonly given: (item: Attachment) => DocumentMode | undefined;
+  readonly reportProblem: (sentence: string) => void;
 }
 
-const NO_RULES: Rules = { limits: () => ({}), fits: () => true, given: ({ given }) => given, complain: () => {} };
+const NO_RULES: Rules = { limits: () => ({}), fits: () => true, given: ({ given }) => given, reportProblem: () => {} };
 
 export class Attachments {
-  readonly #shelf: Shelf;
+  readonly #storage: TextStorage;
   readonly #upload: Uploader;
   readonly #rules: Rules;
   readonly #sending = new Map<string, Upload>();
@@ -61,8 +61,8 @@ export class Attachments {
   /** Told of every change of what would outlive a reload. */
   changed: () => void = () => {};
 
-  constructor(shelf: Shelf, upload: Uploader, rules: Rules = NO_RULES) {
-    this.#shelf = shelf;
+  constructor(storage: TextStorage, upload: Uploader, rules: Rules = NO_RULES) {
+    this.#storage = storage;
     this.#upload = upload;
     this.#rules = rules;
     this.#items = this.#kept(KEY);
@@ -91,7 +91,7 @@ export class Attachments {
 
   /** The new conversation has a name now: what is here goes on in it. */
   become(conversation: string): void {
-    this.#shelf.put(this.#key, null);
+    this.#storage.put(this.#key, null);
     this.#key = draftKey(KEY, conversation);
     this.#keep(this.#key, this.#items);
   }
@@ -100,7 +100,7 @@ export class Attachments {
     const key = draftKey(KEY, conversation);
     for (const item of this.#away.get(key) ?? []) this.#callBack(item.key);
     this.#away.delete(key);
-    this.#shelf.put(key, null);
+    this.#storage.put(key, null);
   }
 
   /** What is more or larger than the server takes is not sent, and it is said why. */
@@ -108,7 +108,7 @@ export class Attachments {
     const { attachments: most = Infinity, blob_bytes: largest = Infinity } = this.#rules.limits();
     const all = [...files];
     const room = Math.max(0, most - this.#items.length);
-    if (all.length > room) this.#rules.complain(words().tooMany(most, all.length - room));
+    if (all.length > room) this.#rules.reportProblem(words().tooMany(most, all.length - room));
     const items = all.slice(0, room).map((file): Attachment => {
       const key = newId();
       this.#files.set(key, file);
@@ -139,7 +139,7 @@ export class Attachments {
   }
 
   /** Give a document as its text or as its pages; undefined: as usual. */
-  give(key: string, given: Given | undefined): void {
+  give(key: string, given: DocumentMode | undefined): void {
     const anew = (item: Attachment): Attachment => {
       const { given: before, ...rest } = item;
       return before === given ? item : given ? { ...rest, given } : rest;
@@ -243,12 +243,12 @@ export class Attachments {
 
   #keep(key: string, items: readonly Attachment[]): void {
     const kept = items.filter(({ stage }) => stage === "kept");
-    this.#shelf.put(key, kept.length === 0 ? null : JSON.stringify(kept));
+    this.#storage.put(key, kept.length === 0 ? null : JSON.stringify(kept));
   }
 
   #kept(key: string): readonly Attachment[] {
     try {
-      return attachmentsOf(JSON.parse(this.#shelf.get(key) ?? "[]"));
+      return attachmentsOf(JSON.parse(this.#storage.get(key) ?? "[]"));
     } catch {
       return [];
     }

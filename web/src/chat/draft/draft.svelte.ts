@@ -1,6 +1,6 @@
 // What is typed and not yet sent, in each conversation. Outlives a reload. What it becomes on the server is
 // draft_keeper's.
-import type { Shelf } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 
 const KEY = "duologue.draft";
 
@@ -24,16 +24,16 @@ export interface DraftWatcher {
 }
 
 export class Draft {
-  readonly #shelf: Shelf;
+  readonly #storage: TextStorage;
   #key = KEY;
   #text = $state("");
   watcher: DraftWatcher | null = null;
   /** Something was typed that no watcher heard of. */
   unheard = false;
 
-  constructor(shelf: Shelf) {
-    this.#shelf = shelf;
-    this.#text = shelf.get(KEY) ?? "";
+  constructor(storage: TextStorage) {
+    this.#storage = storage;
+    this.#text = storage.get(KEY) ?? "";
   }
 
   get text(): string {
@@ -52,13 +52,13 @@ export class Draft {
   turnTo(conversation: string | null): void {
     this.watcher?.leaving();
     this.#key = draftKey(KEY, conversation);
-    this.#text = this.#shelf.get(this.#key) ?? "";
+    this.#text = this.#storage.get(this.#key) ?? "";
     this.watcher?.turned(conversation);
   }
 
   /** The new conversation has a name now: what is typed goes on in it. */
   become(conversation: string): void {
-    this.#shelf.put(this.#key, null);
+    this.#storage.put(this.#key, null);
     this.#key = draftKey(KEY, conversation);
     this.#keep();
     this.watcher?.became(conversation);
@@ -68,19 +68,19 @@ export class Draft {
   giveBack(conversation: string | null, text: string): void {
     const key = draftKey(KEY, conversation);
     const isHere = key === this.#key;
-    const typed = isHere ? this.#text : (this.#shelf.get(key) ?? "");
+    const typed = isHere ? this.#text : (this.#storage.get(key) ?? "");
     const whole = [text, typed].filter((part) => part !== "").join("\n\n");
     if (isHere) return void (this.text = whole);
-    if (whole !== "") this.#shelf.put(key, whole);
+    if (whole !== "") this.#storage.put(key, whole);
     this.watcher?.givenBack(conversation);
   }
 
   forget(conversation: string): void {
-    this.#shelf.put(draftKey(KEY, conversation), null);
+    this.#storage.put(draftKey(KEY, conversation), null);
     this.watcher?.forgotten(conversation);
   }
 
   #keep(): void {
-    this.#shelf.put(this.#key, this.#text === "" ? null : this.#text);
+    this.#storage.put(this.#key, this.#text === "" ? null : this.#text);
   }
 }

@@ -2,9 +2,9 @@
 // This browser's own copy is the first and the immediate one, so nothing here may ever cost a letter: of two that
 // differ the newer is shown, and the other can be brought back. Owns which copy is the newer.
 import { composer as words } from "../../language/en/composer";
-import type { Shelf } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import type { Clock } from "../../wire/transport/clock";
-import { type DraftClient, type KeptDraft, NEW } from "../../wire/drafts";
+import { type DraftClient, type StoredDraft, NEW_CONVERSATION } from "../../wire/drafts";
 import { type Attachments, attachmentsOf } from "./attachments.svelte";
 import { type Draft, draftKey, type DraftWatcher } from "./draft.svelte";
 import type { FeedEvent } from "../list/feed";
@@ -24,12 +24,12 @@ interface Mark {
   readonly at: number;
 }
 
-export interface DraftSurroundings {
+export interface DraftDependencies {
   readonly client: DraftClient;
   readonly clock: Clock;
   /** The time of day, milliseconds since 1970. */
   readonly wall: () => number;
-  readonly shelf: Shelf;
+  readonly storage: TextStorage;
   readonly draft: Draft;
   readonly attachments: Attachments;
   /** The one that is looked at when the keeper comes. */
@@ -40,7 +40,7 @@ export interface DraftSurroundings {
 }
 
 export class DraftKeeper implements DraftWatcher {
-  readonly #around: DraftSurroundings;
+  readonly #deps: DraftDependencies;
   #conversation: string | null;
   #mark: Mark;
   /** Counts what is typed. */
@@ -54,26 +54,26 @@ export class DraftKeeper implements DraftWatcher {
   #line: Promise<void> = Promise.resolve();
   /** What the feed said last, until it was looked at. */
   #heard: number | null = null;
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
-  constructor(around: DraftSurroundings) {
-    this.#around = around;
-    this.#conversation = around.conversation;
-    this.#mark = this.#marked(around.conversation);
-    if (around.draft.unheard) this.#mark = { ...this.#mark, dirty: true, at: around.wall() };
-    around.draft.watcher = this;
-    around.attachments.changed = () => this.changed();
+  constructor(deps: DraftDependencies) {
+    this.#deps = deps;
+    this.#conversation = deps.conversation;
+    this.#mark = this.#marked(deps.conversation);
+    if (deps.draft.unheard) this.#mark = { ...this.#mark, dirty: true, at: deps.wall() };
+    deps.draft.watcher = this;
+    deps.attachments.changed = () => this.changed();
   }
 
   changed(): void {
     if (this.#taking) return;
     this.#edition++;
-    this.#put({ ...this.#mark, dirty: true, at: this.#around.wall() });
+    this.#put({ ...this.#mark, dirty: true, at: this.#deps.wall() });
     this.#soon();
   }
 
   leaving(): void {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     if (this.#mark.dirty && this.#known) void this.#save();
   }
 
@@ -87,30 +87,30 @@ export class DraftKeeper implements DraftWatcher {
   }
 
   became(conversation: string): void {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     const { base } = this.#mark;
-    const begun = this.#around.keeps() && (base > 0 || this.#saving > 0);
-    this.#around.shelf.put(MARK, null);
-    if (begun) this.#line = this.#line.then(async () => void (await this.#around.client.drop(NEW)));
+    const begun = this.#deps.keeps() && (base > 0 || this.#saving > 0);
+    this.#deps.storage.put(MARK, null);
+    if (begun) this.#line = this.#line.then(async () => void (await this.#deps.client.drop(NEW_CONVERSATION)));
     this.#conversation = conversation;
     this.#edition++;
     this.#heard = null;
     this.#known = true;
-    this.#put({ base: 0, dirty: !isEmpty(this.#copy()), at: this.#around.wall() });
+    this.#put({ base: 0, dirty: !isEmpty(this.#copy()), at: this.#deps.wall() });
     if (this.#mark.dirty) this.#soon();
   }
 
   forgotten(conversation: string): void {
-    this.#around.shelf.put(draftKey(MARK, conversation), null);
+    this.#deps.storage.put(draftKey(MARK, conversation), null);
   }
 
   givenBack(conversation: string | null): void {
-    const mark: Mark = { ...this.#marked(conversation), dirty: true, at: this.#around.wall() };
-    this.#around.shelf.put(draftKey(MARK, conversation), JSON.stringify(mark));
+    const mark: Mark = { ...this.#marked(conversation), dirty: true, at: this.#deps.wall() };
+    this.#deps.storage.put(draftKey(MARK, conversation), JSON.stringify(mark));
   }
 
   /** The server can be asked, now or again. */
-  wake(): void {
+  resume(): void {
     this.#awake = true;
     void this.#read();
   }
@@ -118,12 +118,12 @@ export class DraftKeeper implements DraftWatcher {
   /** The page may go away: what is not there yet goes there by a request that outlives it. */
   flush(): void {
     if (!this.#mark.dirty || !this.#known) return;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     void this.#save(true);
   }
 
   async settle(): Promise<void> {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     if (this.#mark.dirty && this.#known) await this.#save();
     else await this.#line;
   }
@@ -131,7 +131,7 @@ export class DraftKeeper implements DraftWatcher {
   /** What the feed says. */
   heard(event: FeedEvent): void {
     if (event.type === "reset") return void this.#read();
-    if (event.type !== "draft" || event.conversation !== (this.#conversation ?? NEW)) return;
+    if (event.type !== "draft" || event.conversation !== (this.#conversation ?? NEW_CONVERSATION)) return;
     this.#heard = event.updated;
     this.#lookAgain();
   }
@@ -144,18 +144,18 @@ export class DraftKeeper implements DraftWatcher {
   }
 
   #soon(): void {
-    this.#callOff?.();
-    this.#callOff = this.#around.clock.after(SETTLE, () => void this.#save());
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#deps.clock.after(SETTLE, () => void this.#save());
   }
 
-  #copy(): KeptDraft {
-    const { draft, attachments } = this.#around;
+  #copy(): StoredDraft {
+    const { draft, attachments } = this.#deps;
     return { text: draft.text, files: attachments.items.filter(({ stage }) => stage === "kept") };
   }
 
   /** One after the other, so that the last one is what stays; but not where the page is going. */
   async #save(leaving = false): Promise<void> {
-    if (!this.#around.keeps()) return;
+    if (!this.#deps.keeps()) return;
     if (!this.#known) return this.#read();
     const [conversation, edition, copy, mark] = [this.#conversation, this.#edition, this.#copy(), this.#mark];
     if (isEmpty(copy) && mark.base === 0 && this.#saving === 0) return this.#put({ ...mark, dirty: false });
@@ -163,11 +163,11 @@ export class DraftKeeper implements DraftWatcher {
     const before = this.#line;
     const sent = (async () => {
       if (!leaving) await before;
-      const updated = await this.#send(conversation ?? NEW, copy, leaving);
+      const updated = await this.#send(conversation ?? NEW_CONVERSATION, copy, leaving);
       this.#saving--;
       if (updated === null) return;
       if (conversation !== this.#conversation) {
-        this.#around.shelf.put(draftKey(MARK, conversation), JSON.stringify({ ...mark, base: updated, dirty: false }));
+        this.#deps.storage.put(draftKey(MARK, conversation), JSON.stringify({ ...mark, base: updated, dirty: false }));
         return;
       }
       this.#put({ ...this.#mark, base: updated, dirty: edition !== this.#edition });
@@ -179,17 +179,17 @@ export class DraftKeeper implements DraftWatcher {
   }
 
   /** When it was kept; 0 where nothing is, null where that failed. */
-  async #send(conversation: string, copy: KeptDraft, leaving: boolean): Promise<number | null> {
-    const { client } = this.#around;
+  async #send(conversation: string, copy: StoredDraft, leaving: boolean): Promise<number | null> {
+    const { client } = this.#deps;
     if (isEmpty(copy)) return (await client.drop(conversation, leaving)).kind === "ok" ? 0 : null;
     const answer = await client.put(conversation, copy, leaving);
     return answer.kind === "ok" ? (answer.value.updated ?? 0) : null;
   }
 
   async #read(): Promise<void> {
-    if (!this.#around.keeps()) return;
+    if (!this.#deps.keeps()) return;
     const [conversation, edition] = [this.#conversation, this.#edition];
-    const answer = await this.#around.client.read(conversation ?? NEW);
+    const answer = await this.#deps.client.read(conversation ?? NEW_CONVERSATION);
     if (answer.kind !== "ok" || conversation !== this.#conversation || this.#saving > 0) return;
     this.#known = true;
     const { text = "", files = [], updated = 0 } = answer.value;
@@ -197,7 +197,7 @@ export class DraftKeeper implements DraftWatcher {
   }
 
   /** `typed`: something was, while the server was asked. */
-  #compare(theirs: Required<KeptDraft>, typed: boolean): void {
+  #compare(theirs: Required<StoredDraft>, typed: boolean): void {
     const ours = this.#copy();
     const { base, dirty, at } = this.#mark;
     this.#heard = null;
@@ -214,22 +214,22 @@ export class DraftKeeper implements DraftWatcher {
     }
   }
 
-  #take({ text, files, updated }: Required<KeptDraft>): void {
+  #take({ text, files, updated }: Required<StoredDraft>): void {
     this.#write({ text, files });
     this.#edition++;
-    this.#put({ base: updated, dirty: false, at: this.#around.wall() });
+    this.#put({ base: updated, dirty: false, at: this.#deps.wall() });
   }
 
-  #write({ text, files }: KeptDraft): void {
-    const { draft, attachments } = this.#around;
+  #write({ text, files }: StoredDraft): void {
+    const { draft, attachments } = this.#deps;
     this.#taking = true;
     draft.text = text;
     attachments.replace(attachmentsOf(files));
     this.#taking = false;
   }
 
-  #offer(sentence: string, label: string, other: KeptDraft): void {
-    const { notices } = this.#around;
+  #offer(sentence: string, label: string, other: StoredDraft): void {
+    const { notices } = this.#deps;
     const conversation = this.#conversation;
     const run = () => {
       notices.clear();
@@ -237,34 +237,34 @@ export class DraftKeeper implements DraftWatcher {
       this.#write(other);
       this.changed();
     };
-    notices.say(sentence, { label, run });
+    notices.show(sentence, { label, run });
   }
 
   #put(mark: Mark): void {
     this.#mark = mark;
     const nothing = mark.base === 0 && !mark.dirty;
-    this.#around.shelf.put(draftKey(MARK, this.#conversation), nothing ? null : JSON.stringify(mark));
+    this.#deps.storage.put(draftKey(MARK, this.#conversation), nothing ? null : JSON.stringify(mark));
   }
 
   #marked(conversation: string | null): Mark {
     try {
-      const kept = JSON.parse(this.#around.shelf.get(draftKey(MARK, conversation)) ?? "null") as Partial<Mark> | null;
+      const kept = JSON.parse(this.#deps.storage.get(draftKey(MARK, conversation)) ?? "null") as Partial<Mark> | null;
       if (kept) return { base: Number(kept.base) || 0, dirty: kept.dirty === true, at: Number(kept.at) || 0 };
     } catch {
       // Not written by us.
     }
     // What an earlier version kept is as if it was typed now.
-    const { draft, shelf } = this.#around;
-    const files = shelf.get(draftKey("duologue.files", conversation)) !== null;
-    return { base: 0, dirty: draft.text !== "" || files, at: this.#around.wall() };
+    const { draft, storage } = this.#deps;
+    const files = storage.get(draftKey("duologue.files", conversation)) !== null;
+    return { base: 0, dirty: draft.text !== "" || files, at: this.#deps.wall() };
   }
 }
 
-function isEmpty({ text, files }: KeptDraft): boolean {
+function isEmpty({ text, files }: StoredDraft): boolean {
   return text === "" && files.length === 0;
 }
 
-function isSame(one: KeptDraft, other: KeptDraft): boolean {
-  const hashes = ({ files }: KeptDraft) => attachmentsOf(files).map(({ blob, name, given }) => `${blob} ${name} ${given}`);
+function isSame(one: StoredDraft, other: StoredDraft): boolean {
+  const hashes = ({ files }: StoredDraft) => attachmentsOf(files).map(({ blob, name, given }) => `${blob} ${name} ${given}`);
   return one.text === other.text && hashes(one).join() === hashes(other).join();
 }

@@ -3,13 +3,13 @@
 import type { Model } from "../../wire/server";
 
 export type Kind = "image" | "audio" | "video";
-export type Given = "text" | "pages";
+export type DocumentMode = "text" | "pages";
 
 /** A file, as far as it matters to a model. */
 export interface Thing {
   readonly mime: string;
   /** A document's text, or its pages as pictures. */
-  readonly given?: Given | undefined;
+  readonly given?: DocumentMode | undefined;
 }
 
 export interface Misfit {
@@ -54,7 +54,7 @@ export function misfitOf(thing: Thing, model: Taker | null, models: readonly Tak
 }
 
 /** How a document is given: as was chosen for it, else as the person likes it where the model can; absent, the server chooses. */
-export function givenFor(mime: string, chosen: Given | undefined, liked: Given | "auto", model: Taker | null): Given | undefined {
+export function givenFor(mime: string, chosen: DocumentMode | undefined, liked: DocumentMode | "auto", model: Taker | null): DocumentMode | undefined {
   if (!isPdf({ mime })) return undefined;
   if (chosen) return chosen;
   if (liked === "auto" || (liked === "pages" && !canTake(model, { mime, given: liked }))) return undefined;

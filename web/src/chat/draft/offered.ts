@@ -1,5 +1,5 @@
 // What the list over the composer shows for what was typed: prompts and commands after "/", resources after "@". Pure.
-import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/offers";
+import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/mcp_content";
 
 export type Command = "new-chat" | "temporary-chat" | "compact";
 

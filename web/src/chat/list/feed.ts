@@ -1,11 +1,11 @@
 // What changes elsewhere: the server's feed of all conversations, kept while the page is looked at.
-import type { EventStream, StreamListener } from "../../wire/transport/event_source";
-import type { Outcome, Waiting } from "../../wire/runs";
+import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
+import type { Outcome, WaitReason } from "../../wire/runs";
 
 export type ListEvent =
   | { readonly type: "changed"; readonly conversation: string }
   | { readonly type: "removed"; readonly conversation: string }
-  | { readonly type: "run"; readonly conversation: string; readonly run: string; readonly waiting?: Waiting; readonly outcome?: Outcome | null }
+  | { readonly type: "run"; readonly conversation: string; readonly run: string; readonly waiting?: WaitReason; readonly outcome?: Outcome | null }
   | { readonly type: "reset" };
 
 /** What was begun to be written in a conversation, or in none ("new"), is another; `updated` is 0 where it is gone. */

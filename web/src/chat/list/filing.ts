@@ -33,7 +33,7 @@ export class Filing {
   async change(folder: Folder): Promise<boolean> {
     const { folders } = this.#list;
     const answer = await folders.client.put(folder);
-    this.#complain(answer);
+    this.#reportProblem(answer);
     await folders.load();
     return answer.kind === "ok";
   }
@@ -42,12 +42,12 @@ export class Filing {
   async remove(folder: Folder): Promise<void> {
     const { folders } = this.#list;
     const inside = await this.#inside(folder.id);
-    const below = folders.shelves.filter((shelf) => shelf.folder.parent === folder.id).map((shelf) => shelf.folder);
+    const below = folders.nodes.filter((node) => node.folder.parent === folder.id).map((node) => node.folder);
     const answer = inside.kind === "ok" ? await folders.client.delete(folder.id) : inside;
-    this.#complain(answer);
+    this.#reportProblem(answer);
     await this.#reload();
     if (answer.kind !== "ok" || inside.kind !== "ok") return;
-    this.#notices.say(words().deleted(folder.name), { label: shell().undo, run: () => void this.#bringBack(folder, below, inside.value) });
+    this.#notices.show(words().deleted(folder.name), { label: shell().undo, run: () => void this.#bringBack(folder, below, inside.value) });
   }
 
   async #bringBack(folder: Folder, below: readonly Folder[], inside: readonly string[]): Promise<void> {
@@ -56,7 +56,7 @@ export class Filing {
     let answer: Answer<unknown> = await client.put(folder);
     for (const child of answer.kind === "ok" ? below : []) answer = await client.put(child);
     if (answer.kind === "ok" && inside.length > 0) answer = await this.#client.bulk(inside, "move", folder.id);
-    this.#complain(answer);
+    this.#reportProblem(answer);
     await this.#reload();
   }
 
@@ -79,7 +79,7 @@ export class Filing {
     await Promise.all([this.#list.folders.load(), this.#list.load()]);
   }
 
-  #complain(answer: Answer<unknown>): void {
-    if (answer.kind !== "ok") this.#notices.say(problemOf(answer));
+  #reportProblem(answer: Answer<unknown>): void {
+    if (answer.kind !== "ok") this.#notices.show(problemOf(answer));
   }
 }

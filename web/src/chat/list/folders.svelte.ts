@@ -1,28 +1,28 @@
 // The folders, and which of them are open in this browser. What is in them is the list's.
-import type { Shelf as Kept } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import type { Folder, FolderClient } from "../../wire/folders";
-import { type Shelf, shelvesOf } from "./shelves";
+import { type FolderNode, folderNodes } from "./shelves";
 
 const KEY = "duologue.folders";
 
 export class Folders {
   readonly client: FolderClient;
-  readonly #kept: Kept;
+  readonly #storage: TextStorage;
   #all = $state.raw<readonly Folder[]>([]);
   #open = $state.raw<ReadonlySet<string>>(new Set());
-  readonly #shelves = $derived(shelvesOf(this.#all));
+  readonly #nodes = $derived(folderNodes(this.#all));
   readonly #ids = $derived(new Set(this.#all.map(({ id }) => id)));
   #known = false;
 
-  constructor(client: FolderClient, kept: Kept) {
+  constructor(client: FolderClient, storage: TextStorage) {
     this.client = client;
-    this.#kept = kept;
-    this.#open = new Set((kept.get(KEY) ?? "").split(" ").filter((id) => id !== ""));
+    this.#storage = storage;
+    this.#open = new Set((storage.get(KEY) ?? "").split(" ").filter((id) => id !== ""));
   }
 
   /** In the order they are shown. */
-  get shelves(): readonly Shelf[] {
-    return this.#shelves;
+  get nodes(): readonly FolderNode[] {
+    return this.#nodes;
   }
 
   get open(): ReadonlySet<string> {
@@ -53,6 +53,6 @@ export class Folders {
     const open = new Set([...this.#open].filter((other) => other !== id && (!this.#known || this.#ids.has(other))));
     if (!shut) open.add(id);
     this.#open = open;
-    this.#kept.put(KEY, open.size === 0 ? null : [...open].join(" "));
+    this.#storage.put(KEY, open.size === 0 ? null : [...open].join(" "));
   }
 }

@@ -2,29 +2,29 @@
 // whole. Kept in step by the feed. Knows no message.
 import { shell } from "../../language/en/shell";
 import { sidebar as words } from "../../language/en/sidebar";
-import type { Shelf as Kept } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import type { Clock } from "../../wire/transport/clock";
-import type { BulkVerb, ConversationClient, View } from "../../wire/conversations";
+import type { BulkAction, ConversationClient, View } from "../../wire/conversations";
 import type { FolderClient } from "../../wire/folders";
 import { type Answer, problemOf } from "../../wire/transport/http";
 import type { Conversation } from "../../wire/rows";
-import type { Waiting } from "../../wire/runs";
+import type { WaitReason } from "../../wire/runs";
 import type { ListEvent } from "./feed";
 import { Folders } from "./folders.svelte";
 import { groupsOf, untilMidnight } from "./groups";
 import { byAge, EVERYTHING, keyOf, merged, reachOf, shownOf } from "./listing";
 import type { Notices } from "../announce/notices.svelte";
 import { Selection } from "./selection.svelte";
-import { type Shelf, visible } from "./shelves";
+import { type FolderNode, visibleNodes } from "./shelves";
 
 /** Many changes that come together are read once. */
 const SETTLE = 120;
 const SHORT = 40;
 
-export interface ListSurroundings {
+export interface ListDependencies {
   readonly client: ConversationClient;
   readonly folders: FolderClient;
-  readonly shelf: Kept;
+  readonly storage: TextStorage;
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly wall: () => number;
@@ -41,7 +41,7 @@ export interface ListSurroundings {
 export interface Section {
   /** "pinned", "temporary", a group's key, or the id of a folder. */
   readonly key: string;
-  readonly shelf: Shelf | null;
+  readonly node: FolderNode | null;
   readonly items: readonly Conversation[];
   /** Something in it is being answered while it is folded. */
   readonly busy: boolean;
@@ -52,14 +52,14 @@ export interface Section {
 type Changes = Partial<Pick<Conversation, "title" | "archived" | "pinned" | "folder" | "tags">>;
 
 export class ConversationList {
-  readonly #around: ListSurroundings;
+  readonly #deps: ListDependencies;
   readonly folders: Folders;
   /** Chosen ones; null while none are being chosen. */
   selection = $state.raw<Selection | null>(null);
   #all = $state.raw<readonly Conversation[]>([]);
   #reach = $state.raw<Readonly<Record<string, string | null>>>({});
   #view = $state.raw<View>(EVERYTHING);
-  #waiting = $state.raw<Readonly<Record<string, Waiting>>>({});
+  #waiting = $state.raw<Readonly<Record<string, WaitReason>>>({});
   #titled = $state.raw<ReadonlySet<string>>(new Set());
   #now = $state.raw(new Date(0));
   readonly #items = $derived(this.#all.filter(({ archived }) => !archived));
@@ -74,11 +74,11 @@ export class ConversationList {
   readonly #asking = new Map<string, readonly Changes[]>();
   readonly #gone = new Set<string>();
   #asked = false;
-  #callOffMidnight: (() => void) | null = null;
+  #cancelMidnight: (() => void) | null = null;
 
-  constructor(around: ListSurroundings) {
-    this.#around = around;
-    this.folders = new Folders(around.folders, around.shelf);
+  constructor(deps: ListDependencies) {
+    this.#deps = deps;
+    this.folders = new Folders(deps.folders, deps.storage);
   }
 
   /** All that are known and not archived. */
@@ -115,7 +115,7 @@ export class ConversationList {
   }
 
   /** What the running reply of a conversation waits for. */
-  waiting(id: string): Waiting {
+  waiting(id: string): WaitReason {
     return this.#waiting[id] ?? "";
   }
 
@@ -186,7 +186,7 @@ export class ConversationList {
   }
 
   /** A conversation was begun or opened here. */
-  met(conversation: Conversation): void {
+  add(conversation: Conversation): void {
     if (this.#gone.has(conversation.id)) return;
     this.#all = [...this.#all.filter(({ id }) => id !== conversation.id), conversation].sort(byAge);
   }
@@ -204,16 +204,16 @@ export class ConversationList {
   async retitle(id: string): Promise<void> {
     if (this.#titled.has(id)) return;
     this.#titled = new Set([...this.#titled, id]);
-    const answer = await this.#around.client.title(id);
+    const answer = await this.#deps.client.title(id);
     this.#titled = new Set([...this.#titled].filter((other) => other !== id));
-    if (answer.kind !== "ok") return this.#complain(answer);
+    if (answer.kind !== "ok") return this.#reportProblem(answer);
     this.#change([id], { title: answer.value.title });
   }
 
   /** End the reply that is being written in it. */
   async stop(id: string): Promise<void> {
     const run = this.get(id)?.running;
-    if (run) this.#complain(await this.#around.client.stop(run));
+    if (run) this.#reportProblem(await this.#deps.client.stop(run));
   }
 
   async pin(ids: string | readonly string[], pinned: boolean): Promise<void> {
@@ -247,7 +247,7 @@ export class ConversationList {
     const said = words().deleted(this.#called(all));
     for (const id of all) this.#gone.add(id);
     this.#drop(all);
-    const open = all.filter((id) => this.#around.deleted(id));
+    const open = all.filter((id) => this.#deps.deleted(id));
     if (await this.#bulk(all, "delete")) return this.#offer(said, () => this.#restore(all, open));
     for (const id of all) this.#gone.delete(id);
     await this.load();
@@ -257,7 +257,7 @@ export class ConversationList {
     for (const id of ids) this.#gone.delete(id);
     const done = await this.#bulk(ids, "restore");
     await this.load();
-    if (done) open.forEach(this.#around.restored);
+    if (done) open.forEach(this.#deps.restored);
   }
 
   /** The view cut into its sections; what is as before is the same object, so that it is not drawn again. */
@@ -274,25 +274,25 @@ export class ConversationList {
     const view = this.#view;
     const shown = shownOf(this.#all, view, this.rest);
     const isPlain = keyOf(view) === keyOf(EVERYTHING);
-    const section = (key: string, items: readonly Conversation[]): Section => ({ key, shelf: null, items, busy: false, more: false });
+    const section = (key: string, items: readonly Conversation[]): Section => ({ key, node: null, items, busy: false, more: false });
     const temporary = this.selection ? [] : this.#all.filter((item) => item.temporary);
-    const shelves = isPlain ? visible(this.folders.shelves, this.folders.open).map((shelf) => this.#shelved(shelf)) : [];
+    const nodes = isPlain ? visibleNodes(this.folders.nodes, this.folders.open).map((node) => this.#folderSection(node)) : [];
     const loose = shown.filter(({ pinned, folder }) => !pinned && !(isPlain && this.folders.has(folder)));
     return [
       section("temporary", isPlain ? temporary : []),
       section("pinned", shown.filter(({ pinned }) => pinned)),
-      ...shelves,
+      ...nodes,
       ...groupsOf(loose, this.#now).map(({ key, items }) => section(key, items)),
-    ].filter(({ shelf, items }) => shelf !== null || items.length > 0);
+    ].filter(({ node, items }) => node !== null || items.length > 0);
   }
 
-  #shelved(shelf: Shelf): Section {
-    const { id } = shelf.folder;
+  #folderSection(node: FolderNode): Section {
+    const { id } = node.folder;
     const view = { ...EVERYTHING, folder: id };
     const rest = this.#reach[keyOf(view)] ?? null;
     const all = shownOf(this.#all, view, rest).filter(({ pinned }) => !pinned);
     const open = this.folders.open.has(id);
-    return { key: id, shelf, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
+    return { key: id, node, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
   }
 
   /** Read a page of a view, from its beginning or `before` another; it is taken once this `other` is done. */
@@ -302,7 +302,7 @@ export class ConversationList {
     if (before !== null && this.#reading.has(reading)) return;
     this.#reading.add(reading);
     const number = ++this.#readings;
-    const [answer] = await Promise.all([this.#around.client.list(view, before), other]);
+    const [answer] = await Promise.all([this.#deps.client.list(view, before), other]);
     this.#reading.delete(reading);
     // While this was asked for, the list may have been read anew from its beginning.
     if (answer.kind !== "ok" || (before !== null && this.#reach[key] !== before)) return;
@@ -313,24 +313,24 @@ export class ConversationList {
     const reach = before === null ? reachOf(this.#all, view, page, this.#reach[key]) : page.next;
     this.#all = merged(this.#all, view, page, before);
     this.#reach = { ...this.#reach, [key]: reach };
-    for (const conversation of conversations) this.#around.noticed(conversation);
+    for (const conversation of conversations) this.#deps.noticed(conversation);
   }
 
   /** Change one at once, and take it back when the server will not. */
   async #ask(id: string, changes: Changes): Promise<void> {
     const before = this.get(id);
     if (!before) return;
-    const answer = await this.#meanwhile([id], changes, () => this.#around.client.change(id, changes));
+    const answer = await this.#meanwhile([id], changes, () => this.#deps.client.change(id, changes));
     if (answer.kind === "ok") return;
     this.#change([id], Object.fromEntries(Object.keys(changes).map((name) => [name, before[name as keyof Changes]])));
-    this.#complain(answer);
+    this.#reportProblem(answer);
   }
 
   /** Change many at once; gives whether the server did. */
-  async #bulk(ids: readonly string[], verb: BulkVerb, changes: Changes = {}): Promise<boolean> {
-    const answer = await this.#meanwhile(ids, changes, () => this.#around.client.bulk(ids, verb, changes.folder));
+  async #bulk(ids: readonly string[], verb: BulkAction, changes: Changes = {}): Promise<boolean> {
+    const answer = await this.#meanwhile(ids, changes, () => this.#deps.client.bulk(ids, verb, changes.folder));
     if (answer.kind === "ok") return true;
-    this.#complain(answer);
+    this.#reportProblem(answer);
     await this.load();
     return false;
   }
@@ -351,7 +351,7 @@ export class ConversationList {
   #change(ids: readonly string[], changes: Partial<Conversation>): void {
     const these = new Set(ids);
     this.#all = this.#all.map((item) => (these.has(item.id) ? { ...item, ...changes } : item));
-    for (const item of this.#all) if (these.has(item.id)) this.#around.noticed(item);
+    for (const item of this.#all) if (these.has(item.id)) this.#deps.noticed(item);
   }
 
   #drop(ids: readonly string[]): void {
@@ -363,17 +363,17 @@ export class ConversationList {
   /** One that is in no list of the server is read by itself. */
   #changed(id: string): void {
     if (!this.get(id)?.temporary) return this.#loadSoon();
-    void this.#around.client.open(id).then((answer) => {
+    void this.#deps.client.open(id).then((answer) => {
       if (answer.kind !== "ok") return;
-      this.met(answer.value.conversation);
-      this.#around.noticed(answer.value.conversation);
+      this.add(answer.value.conversation);
+      this.#deps.noticed(answer.value.conversation);
     });
   }
 
   #loadSoon(): void {
     if (this.#asked) return;
     this.#asked = true;
-    this.#around.clock.after(SETTLE, () => {
+    this.#deps.clock.after(SETTLE, () => {
       this.#asked = false;
       void this.load();
     });
@@ -381,9 +381,9 @@ export class ConversationList {
 
   /** "Today" is another day at midnight. */
   #turnDay(): void {
-    this.#callOffMidnight?.();
-    this.#now = new Date(this.#around.wall());
-    this.#callOffMidnight = this.#around.clock.after(untilMidnight(this.#now) + 1000, () => this.#turnDay());
+    this.#cancelMidnight?.();
+    this.#now = new Date(this.#deps.wall());
+    this.#cancelMidnight = this.#deps.clock.after(untilMidnight(this.#now) + 1000, () => this.#turnDay());
   }
 
   /** One by its title, many by their number. */
@@ -393,16 +393,16 @@ export class ConversationList {
   }
 
   #offer(text: string, undo: () => Promise<unknown>): void {
-    const { notices } = this.#around;
+    const { notices } = this.#deps;
     const run = () => {
       notices.clear();
       void undo();
     };
-    notices.say(text, { label: shell().undo, run });
+    notices.show(text, { label: shell().undo, run });
   }
 
-  #complain(answer: Answer<unknown>): void {
-    if (answer.kind !== "ok") this.#around.notices.say(problemOf(answer));
+  #reportProblem(answer: Answer<unknown>): void {
+    if (answer.kind !== "ok") this.#deps.notices.show(problemOf(answer));
   }
 }
 
@@ -412,6 +412,6 @@ function shortened(title: string): string {
 
 function isSame(one: Section, other: Section): boolean {
   const { items } = other;
-  if (one.shelf !== other.shelf || one.busy !== other.busy || one.more !== other.more || one.items.length !== items.length) return false;
+  if (one.node !== other.node || one.busy !== other.busy || one.more !== other.more || one.items.length !== items.length) return false;
   return one.items.every((item, index) => item === items[index]);
 }

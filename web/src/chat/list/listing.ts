@@ -1,6 +1,6 @@
 // What is known of the conversations: rows from several lists (all, the archived ones, a folder's, a tag's), each read
 // page by page, in one order. Owns how a page that was read changes what is known, and how far a list reaches. Pure.
-import type { Listed, View } from "../../wire/conversations";
+import type { ConversationPage, View } from "../../wire/conversations";
 import type { Conversation } from "../../wire/rows";
 
 type Known = readonly Conversation[];
@@ -36,7 +36,7 @@ export function shownOf(known: Known, view: View, next: string | null): Conversa
 }
 
 /** What is known with a page of a list in it, that was asked for with `before`. What the list has no more is left out. */
-export function merged(known: Known, view: View, { conversations, next }: Listed, before: string | null): Conversation[] {
+export function merged(known: Known, view: View, { conversations, next }: ConversationPage, before: string | null): Conversation[] {
   const listed = new Set(conversations.map(({ id }) => id));
   const covered = (one: Conversation) => (one.pinned ? before === null : (before === null || isBelow(one, before)) && !isBelow(one, next));
   const others = known.filter((one) => !listed.has(one.id) && !(holds(view, one) && covered(one)));
@@ -44,7 +44,7 @@ export function merged(known: Known, view: View, { conversations, next }: Listed
 }
 
 /** How far a list is known when its first page was read once more: as far as before, unless more came than a page. */
-export function reachOf(known: Known, view: View, { conversations, next }: Listed, reached: string | null | undefined): string | null {
+export function reachOf(known: Known, view: View, { conversations, next }: ConversationPage, reached: string | null | undefined): string | null {
   if (reached === undefined || next === null) return next;
   const before = new Map(shownOf(known, view, reached).map((one) => [one.id, one.updated]));
   const meets = conversations.some(({ id, updated, pinned }) => !pinned && before.get(id) === updated);

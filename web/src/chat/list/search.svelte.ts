@@ -3,7 +3,7 @@
 import type { Clock } from "../../wire/transport/clock";
 import type { ConversationClient } from "../../wire/conversations";
 import { problemOf } from "../../wire/transport/http";
-import type { Hit } from "../../wire/rows";
+import type { SearchHit } from "../../wire/rows";
 
 /** Milliseconds without another letter. */
 const PAUSE = 150;
@@ -12,9 +12,9 @@ export class Search {
   readonly #client: ConversationClient;
   readonly #clock: Clock;
   #query = $state("");
-  #hits = $state.raw<readonly Hit[] | null>(null);
+  #hits = $state.raw<readonly SearchHit[] | null>(null);
   #problem = $state("");
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   #abort: AbortController | null = null;
 
   constructor(client: ConversationClient, clock: Clock) {
@@ -28,17 +28,17 @@ export class Search {
 
   set query(query: string) {
     this.#query = query;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     this.#abort?.abort();
     this.#abort = null;
     if (query.trim() === "") {
       this.#hits = null;
       this.#problem = "";
-    } else this.#callOff = this.#clock.after(PAUSE, () => void this.#ask(query.trim()));
+    } else this.#cancelTimer = this.#clock.after(PAUSE, () => void this.#ask(query.trim()));
   }
 
   /** Null before the first answer. */
-  get hits(): readonly Hit[] | null {
+  get hits(): readonly SearchHit[] | null {
     return this.#hits;
   }
 
@@ -60,12 +60,12 @@ export interface Found {
   readonly conversation: string;
   readonly title: string;
   readonly archived: boolean;
-  readonly hits: readonly Hit[];
+  readonly hits: readonly SearchHit[];
 }
 
 /** Each conversation once, where its best place was. */
-export function byConversation(hits: readonly Hit[]): Found[] {
-  const found = new Map<string, Hit[]>();
+export function byConversation(hits: readonly SearchHit[]): Found[] {
+  const found = new Map<string, SearchHit[]>();
   for (const hit of hits) found.set(hit.conversation, [...(found.get(hit.conversation) ?? []), hit]);
   return [...found].map(([conversation, inside]) => {
     const { title, archived = false } = inside[0]!;
@@ -79,7 +79,7 @@ export interface Piece {
 }
 
 /** A snippet cut at its marks; they count characters, which JavaScript does not. */
-export function piecesOf(snippet: string, marks: Hit["marks"]): Piece[] {
+export function piecesOf(snippet: string, marks: SearchHit["marks"]): Piece[] {
   const characters = Array.from(snippet);
   const pieces: Piece[] = [];
   let at = 0;

@@ -1,18 +1,18 @@
 // What is said while a reply runs, and waits: for its end, or for its next step. Owns the line of what waits.
 import { composer as words } from "../../language/en/composer";
 import { problemOf } from "../../wire/transport/http";
-import { type Content, newId, type PendingMessage, sentAgain, textOf } from "../../wire/rows";
+import { type Content, newId, type PendingMessage, resendable, textOf } from "../../wire/rows";
 import type { RunOptions } from "../../wire/conversations";
-import { giveBack, type Surroundings } from "../surroundings";
+import { giveBack, type ChatDependencies } from "../surroundings";
 
 export class Pending {
-  readonly #around: Surroundings;
+  readonly #deps: ChatDependencies;
   #messages = $state.raw<readonly PendingMessage[]>([]);
   /** Those the server has not answered yet: what is done with one before would be done to nothing. */
   readonly #sending = new Map<string, Promise<unknown>>();
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(deps: ChatDependencies) {
+    this.#deps = deps;
   }
 
   get messages(): readonly PendingMessage[] {
@@ -31,10 +31,10 @@ export class Pending {
 
   /** Gives true when it does not wait: the reply had just ended, and the server answers it at once. */
   async add(conversation: string, content: readonly Content[], options: RunOptions, how: "queue" | "steer" = "queue"): Promise<boolean> {
-    const { client, notices } = this.#around;
+    const { client, notices } = this.#deps;
     const id = newId();
     this.#messages = [...this.#messages, { id, content, how }];
-    const message = { id, content: sentAgain(content, textOf(content)) };
+    const message = { id, content: resendable(content, textOf(content)) };
     const sending = client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
     this.#sending.set(id, sending);
     const answer = await sending;
@@ -42,29 +42,29 @@ export class Pending {
     if (answer.kind === "ok" && "pending" in answer.value) return false;
     this.#without(id);
     if (answer.kind === "ok") return true;
-    giveBack(this.#around, conversation, content);
-    notices.say(problemOf(answer));
+    giveBack(this.#deps, conversation, content);
+    notices.show(problemOf(answer));
     return false;
   }
 
   /** It goes into the running reply at its next step. */
   async hurry(conversation: string, pending: PendingMessage): Promise<void> {
     if (!(await this.#waits(pending))) return;
-    const answer = await this.#around.client.changePending(conversation, pending.id, { how: "steer" });
-    if (answer.kind !== "ok") return this.#around.notices.say(problemOf(answer));
+    const answer = await this.#deps.client.changePending(conversation, pending.id, { how: "steer" });
+    if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
     this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
-    this.#around.announcer.say(words().goesInSaid);
+    this.#deps.announcer.say(words().goesInSaid);
   }
 
   /** It is taken back; with `keep` to where it was typed. */
   async takeBack(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
     if (!(await this.#waits(pending))) return;
-    const answer = await this.#around.client.dropPending(conversation, pending.id);
+    const answer = await this.#deps.client.dropPending(conversation, pending.id);
     if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
-      return this.#around.notices.say(problemOf(answer));
+      return this.#deps.notices.show(problemOf(answer));
     }
     this.#without(pending.id);
-    if (keep) giveBack(this.#around, conversation, pending.content);
+    if (keep) giveBack(this.#deps, conversation, pending.content);
   }
 
   /** Whether it waits at the server, once that has answered. */

@@ -4,63 +4,63 @@ import type { RunEvent, RunProgress } from "../../wire/runs";
 
 export type Stage = "sent" | "queued" | "reading" | "thinking" | "writing" | "working";
 
-export interface Pulse {
+export interface ReplyProgress {
   readonly stage: Stage;
   /** Clock time (milliseconds) at which the stage began, or its estimate was given. */
   readonly since: number;
   /** The row that is written, or was last. */
   readonly row: string | null;
-  readonly progress: RunProgress | null;
+  readonly update: RunProgress | null;
   readonly thinkingFrom: number | null;
   /** How long the model thought, milliseconds, by row. */
   readonly thought: Readonly<Record<string, number>>;
 }
 
-export function begin(now: number): Pulse {
-  return { stage: "sent", since: now, row: null, progress: null, thinkingFrom: null, thought: {} };
+export function initialProgress(now: number): ReplyProgress {
+  return { stage: "sent", since: now, row: null, update: null, thinkingFrom: null, thought: {} };
 }
 
-function enter(pulse: Pulse, stage: Stage, now: number): Pulse {
-  if (pulse.stage === stage) return pulse;
-  const { row, thinkingFrom, thought } = pulse;
+function enter(progress: ReplyProgress, stage: Stage, now: number): ReplyProgress {
+  if (progress.stage === stage) return progress;
+  const { row, thinkingFrom, thought } = progress;
   const thinkingEnds = row !== null && thinkingFrom !== null;
   return {
-    ...pulse,
+    ...progress,
     stage,
     since: now,
-    progress: null,
+    update: null,
     thinkingFrom: stage === "thinking" ? now : null,
     thought: thinkingEnds ? { ...thought, [row]: (thought[row] ?? 0) + now - thinkingFrom } : thought,
   };
 }
 
-function afterProgress(pulse: Pulse, event: RunProgress, now: number): Pulse {
+function afterProgress(progress: ReplyProgress, event: RunProgress, now: number): ReplyProgress {
   switch (event.waiting ?? "") {
     case "queue":
       // Every update brings a fresh estimate, which counts down from now.
-      return { ...enter(pulse, "queued", now), since: now, progress: event };
+      return { ...enter(progress, "queued", now), since: now, update: event };
     case "tool":
     case "approval":
-      return enter(pulse, "working", now);
+      return enter(progress, "working", now);
     default:
-      return event.total ? { ...enter(pulse, "reading", now), progress: event } : enter(pulse, "sent", now);
+      return event.total ? { ...enter(progress, "reading", now), update: event } : enter(progress, "sent", now);
   }
 }
 
-export function beat(pulse: Pulse, event: RunEvent, now: number): Pulse {
+export function nextProgress(progress: ReplyProgress, event: RunEvent, now: number): ReplyProgress {
   switch (event.type) {
     case "progress":
-      return afterProgress(pulse, event, now);
+      return afterProgress(progress, event, now);
     case "delta":
-      return { ...enter({ ...pulse, row: event.message }, event.kind === "reasoning" ? "thinking" : "writing", now) };
+      return { ...enter({ ...progress, row: event.message }, event.kind === "reasoning" ? "thinking" : "writing", now) };
     case "message_added":
-      return event.message.role === "assistant" ? { ...enter(pulse, "sent", now), row: event.message.id } : pulse;
+      return event.message.role === "assistant" ? { ...enter(progress, "sent", now), row: event.message.id } : progress;
     case "message_done":
-      return enter(pulse, "sent", now);
+      return enter(progress, "sent", now);
     case "tool_started":
     case "approval_asked":
-      return enter(pulse, "working", now);
+      return enter(progress, "working", now);
     default:
-      return pulse;
+      return progress;
   }
 }

@@ -1,12 +1,12 @@
 // The running reply of the conversation on the page: asking for it, following it, stopping it, and what it asks back.
 // Owns what stands in for it until the server has answered. Knows no other conversation.
-import type { Given, RunOptions, Started, Verb } from "../../wire/conversations";
+import type { ApprovalAnswer, RunOptions, StartResult, RunCommand } from "../../wire/conversations";
 import { thread as words } from "../../language/en/thread";
 import { type Answer, problemOf } from "../../wire/transport/http";
 import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/rows";
-import { type RunDone, type RunView, type ToolOutput, UNHEARD } from "../../wire/runs";
-import { begin, type Pulse } from "./pulse";
-import { giveBack, handBack, type Surroundings, takeFromDesk } from "../surroundings";
+import { type RunDone, type RunView, type ToolOutput, EMPTY_RUN } from "../../wire/runs";
+import { initialProgress, type ReplyProgress } from "./pulse";
+import { giveBack, handBack, type ChatDependencies, takeFromDesk } from "../surroundings";
 import { hasOutput, type ReplyTurn, type Row, type Thread } from "../thread.svelte";
 import { RunViewer } from "./viewer";
 
@@ -28,7 +28,7 @@ export interface Host {
 
 /** A reply that was asked for; `waiting` stands in for its row until the server has made one. */
 interface Asking {
-  readonly verb: Verb;
+  readonly verb: RunCommand;
   readonly waiting: Row;
   /** A message without an answer that this one replaces. */
   readonly instead: string | null;
@@ -39,24 +39,24 @@ interface Asking {
 }
 
 export class Running {
-  readonly #around: Surroundings;
+  readonly #deps: ChatDependencies;
   readonly #host: Host;
   #run = $state.raw<string | null>(null);
-  #pulse = $state.raw<Pulse>(begin(0));
+  #progress = $state.raw<ReplyProgress>(initialProgress(0));
   #stopping = $state(false);
   #lost = $state(false);
   #ending = $state.raw<RunDone | null>(null);
   #outputs = $state.raw<Readonly<Record<string, ToolOutput>>>({});
   #approvals = $state.raw<readonly Approval[]>([]);
-  #heardRows = $state.raw<RunView["rows"]>(UNHEARD.rows);
+  #heardRows = $state.raw<RunView["rows"]>(EMPTY_RUN.rows);
 
   #viewer: RunViewer | null = null;
   #starting: Asking | null = null;
   #unsent: Asking | null = null;
   #mine = $state(false);
 
-  constructor(around: Surroundings, host: Host) {
-    this.#around = around;
+  constructor(deps: ChatDependencies, host: Host) {
+    this.#deps = deps;
     this.#host = host;
   }
 
@@ -69,8 +69,8 @@ export class Running {
     return this.#mine;
   }
 
-  get pulse(): Pulse {
-    return this.#pulse;
+  get progress(): ReplyProgress {
+    return this.#progress;
   }
 
   /** It was told to stop and has not ended yet. */
@@ -113,16 +113,16 @@ export class Running {
   }
 
   options(): RunOptions {
-    const { speaker: _, ...options } = this.#around.options();
+    const { speaker: _, ...options } = this.#deps.options();
     return options;
   }
 
   /** Ask for a reply below `parent`. */
-  ask(verb: Verb, parent: string | null, instead: string | null = null): void {
+  ask(verb: RunCommand, parent: string | null, instead: string | null = null): void {
     const { thread } = this.#host;
     const goesOn = verb.verb === "continue" ? thread.get(verb.message) : undefined;
     const stays = goesOn?.role === "assistant" && goesOn.message.tool_calls.length === 0;
-    const model = verb.options.model || this.#around.options().speaker;
+    const model = verb.options.model || this.#deps.options().speaker;
     const waiting = stays ? goesOn : thread.put(messageOf({ id: verb.run, parent, role: "assistant", status: "running", model }));
     const said = verb.verb === "send" || verb.verb === "edit" ? (thread.get(parent ?? "")?.message.content ?? null) : null;
     this.#ask({ verb, waiting, instead, said, isBack: false });
@@ -131,7 +131,7 @@ export class Running {
   askAgain(): void {
     if (!this.#unsent) return;
     const asked = this.#host.thread.get(this.#unsent.waiting.parent ?? "");
-    if (asked?.role === "user") takeFromDesk(this.#around, asked.message.content);
+    if (asked?.role === "user") takeFromDesk(this.#deps, asked.message.content);
     this.#unsent.isBack = false;
     this.#ask(this.#unsent);
   }
@@ -145,7 +145,7 @@ export class Running {
   #giveBack(asking: Asking, conversation: string | null): void {
     if (asking.isBack || asking.said === null) return;
     asking.isBack = true;
-    giveBack(this.#around, conversation, asking.said);
+    giveBack(this.#deps, conversation, asking.said);
   }
 
   stop(): void {
@@ -155,7 +155,7 @@ export class Running {
     const asking = this.#starting;
     if (!asking) return void this.#stopRun(run);
     // Nobody has answered yet: it is stopped when that happens, and the person need not wait for it.
-    this.#around.clock.after(PATIENCE, () => {
+    this.#deps.clock.after(PATIENCE, () => {
       if (this.#starting !== asking) return;
       this.#starting = null;
       this.#fail(asking, null);
@@ -167,7 +167,7 @@ export class Running {
     if (this.#viewer?.run === run) return;
     this.#mine = false;
     this.#approvals = approvals;
-    this.#pulse = begin(this.#around.clock.now());
+    this.#progress = initialProgress(this.#deps.clock.now());
     this.#follow(run, null);
   }
 
@@ -178,20 +178,20 @@ export class Running {
     this.#stopping = this.#lost = this.#mine = false;
     this.#approvals = [];
     this.#outputs = {};
-    this.#around.announcer.forget();
+    this.#deps.announcer.forget();
   }
 
-  wake(): void {
-    this.#viewer?.wake();
+  resume(): void {
+    this.#viewer?.resume();
   }
 
-  sleep(): void {
-    this.#viewer?.sleep();
+  pause(): void {
+    this.#viewer?.pause();
   }
 
   /** Answer a question; gives a sentence when that fails. */
-  async decide(approval: Approval, given: Given): Promise<string> {
-    const answer = await this.#around.client.answer(approval.id, given);
+  async decide(approval: Approval, given: ApprovalAnswer): Promise<string> {
+    const answer = await this.#deps.client.answer(approval.id, given);
     if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) return problemOf(answer);
     this.#approvals = this.#approvals.filter(({ id }) => id !== approval.id);
     return "";
@@ -204,14 +204,14 @@ export class Running {
     this.#starting = asking;
     this.#run = verb.run;
     this.#mine = true;
-    this.#pulse = { ...begin(this.#around.clock.now()), row: waiting.id };
-    this.#around.announcer.tell(words().answering(verb.options.model || this.#around.options().speaker));
+    this.#progress = { ...initialProgress(this.#deps.clock.now()), row: waiting.id };
+    this.#deps.announcer.tell(words().answering(verb.options.model || this.#deps.options().speaker));
     void this.#start(asking);
   }
 
   async #start(asking: Asking): Promise<void> {
     const { run } = asking.verb;
-    const { client } = this.#around;
+    const { client } = this.#deps;
     const named = await this.#host.named();
     const answer = named.kind === "ok" ? await this.#asked(asking, named.value) : named;
     if (this.#starting !== asking) {
@@ -234,9 +234,9 @@ export class Running {
     if (this.#stopping) void this.#stopRun(run);
   }
 
-  async #asked({ verb, instead }: Asking, conversation: string): Promise<Answer<Started>> {
-    if (instead !== null) await this.#around.client.deleteMessage(conversation, instead);
-    return this.#around.client.start(conversation, verb);
+  async #asked({ verb, instead }: Asking, conversation: string): Promise<Answer<StartResult>> {
+    if (instead !== null) await this.#deps.client.deleteMessage(conversation, instead);
+    return this.#deps.client.start(conversation, verb);
   }
 
   /** The server did not take what was asked of it, or, without an error, was not waited for. */
@@ -247,64 +247,64 @@ export class Running {
     this.#unsent = asking;
     waiting.message = { ...waiting.message, status: error ? "failed" : "stopped", error };
     asking.isBack = this.#handBack();
-    if (error) this.#around.trouble();
-    else this.#around.announcer.tell(words().note.stopped);
+    if (error) this.#deps.onFailure();
+    else this.#deps.announcer.tell(words().note.stopped);
   }
 
   async #stopRun(run: string): Promise<void> {
-    const answer = await this.#around.client.stop(run);
+    const answer = await this.#deps.client.stop(run);
     if (answer.kind === "ok" || this.#run !== run) return;
     this.#stopping = false;
-    this.#around.notices.say(problemOf(answer));
+    this.#deps.notices.show(problemOf(answer));
   }
 
   #follow(run: string, waiting: Row | null): void {
     this.#viewer?.close();
     this.#run = run;
     this.#ending = null;
-    this.#heardRows = UNHEARD.rows;
-    const viewer = new RunViewer(run, this.#around.clock, this.#around.stream, {
-      drawn: (view, pulse) => this.#draw(view, pulse, waiting),
+    this.#heardRows = EMPTY_RUN.rows;
+    const viewer = new RunViewer(run, this.#deps.clock, this.#deps.stream, {
+      drawn: (view, progress) => this.#draw(view, progress, waiting),
       ended: (view) => this.#end(view, waiting),
       connected: (there) => this.#connected(there),
       refused: () => {
         this.leave();
-        this.#around.trouble();
+        this.#deps.onFailure();
         this.#host.refresh();
       },
     });
     this.#viewer = viewer;
   }
 
-  #draw(view: RunView, pulse: Pulse, waiting: Row | null): void {
+  #draw(view: RunView, progress: ReplyProgress, waiting: Row | null): void {
     const { thread } = this.#host;
     for (const [id, message] of view.rows) {
       if (this.#heardRows.get(id) === message) continue;
-      if (message.status === "running" && message.role === "assistant") this.#around.announcer.grows(id, () => textOf(message.content));
+      if (message.status === "running" && message.role === "assistant") this.#deps.announcer.grows(id, () => textOf(message.content));
       const standsIn =
         waiting && id !== waiting.id && message.role === "assistant" && message.parent === waiting.parent && thread.get(waiting.id) === waiting;
       thread.put(message, standsIn ? waiting : null);
     }
-    for (const [id, thought] of Object.entries(pulse.thought)) {
+    for (const [id, thought] of Object.entries(progress.thought)) {
       const row = thread.get(id);
       if (row) row.thoughtFor = thought;
     }
-    if (pulse.stage === "queued" && this.#pulse.stage !== "queued") {
-      this.#around.announcer.tell(words().queued(pulse.progress?.position ?? 0));
+    if (progress.stage === "queued" && this.#progress.stage !== "queued") {
+      this.#deps.announcer.tell(words().queued(progress.update?.position ?? 0));
     }
-    this.#tellApprovals(view.asked);
+    this.#announceApprovals(view.approvals);
     this.#heardRows = view.rows;
-    this.#pulse = pulse;
+    this.#progress = progress;
     this.#outputs = view.outputs;
   }
 
-  #tellApprovals(asked: readonly Approval[]): void {
-    if (asked === UNHEARD.asked || asked === this.#approvals) return;
-    for (const { id, kind = "tool", tool, server } of asked) {
+  #announceApprovals(approvals: readonly Approval[]): void {
+    if (approvals === EMPTY_RUN.approvals || approvals === this.#approvals) return;
+    for (const { id, kind = "tool", tool, server } of approvals) {
       if (this.#approvals.some((known) => known.id === id)) continue;
-      this.#around.announcer.say(kind === "tool" ? words().asks(tool ?? words().tool.some) : words().asksYou(server || words().tool.one));
+      this.#deps.announcer.say(kind === "tool" ? words().asks(tool ?? words().tool.some) : words().asksYou(server || words().tool.one));
     }
-    this.#approvals = asked;
+    this.#approvals = approvals;
   }
 
   #end(view: RunView, waiting: Row | null): void {
@@ -321,18 +321,18 @@ export class Running {
       else this.#host.refresh();
     }
     if (mine) this.#handBack();
-    if (error) this.#around.trouble();
+    if (error) this.#deps.onFailure();
     this.#host.ended();
   }
 
   #tell({ done, model }: RunView): void {
     // A failure is an alert of its own on the page.
     if (done?.outcome === "failed") return;
-    if (done?.outcome === "stopped") return this.#around.announcer.tell(words().note.stopped);
+    if (done?.outcome === "stopped") return this.#deps.announcer.tell(words().note.stopped);
     const last = this.#host.thread.turns.at(-1);
     if (last?.kind !== "reply") return;
     const text = last.rows.map((row) => (row.role === "assistant" ? row.text : "")).join(" ");
-    this.#around.announcer.ends(last.rows[0]?.message.model || model || words().theModel, text);
+    this.#deps.announcer.ends(last.rows[0]?.message.model || model || words().theModel, text);
   }
 
   #connected(there: boolean): void {
@@ -341,8 +341,8 @@ export class Running {
       return;
     }
     const viewer = this.#viewer;
-    this.#around.trouble();
-    this.#around.clock.after(WORTH_TELLING, () => {
+    this.#deps.onFailure();
+    this.#deps.clock.after(WORTH_TELLING, () => {
       if (viewer && this.#viewer === viewer && !viewer.connected) this.#lost = true;
     });
   }
@@ -352,7 +352,7 @@ export class Running {
     const last = this.#host.thread.turns.at(-1);
     if (last?.kind !== "reply" || !isUnanswered(last)) return false;
     const asked = this.#host.thread.get(last.rows[0]?.parent ?? "");
-    return asked?.role === "user" && handBack(this.#around, asked.message.content);
+    return asked?.role === "user" && handBack(this.#deps, asked.message.content);
   }
 }
 

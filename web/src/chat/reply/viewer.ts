@@ -1,14 +1,14 @@
 // Following a run, from its beginning to its end, over however many connections that takes. Owns the stream and the
 // pace of drawing: at most once a frame, however fast the run writes. Knows no conversation.
 import type { Clock } from "../../wire/transport/clock";
-import type { EventStream, StreamListener } from "../../wire/transport/event_source";
-import { advance, readEvent, type RunView, UNHEARD } from "../../wire/runs";
-import { beat, begin, type Pulse } from "./pulse";
+import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
+import { applyEvent, readEvent, type RunView, EMPTY_RUN } from "../../wire/runs";
+import { nextProgress, initialProgress, type ReplyProgress } from "./pulse";
 
 const MUTE = 1;
 
 export interface Watching {
-  drawn(view: RunView, pulse: Pulse): void;
+  drawn(view: RunView, progress: ReplyProgress): void;
   ended(view: RunView): void;
   /** The server can be heard, or not any more. */
   connected(there: boolean): void;
@@ -21,8 +21,8 @@ export class RunViewer {
   readonly #clock: Clock;
   readonly #watching: Watching;
   readonly #stream: EventStream;
-  #view: RunView = UNHEARD;
-  #pulse: Pulse;
+  #view: RunView = EMPTY_RUN;
+  #progress: ReplyProgress;
   #frameAsked = false;
   #closed = false;
   #connected = false;
@@ -33,14 +33,14 @@ export class RunViewer {
     this.run = run;
     this.#clock = clock;
     this.#watching = watching;
-    this.#pulse = begin(clock.now());
+    this.#progress = initialProgress(clock.now());
     this.#stream = open(`api/runs/${run}/events`, {
       event: (data) => this.#heard(data),
       opened: () => this.#line(true),
       lost: () => this.#line(false),
       refused: () => this.#refused(),
     });
-    this.#stream.wake();
+    this.#stream.resume();
   }
 
   /** Whether the server can be heard at the moment. */
@@ -48,12 +48,12 @@ export class RunViewer {
     return this.#connected;
   }
 
-  wake(): void {
-    this.#stream.wake();
+  resume(): void {
+    this.#stream.resume();
   }
 
-  sleep(): void {
-    this.#stream.sleep();
+  pause(): void {
+    this.#stream.pause();
   }
 
   close(): void {
@@ -77,11 +77,11 @@ export class RunViewer {
     const event = readEvent(data);
     if (!event || this.#closed) return;
     this.#mute = 0;
-    this.#view = advance(this.#view, event);
-    this.#pulse = beat(this.#pulse, event, this.#clock.now());
+    this.#view = applyEvent(this.#view, event);
+    this.#progress = nextProgress(this.#progress, event, this.#clock.now());
     if (!this.#view.done) return this.#drawSoon();
     // The end is drawn at once: in a hidden tab no frame comes.
-    this.#watching.drawn(this.#view, this.#pulse);
+    this.#watching.drawn(this.#view, this.#progress);
     this.close();
     this.#watching.ended(this.#view);
   }
@@ -91,7 +91,7 @@ export class RunViewer {
     this.#frameAsked = true;
     this.#clock.frame(() => {
       this.#frameAsked = false;
-      if (!this.#closed) this.#watching.drawn(this.#view, this.#pulse);
+      if (!this.#closed) this.#watching.drawn(this.#view, this.#progress);
     });
   }
 }

@@ -11,13 +11,13 @@ import type { Notices } from "../../chat/announce/notices.svelte";
 import type { Search } from "../../chat/list/search.svelte";
 import type { Preferences } from "../../settings/preferences.svelte";
 import type { Server } from "../../settings/server.svelte";
-import type { Shelf } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import type { Actions } from "../../shell/actions";
 import type { Shell } from "../../shell/shell.svelte";
 import type { Voice } from "../../voice/voice.svelte";
 import type { Clock } from "../../wire/transport/clock";
 import type { ConversationClient } from "../../wire/conversations";
-import type { EventStream, StreamListener } from "../../wire/transport/event_source";
+import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import type { Fetch } from "../../wire/transport/http";
 
 export interface Parts {
@@ -36,7 +36,7 @@ export interface Parts {
   readonly preferences: Preferences;
   readonly voice: Voice;
   /** What belongs to this device. */
-  readonly shelf: Shelf;
+  readonly storage: TextStorage;
   readonly client: ConversationClient;
   readonly clock: Clock;
   /** For the screens that make clients of their own. */

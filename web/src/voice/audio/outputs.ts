@@ -1,6 +1,6 @@
 // The loudspeakers of this device: which there are, and through which one sound comes, where the browser lets a page choose.
 // Owns the browser's side of it; knows nothing that sounds.
-import type { Shelf } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/shelf";
 import type { Device } from "./microphone";
 
 const KEY = "duologue.loudspeaker";
@@ -13,12 +13,12 @@ export function mayChoose(): boolean {
 }
 
 /** Empty: the browser's own choice. Kept in this browser: another device has others. */
-export function readOutput(shelf: Shelf): string {
-  return shelf.get(KEY) ?? "";
+export function readOutput(storage: TextStorage): string {
+  return storage.get(KEY) ?? "";
 }
 
-export function writeOutput(shelf: Shelf, id: string): void {
-  shelf.put(KEY, id === "" ? null : id);
+export function writeOutput(storage: TextStorage, id: string): void {
+  storage.put(KEY, id === "" ? null : id);
 }
 
 /** None where there is no choice. */

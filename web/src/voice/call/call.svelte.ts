@@ -3,7 +3,7 @@
 import { problems } from "../../language/en/problems";
 import { voice as words } from "../../language/en/voice";
 import type { Clock } from "../../wire/transport/clock";
-import type { Given } from "../../wire/conversations";
+import type { ApprovalAnswer } from "../../wire/conversations";
 import type { Approval } from "../../wire/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
 import type { Frame } from "../audio/framing";
@@ -89,7 +89,7 @@ export class Call {
   #tries = 0;
   #since = 0;
   #lastError = "";
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   #rest: (() => void) | null = null;
   #callOffNotice: (() => void) | null = null;
   #volume = { in: 0, out: 0 };
@@ -243,7 +243,7 @@ export class Call {
   }
 
   /** Answer a question; gives a sentence where nobody would hear it. */
-  async decide(approval: Approval, given: Given): Promise<string> {
+  async decide(approval: Approval, given: ApprovalAnswer): Promise<string> {
     if (this.#phase !== "live") return words().callingAgain;
     this.#tell({ type: "approval", id: approval.id, ...given });
     this.#questions.answered(approval.id);
@@ -375,7 +375,7 @@ export class Call {
     this.#phase = this.#phase === "beginning" ? "beginning" : "again";
     this.#pressed = false;
     this.#hush();
-    this.#callOff = this.#means.clock.after(wait, () => void this.#dial());
+    this.#cancelTimer = this.#means.clock.after(wait, () => void this.#dial());
   }
 
   #take(message: ServerMessage): void {
@@ -453,7 +453,7 @@ export class Call {
     this.#problem = problem;
     this.#fault = fault;
     this.#lines++;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     this.#callOffNotice?.();
     this.#notice = "";
     this.#place = null;

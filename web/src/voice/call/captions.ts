@@ -1,6 +1,6 @@
 // What was said on both sides of a call, as it is shown while it is said: of a reply the part that was spoken, the word that
 // is being spoken and what is to come. Pure.
-import type { CallState as ToolState } from "../../wire/rows";
+import type { ToolCallState } from "../../wire/rows";
 import type { CaptionWord, Ending } from "./protocol";
 
 /** A part of the written text, and when it sounds. */
@@ -92,14 +92,14 @@ export interface ToolLine {
   readonly side: "tool";
   readonly id: string;
   readonly tool: string;
-  readonly state: ToolState;
+  readonly state: ToolCallState;
   /** Empty by itself: a line of the log that is said aloud has one. */
   readonly text: string;
 }
 
 export type Line = UserLine | ReplyLine | ToolLine;
 
-const GOING: readonly ToolState[] = ["waiting", "asked", "running"];
+const GOING: readonly ToolCallState[] = ["waiting", "asked", "running"];
 
 /** Lines that are kept: the conversation has the rest. */
 const MOST = 40;
@@ -133,7 +133,7 @@ export class Captions {
     return this.#with({ ...this.#reply(id, reply), text, unheard, ending, final: true });
   }
 
-  used(id: string, tool: string, state: ToolState, text: string): Captions {
+  used(id: string, tool: string, state: ToolCallState, text: string): Captions {
     return this.#with({ side: "tool", id, tool, state, text });
   }
 

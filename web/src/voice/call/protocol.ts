@@ -1,7 +1,7 @@
 // The voice socket's dialect, as the page speaks it: what comes is checked field by field, and what nobody here knows is
 // let go by. Sound is binary frames and no business of this file. Pure.
-import type { Given } from "../../wire/conversations";
-import type { Approval, CallState as ToolState } from "../../wire/rows";
+import type { ApprovalAnswer } from "../../wire/conversations";
+import type { Approval, ToolCallState } from "../../wire/rows";
 
 export const STATES = ["listening", "hearing", "thinking", "speaking", "paused", "waiting"] as const;
 
@@ -28,7 +28,7 @@ export type ServerMessage =
   | { readonly type: "audio_end"; readonly epoch: number; readonly reply: number }
   | { readonly type: "pause" | "resume" | "interrupt"; readonly epoch: number; readonly reply: number }
   | { readonly type: "reply_done"; readonly epoch: number; readonly reply: number; readonly text: string; readonly unheard: string; readonly ending: Ending }
-  | { readonly type: "tool"; readonly epoch: number; readonly reply: number; readonly call: string; readonly tool: string; readonly server: string; readonly state: ToolState; readonly text: string }
+  | { readonly type: "tool"; readonly epoch: number; readonly reply: number; readonly call: string; readonly tool: string; readonly server: string; readonly state: ToolCallState; readonly text: string }
   | { readonly type: "asked"; readonly epoch: number; readonly reply: number; readonly approval: Approval }
   | { readonly type: "answered"; readonly epoch: number; readonly id: string }
   | { readonly type: "history"; readonly epoch: number }
@@ -51,10 +51,10 @@ export type ClientMessage =
   | { readonly type: "interrupt"; readonly reply_id?: number; readonly samples?: number; readonly last_chunk_id?: number }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "hold"; readonly down: boolean }
-  | ({ readonly type: "approval"; readonly id: string } & Given)
+  | ({ readonly type: "approval"; readonly id: string } & ApprovalAnswer)
   | { readonly type: "stop" };
 
-const TOOL_STATES: readonly ToolState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
+const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
 
 type Plain = Readonly<Record<string, unknown>>;
 

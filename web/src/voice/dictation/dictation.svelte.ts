@@ -33,7 +33,7 @@ export class Dictation {
       transcribe: means.transcribe,
       written: (text) => this.#write(text),
       failed: (sentence) => this.#fail(sentence),
-      behind: () => means.complain(words().tooFast),
+      behind: () => means.reportProblem(words().tooFast),
     });
   }
 
@@ -64,7 +64,7 @@ export class Dictation {
     this.#ear.close();
     void this.#writing.finish().then(() => {
       if (this.#over) return;
-      if (!this.#told) this.#means.complain(words().nothingUnderstood);
+      if (!this.#told) this.#means.reportProblem(words().nothingUnderstood);
       this.#end();
     });
   }
@@ -81,7 +81,7 @@ export class Dictation {
 
   #fail(sentence: string): void {
     this.#told = true;
-    this.#means.complain(sentence);
+    this.#means.reportProblem(sentence);
     this.finish();
   }
 

@@ -8,7 +8,7 @@ import { type Microphone, type MicrophoneListener, NoMicrophone } from "../audio
 export interface EarMeans {
   readonly microphone: (listener: MicrophoneListener) => Promise<Microphone>;
   readonly clock: Clock;
-  readonly complain: (sentence: string) => void;
+  readonly reportProblem: (sentence: string) => void;
 }
 
 export class Ear {
@@ -18,7 +18,7 @@ export class Ear {
   #microphone: Microphone | null = null;
   #closed = false;
   #volume = 0;
-  #callOff: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   /** `ended` when the microphone is gone, or was open for as long as it may be. */
   constructor(means: EarMeans, heard: (frame: Frame) => void, ended: () => void) {
@@ -41,17 +41,17 @@ export class Ear {
         return false;
       }
       this.#microphone = microphone;
-      this.#callOff = this.#means.clock.after(longest, () => this.#ended());
+      this.#cancelTimer = this.#means.clock.after(longest, () => this.#ended());
       return true;
     } catch (error) {
-      if (!this.#closed) this.#means.complain(error instanceof NoMicrophone ? words().faults[error.fault] : words().noSound);
+      if (!this.#closed) this.#means.reportProblem(error instanceof NoMicrophone ? words().faults[error.fault] : words().noSound);
       return false;
     }
   }
 
   close(): void {
     this.#closed = true;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     this.#microphone?.stop();
     this.#microphone = null;
     this.#volume = 0;

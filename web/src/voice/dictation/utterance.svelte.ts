@@ -148,7 +148,7 @@ export class Utterance {
     if (this.#held || this.#phase !== "recording") return;
     const { silence } = this.#writing;
     if (silence === null && this.#frames.length * FRAME_MS >= NOTHING_SAID) {
-      this.#means.complain(words().nothingHeard);
+      this.#means.reportProblem(words().nothingHeard);
       this.cancel();
     } else if (silence !== null && silence * FRAME_MS >= SAID) this.finish();
   }

@@ -1,6 +1,6 @@
-// Addresses that somebody else names: a tool server, a form. Pure.
+// Checks addresses that come from outside: a tool server, a form. Pure.
 
-/** An address that a page may be sent to; what a server names may be anything. */
+/** The address when it is an absolute http(s) URL, else null: a server may name anything, `javascript:` included. */
 export function webAddress(address: string): string | null {
   return /^https?:\/\//i.test(address) && URL.canParse(address) ? address : null;
 }

@@ -1,11 +1,11 @@
-// Time as an argument: whoever needs it is given one, so that tests never wait.
+// Time as an argument, so that tests never wait.
 
 export interface Clock {
-  /** Milliseconds, of any origin, never backwards. */
+  /** Milliseconds since an arbitrary origin; monotonic. */
   now(): number;
-  /** Runs `action` once, later; the answer calls it off. */
+  /** Runs `action` once, after the delay. The returned function cancels it. */
   after(milliseconds: number, action: () => void): () => void;
-  /** Runs `action` once, when the next picture is drawn. */
+  /** Runs `action` once, before the next repaint. */
   frame(action: () => void): void;
 }
 

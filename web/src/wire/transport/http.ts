@@ -1,5 +1,5 @@
-// Asking the server by plain HTTP: one question, one answer of four kinds. Addresses are relative to the page, so
-// that it works under any base path. Knows no address.
+// One HTTP request, one `Answer` of four kinds. Addresses are relative to the page, so that it works under any base
+// path.
 
 import { problems } from "../../language/en/problems";
 import { shell as words } from "../../language/en/shell";
@@ -10,35 +10,35 @@ export type Answer<Value> =
   | { readonly kind: "refused"; readonly message: string; readonly code: string; readonly status: number; readonly param?: string }
   | { readonly kind: "unreachable" };
 
-// Milliseconds after which a silent server counts as unreachable.
-const PATIENCE = 10_000;
+// A server that is silent this long (milliseconds) counts as unreachable.
+const TIMEOUT_MS = 10_000;
 
 export type Fetch = (address: string, init?: RequestInit) => Promise<Response>;
 
-interface Refusal {
+interface ErrorBody {
   readonly code: string;
   readonly message: string;
-  /** The field it is about, where it is about one. */
+  /** The request field at fault, if the error names one. */
   readonly param?: string;
 }
 
-/** Why an answer is a bad one, from its status and its text. */
-export function refusalOf(status: number, body: string): Refusal {
+/** The error in a response: from its JSON body, else a generic sentence for the status. */
+export function errorBodyOf(status: number, body: string): ErrorBody {
   try {
     const { error } = JSON.parse(body) as { error?: { code?: string; message?: string; param?: string | null } };
     if (error?.message) return { code: error.code ?? "", message: error.message, ...(error.param ? { param: error.param } : {}) };
   } catch {
-    // Not ours, or not JSON: a proxy's page. The status is all there is to tell.
+    // Not the server's JSON, for example a proxy's error page: only the status is known.
   }
   return { code: "", message: words().status(status) };
 }
 
-/** A status and a text as an answer; `Value` is null where the server answers with nothing. */
+/** A status and a body as an answer. `Value` is null where the server sends no body. */
 export function answerOf<Value>(status: number, body: string): Answer<Value> {
-  // A gateway that is down behind a proxy: the proxy answers in its place.
+  // 502 and 504 come from a reverse proxy in front of a server that is down.
   if (status === 502 || status === 504) return { kind: "unreachable" };
   if (status < 200 || status > 299) {
-    const { message, ...about } = refusalOf(status, body);
+    const { message, ...about } = errorBodyOf(status, body);
     return status === 401 ? { kind: "unauthorized", message } : { kind: "refused", message, status, ...about };
   }
   try {
@@ -48,12 +48,12 @@ export function answerOf<Value>(status: number, body: string): Answer<Value> {
   }
 }
 
-export async function ask<Value>(fetch: Fetch, address: string, init: RequestInit = {}): Promise<Answer<Value>> {
+export async function request<Value>(fetch: Fetch, address: string, init: RequestInit = {}): Promise<Answer<Value>> {
   try {
     const response = await fetch(address, {
       credentials: "same-origin",
       cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       ...init,
     });
     return answerOf(response.status, await response.text());
@@ -62,16 +62,16 @@ export async function ask<Value>(fetch: Fetch, address: string, init: RequestIni
   }
 }
 
-/** The same with a JSON body. */
-export function tell<Value>(fetch: Fetch, method: string, address: string, body?: unknown, patience = PATIENCE): Promise<Answer<Value>> {
-  return ask<Value>(fetch, address, {
+/** `request` with a JSON body. */
+export function sendJson<Value>(fetch: Fetch, method: string, address: string, body?: unknown, timeout = TIMEOUT_MS): Promise<Answer<Value>> {
+  return request<Value>(fetch, address, {
     method,
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(timeout),
     ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
   });
 }
 
-/** An answer that is not a good one, in a sentence. */
+/** The sentence that explains a failed answer; empty when it succeeded. */
 export function problemOf(answer: Answer<unknown>): string {
   if (answer.kind === "ok") return "";
   if (answer.kind === "unreachable") return words().noAnswer;

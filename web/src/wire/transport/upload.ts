@@ -1,9 +1,9 @@
 // Sending a file. By XMLHttpRequest: fetch tells nothing of how far it is.
 import { type Answer, answerOf } from "./http";
-import type { Kept } from "../rows";
+import type { StoredFile } from "../rows";
 
 export interface Upload {
-  readonly answer: Promise<Answer<Kept>>;
+  readonly answer: Promise<Answer<StoredFile>>;
   readonly abort: () => void;
 }
 
@@ -15,8 +15,8 @@ export function upload(file: File, progress: (share: number) => void, temporary 
   request.open("POST", `api/blobs?name=${encodeURIComponent(file.name)}${temporary ? "&temporary=true" : ""}`);
   request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
   request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
-  const answer = new Promise<Answer<Kept>>((resolve) => {
-    request.onload = () => resolve(answerOf<Kept>(request.status, request.responseText));
+  const answer = new Promise<Answer<StoredFile>>((resolve) => {
+    request.onload = () => resolve(answerOf<StoredFile>(request.status, request.responseText));
     request.onerror = request.onabort = () => resolve({ kind: "unreachable" });
   });
   request.send(file);

@@ -7,7 +7,7 @@ describe("a notice", () => {
   it("goes away by itself, but not while it is held", () => {
     const clock = new FakeClock();
     const notices = new Notices(clock);
-    notices.say("Deleted.");
+    notices.show("Deleted.");
     clock.pass(9000);
     notices.hold(true);
     clock.pass(60_000);
@@ -20,9 +20,9 @@ describe("a notice", () => {
   it("gives its place to the next one, for a whole time of its own", () => {
     const clock = new FakeClock();
     const notices = new Notices(clock);
-    notices.say("one");
+    notices.show("one");
     clock.pass(9000);
-    notices.say("two");
+    notices.show("two");
     clock.pass(9000);
     expect(notices.current?.text).toBe("two");
   });

@@ -1,35 +1,35 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Attachments, attachmentsOf, type Rules } from "../../../src/chat/draft/attachments.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import type { Answer } from "../../../src/wire/transport/http";
-import type { Kept } from "../../../src/wire/rows";
+import type { StoredFile } from "../../../src/wire/rows";
 import { calm } from "../../server";
 
-let shelf: MemoryShelf;
-let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<Kept>) => void; aborted: boolean }[];
+let storage: MemoryStorage;
+let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<StoredFile>) => void; aborted: boolean }[];
 let attachments: Attachments;
 let complaints: string[];
 
 const page = (rules: Partial<Rules> = {}) =>
   new Attachments(
-    shelf,
+    storage,
     (file, progress) => {
-      let end: (answer: Answer<Kept>) => void = () => {};
-      const answer = new Promise<Answer<Kept>>((resolve) => (end = resolve));
+      let end: (answer: Answer<StoredFile>) => void = () => {};
+      const answer = new Promise<Answer<StoredFile>>((resolve) => (end = resolve));
       const upload = { file, progress, end, aborted: false };
       sent.push(upload);
       return { answer, abort: () => (upload.aborted = true) };
     },
-    { limits: () => ({}), fits: () => true, given: ({ given }) => given, complain: (sentence) => complaints.push(sentence), ...rules },
+    { limits: () => ({}), fits: () => true, given: ({ given }) => given, reportProblem: (sentence) => complaints.push(sentence), ...rules },
   );
 
-const kept = (hash: string, mime: string): Answer<Kept> => ({ kind: "ok", value: { hash, mime, size: 1 } });
+const kept = (hash: string, mime: string): Answer<StoredFile> => ({ kind: "ok", value: { hash, mime, size: 1 } });
 
 const picture = new File(["x"], "cat.png", { type: "image/png" });
 
 beforeEach(() => {
-  shelf = new MemoryShelf();
+  storage = new MemoryStorage();
   sent = [];
   complaints = [];
   attachments = page();

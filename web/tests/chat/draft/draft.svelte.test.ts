@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 
 import { Draft } from "../../../src/chat/draft/draft.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 
 describe("a draft", () => {
   it("outlives a reload, each conversation its own", () => {
-    const shelf = new MemoryShelf();
-    const draft = new Draft(shelf);
+    const storage = new MemoryStorage();
+    const draft = new Draft(storage);
     draft.text = "new";
     draft.turnTo("c");
     draft.text = "old";
-    const again = new Draft(shelf);
+    const again = new Draft(storage);
     expect(again.text).toBe("new");
     again.turnTo("c");
     expect(again.text).toBe("old");
@@ -20,10 +20,10 @@ describe("a draft", () => {
   });
 
   it("goes with a conversation that gets its name", () => {
-    const shelf = new MemoryShelf();
-    const draft = new Draft(shelf);
+    const storage = new MemoryStorage();
+    const draft = new Draft(storage);
     draft.text = "typed on";
     draft.become("c");
-    expect([draft.text, shelf.get("duologue.draft"), shelf.get("duologue.draft.c")]).toEqual(["typed on", null, "typed on"]);
+    expect([draft.text, storage.get("duologue.draft"), storage.get("duologue.draft.c")]).toEqual(["typed on", null, "typed on"]);
   });
 });

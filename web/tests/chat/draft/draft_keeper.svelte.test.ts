@@ -4,7 +4,7 @@ import { Attachments } from "../../../src/chat/draft/attachments.svelte";
 import { DraftKeeper } from "../../../src/chat/draft/draft_keeper";
 import { Draft } from "../../../src/chat/draft/draft.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import { DraftClient } from "../../../src/wire/drafts";
 import type { Fetch } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
@@ -38,7 +38,7 @@ class Drafts {
 
 let server: Drafts;
 let clock: FakeClock;
-let shelf: MemoryShelf;
+let storage: MemoryStorage;
 let notices: Notices;
 let draft: Draft;
 let attachments: Attachments;
@@ -46,15 +46,15 @@ let keeper: DraftKeeper;
 let keeps: boolean;
 
 /** A page on the same server; with the same shelf it is the same browser. */
-function page(on: MemoryShelf): void {
-  shelf = on;
-  draft = new Draft(shelf);
-  attachments = new Attachments(shelf, () => {
+function page(on: MemoryStorage): void {
+  storage = on;
+  draft = new Draft(storage);
+  attachments = new Attachments(storage, () => {
     throw new Error("no uploads here");
   });
   notices = new Notices(clock);
-  keeper = new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, shelf, draft, attachments, conversation: null, notices, keeps: () => keeps });
-  keeper.wake();
+  keeper = new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft, attachments, conversation: null, notices, keeps: () => keeps });
+  keeper.resume();
 }
 
 function turnTo(conversation: string | null): void {
@@ -71,7 +71,7 @@ beforeEach(async () => {
   server = new Drafts();
   clock = new FakeClock();
   keeps = true;
-  page(new MemoryShelf());
+  page(new MemoryStorage());
   await calm();
 });
 
@@ -131,7 +131,7 @@ describe("what is typed", () => {
   it("has its files with it", async () => {
     attachments.putBack([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
     await later();
-    page(new MemoryShelf());
+    page(new MemoryStorage());
     await calm();
     expect(attachments.items).toMatchObject([{ blob: "h", name: "cat.png", stage: "kept" }]);
     expect(attachments.take()).toEqual([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
@@ -141,11 +141,11 @@ describe("what is typed", () => {
     server.away = true;
     draft.text = "patience";
     await later();
-    page(shelf);
+    page(storage);
     expect(draft.text).toBe("patience");
     await calm();
     server.away = false;
-    keeper.wake();
+    keeper.resume();
     await calm();
     await later();
     expect(server.kept.get("new")).toMatchObject({ text: "patience" });
@@ -164,12 +164,12 @@ describe("what is typed", () => {
   it("before anybody kept it is not taken for old", async () => {
     draft.text = "one";
     await later();
-    const again = new Draft(shelf);
+    const again = new Draft(storage);
     again.text = "one two";
-    attachments = new Attachments(shelf, () => {
+    attachments = new Attachments(storage, () => {
       throw new Error("no uploads here");
     });
-    new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, shelf, draft: again, attachments, conversation: null, notices, keeps: () => true }).wake();
+    new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft: again, attachments, conversation: null, notices, keeps: () => true }).resume();
     await calm();
     expect(again.text).toBe("one two");
     await later();
@@ -240,7 +240,7 @@ describe("what another device typed", () => {
     server.away = false;
     server.time += 50;
     server.writes("new", "newer");
-    page(shelf);
+    page(storage);
     await calm();
     expect(draft.text).toBe("newer");
     notices.current!.action!.run();
@@ -258,7 +258,7 @@ describe("what another device typed", () => {
     draft.text = "newer";
     await later();
     server.away = false;
-    keeper.wake();
+    keeper.resume();
     await calm();
     expect(draft.text).toBe("newer");
     notices.current!.action!.run();
@@ -271,7 +271,7 @@ describe("what another device typed", () => {
     await later();
     server.away = false;
     server.writes("new", "same");
-    keeper.wake();
+    keeper.resume();
     await calm();
     await later();
     expect(notices.current).toBeNull();
@@ -281,7 +281,7 @@ describe("what another device typed", () => {
 
 describe("what is given back to a conversation that is not looked at", () => {
   it("is sent to the server when that is looked at again", async () => {
-    page(new MemoryShelf());
+    page(new MemoryStorage());
     await calm();
     turnTo("c");
     await calm();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { type FeedEvent, openFeed, readListEvent } from "../../../src/chat/list/feed";
-import { EventStream } from "../../../src/wire/transport/event_source";
+import { EventStream } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
 import { calm, FakeServer } from "../../server";
 
@@ -14,7 +14,7 @@ describe("the feed", () => {
       heard: (event) => void heard.push(event),
       trouble: () => {},
     });
-    stream.wake();
+    stream.resume();
     await calm();
     server.tells({ type: "changed", conversation: "c" });
     server.tells({ type: "new_in_a_later_version" });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Filing } from "../../../src/chat/list/filing";
 import { ConversationList } from "../../../src/chat/list/list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { FakeClock } from "../../clock";
@@ -22,7 +22,7 @@ beforeEach(async () => {
   list = new ConversationList({
     client,
     folders: new FolderClient(server.fetch),
-    shelf: new MemoryShelf(),
+    storage: new MemoryStorage(),
     clock,
     wall: () => 0,
     notices,
@@ -36,7 +36,7 @@ beforeEach(async () => {
   await list.load();
 });
 
-const names = () => list.folders.shelves.map(({ folder }) => folder.name);
+const names = () => list.folders.nodes.map(({ folder }) => folder.name);
 const placesOf = () => [...server.kept.values()].map(({ conversation }) => conversation.folder ?? null);
 
 describe("filing", () => {
@@ -65,7 +65,7 @@ describe("filing", () => {
     notices.current?.action?.run();
     await calm();
     expect(names()).toEqual(["Tea", "Green"]);
-    expect(list.folders.shelves.map(({ depth }) => depth)).toEqual([0, 1]);
+    expect(list.folders.nodes.map(({ depth }) => depth)).toEqual([0, 1]);
     expect(placesOf()).toEqual([tea, tea, tea]);
   });
 });

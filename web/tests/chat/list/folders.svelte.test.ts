@@ -1,17 +1,17 @@
 import { beforeEach, expect, it } from "vitest";
 
 import { Folders } from "../../../src/chat/list/folders.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import { FolderClient } from "../../../src/wire/folders";
 import { FakeServer } from "../../server";
 
 let server: FakeServer;
-let shelf: MemoryShelf;
-const make = () => new Folders(new FolderClient(server.fetch), shelf);
+let storage: MemoryStorage;
+const make = () => new Folders(new FolderClient(server.fetch), storage);
 
 beforeEach(() => {
   server = new FakeServer();
-  shelf = new MemoryShelf();
+  storage = new MemoryStorage();
   server.folders.set("f", { id: "f", name: "Tea" });
 });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { ConversationList } from "../../../src/chat/list/list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { conversationOf } from "../../../src/wire/rows";
@@ -21,7 +21,7 @@ const made = (folders = new FolderClient(server.fetch)) =>
   new ConversationList({
     client: new ConversationClient(server.fetch),
     folders,
-    shelf: new MemoryShelf(),
+    storage: new MemoryStorage(),
     clock,
     wall: () => wall,
     notices,
@@ -182,7 +182,7 @@ describe("the list of conversations", () => {
   });
 
   it("shows temporary ones that were met here, which no list of the server has", async () => {
-    list.met(conversationOf({ id: "t", temporary: true, updated: 99 }));
+    list.add(conversationOf({ id: "t", temporary: true, updated: 99 }));
     await list.load();
     expect(shown()[0]).toBe("temporary: t");
     list.choose();
@@ -193,7 +193,7 @@ describe("the list of conversations", () => {
 
   it("reads a temporary one by itself when it has changed", async () => {
     Object.assign(server.conversation("t", [], "Between us").conversation, { temporary: true });
-    list.met(conversationOf({ id: "t", temporary: true }));
+    list.add(conversationOf({ id: "t", temporary: true }));
     list.heard({ type: "changed", conversation: "t" });
     await calm();
     expect(list.get("t")?.title).toBe("Between us");
@@ -314,7 +314,7 @@ describe("folders in the list", () => {
 
 it("turns today into yesterday at midnight", async () => {
   wall = new Date(2026, 4, 5, 23, 59).getTime();
-  list.met(conversationOf({ id: "t", temporary: false, updated: wall }));
+  list.add(conversationOf({ id: "t", temporary: false, updated: wall }));
   server.conversation("t").conversation.updated = wall;
   await list.load();
   expect(shown()[0]).toBe("today: t");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { placesFor, type Shelf, shelvesOf, visible } from "../../../src/chat/list/shelves";
+import { moveTargets, type FolderNode, folderNodes, visibleNodes } from "../../../src/chat/list/shelves";
 
 const folders = [
   { id: "b", name: "Books" },
@@ -9,28 +9,28 @@ const folders = [
   { id: "k", name: "Kyoto", parent: "j" },
   { id: "a", name: "Alps", parent: "t" },
 ];
-const drawn = (shelves: readonly Shelf[]) => shelves.map(({ folder, depth }) => "-".repeat(depth) + folder.name);
+const drawn = (nodes: readonly FolderNode[]) => nodes.map(({ folder, depth }) => "-".repeat(depth) + folder.name);
 
 describe("folders", () => {
   it("stand above what is in them, by name", () => {
-    expect(drawn(shelvesOf(folders))).toEqual(["Books", "Travel", "-Alps", "-Japan", "--Kyoto"]);
+    expect(drawn(folderNodes(folders))).toEqual(["Books", "Travel", "-Alps", "-Japan", "--Kyoto"]);
   });
 
   it("stand at the top when their place is not known", () => {
-    expect(drawn(shelvesOf([{ id: "x", name: "X", parent: "gone" }]))).toEqual(["X"]);
+    expect(drawn(folderNodes([{ id: "x", name: "X", parent: "gone" }]))).toEqual(["X"]);
   });
 
   it("are in sight when all around them are open", () => {
-    const shelves = shelvesOf(folders);
-    expect(drawn(visible(shelves, new Set()))).toEqual(["Books", "Travel"]);
-    expect(drawn(visible(shelves, new Set(["t"])))).toEqual(["Books", "Travel", "-Alps", "-Japan"]);
-    expect(drawn(visible(shelves, new Set(["j", "b"])))).toEqual(["Books", "Travel"]);
+    const nodes = folderNodes(folders);
+    expect(drawn(visibleNodes(nodes, new Set()))).toEqual(["Books", "Travel"]);
+    expect(drawn(visibleNodes(nodes, new Set(["t"])))).toEqual(["Books", "Travel", "-Alps", "-Japan"]);
+    expect(drawn(visibleNodes(nodes, new Set(["j", "b"])))).toEqual(["Books", "Travel"]);
   });
 
   it("may go anywhere but into themselves", () => {
-    const shelves = shelvesOf(folders);
-    expect(drawn(placesFor("t", shelves))).toEqual(["Books"]);
-    expect(drawn(placesFor("j", shelves))).toEqual(["Books", "Travel", "-Alps"]);
-    expect(drawn(placesFor("b", shelves))).toEqual(["Travel", "-Alps", "-Japan", "--Kyoto"]);
+    const nodes = folderNodes(folders);
+    expect(drawn(moveTargets("t", nodes))).toEqual(["Books"]);
+    expect(drawn(moveTargets("j", nodes))).toEqual(["Books", "Travel", "-Alps"]);
+    expect(drawn(moveTargets("b", nodes))).toEqual(["Travel", "-Alps", "-Japan", "--Kyoto"]);
   });
 });

@@ -1,31 +1,31 @@
 import { describe, expect, it } from "vitest";
 
-import { beat, begin, type Pulse } from "../../../src/chat/reply/pulse";
+import { nextProgress, initialProgress, type ReplyProgress } from "../../../src/chat/reply/pulse";
 import type { RunEvent } from "../../../src/wire/runs";
 
 const started: RunEvent = { type: "message_added", message: { id: "a", parent: null, role: "assistant" } };
 const delta = (kind: "text" | "reasoning" | "tool_call"): RunEvent => ({ type: "delta", message: "a", kind, text: "x" });
 
 /** After events that come a second apart. */
-function after(...events: RunEvent[]): Pulse {
-  return events.reduce((pulse, event, index) => beat(pulse, event, (index + 1) * 1000), begin(0));
+function after(...events: RunEvent[]): ReplyProgress {
+  return events.reduce((progress, event, index) => nextProgress(progress, event, (index + 1) * 1000), initialProgress(0));
 }
 
 describe("what a reply is doing", () => {
   it("waits in the queue, with a fresh estimate each time", () => {
-    const pulse = after({ type: "progress", waiting: "queue", position: 3, wait: 9 }, { type: "progress", waiting: "queue", position: 2, wait: 5 });
-    expect(pulse).toMatchObject({ stage: "queued", since: 2000, progress: { position: 2, wait: 5 } });
+    const progress = after({ type: "progress", waiting: "queue", position: 3, wait: 9 }, { type: "progress", waiting: "queue", position: 2, wait: 5 });
+    expect(progress).toMatchObject({ stage: "queued", since: 2000, progress: { position: 2, wait: 5 } });
   });
 
   it("reads, since the reading began", () => {
     const reading = (processed: number): RunEvent => ({ type: "progress", waiting: "model", processed, total: 10 });
     expect(after(reading(1), reading(5))).toMatchObject({ stage: "reading", since: 1000, progress: { processed: 5 } });
-    expect(after(reading(1), { type: "progress", waiting: "model" })).toMatchObject({ stage: "sent", progress: null });
+    expect(after(reading(1), { type: "progress", waiting: "model" })).toMatchObject({ stage: "sent", update: null });
   });
 
   it("thinks, and remembers for how long", () => {
-    const pulse = after(started, delta("reasoning"), delta("reasoning"), delta("text"));
-    expect(pulse).toMatchObject({ stage: "writing", row: "a", thought: { a: 2000 } });
+    const progress = after(started, delta("reasoning"), delta("reasoning"), delta("text"));
+    expect(progress).toMatchObject({ stage: "writing", row: "a", thought: { a: 2000 } });
     expect(after(started, delta("reasoning"))).toMatchObject({ stage: "thinking", thinkingFrom: 2000, thought: {} });
   });
 

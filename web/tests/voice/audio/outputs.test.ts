@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { MemoryShelf } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/shelf";
 import { mayChoose, outputs, readOutput, routeTo, writeOutput } from "../../../src/voice/audio/outputs";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -27,12 +27,12 @@ describe("the loudspeakers", () => {
   });
 
   it("are remembered by this browser", () => {
-    const shelf = new MemoryShelf();
-    expect(readOutput(shelf)).toBe("");
-    writeOutput(shelf, "box");
-    expect(readOutput(shelf)).toBe("box");
-    writeOutput(shelf, "");
-    expect(shelf.get("duologue.loudspeaker")).toBe(null);
+    const storage = new MemoryStorage();
+    expect(readOutput(storage)).toBe("");
+    writeOutput(storage, "box");
+    expect(readOutput(storage)).toBe("box");
+    writeOutput(storage, "");
+    expect(storage.get("duologue.loudspeaker")).toBe(null);
   });
 
   it("are what sound is sent to; where one is gone the browser's own is", async () => {

@@ -27,7 +27,7 @@ beforeEach(() => {
     transcribe: (wav, signal) => new Promise((answer) => asked.push({ wav, signal, answer })),
     insert: (text) => done.push(`insert ${text}`),
     clock,
-    complain: (sentence) => done.push(sentence),
+    reportProblem: (sentence) => done.push(sentence),
     ended: () => done.push("ended"),
   });
 });

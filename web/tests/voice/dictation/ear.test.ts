@@ -20,7 +20,7 @@ beforeEach(() => {
     return { device: "", mute: () => {}, stop: () => done.push("stopped") };
   };
   ear = new Ear(
-    { microphone, clock, complain: (sentence) => done.push(sentence) },
+    { microphone, clock, reportProblem: (sentence) => done.push(sentence) },
     () => done.push("heard"),
     () => done.push("ended"),
   );

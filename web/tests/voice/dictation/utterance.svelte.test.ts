@@ -29,7 +29,7 @@ beforeEach(() => {
     },
     transcribe: async () => (asked++, heard),
     clock,
-    complain: (sentence) => done.push(sentence),
+    reportProblem: (sentence) => done.push(sentence),
     hears: () => hears,
     async send(text, recording) {
       if (refusal) return refusal;

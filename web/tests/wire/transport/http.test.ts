@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 
 import { speak } from "../../../src/language/language.svelte";
-import { ask, problemOf, tell } from "../../../src/wire/transport/http";
+import { request, problemOf, sendJson } from "../../../src/wire/transport/http";
 
 const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
 
 describe("an answer", () => {
   it("is its value, or nothing where the server says nothing", async () => {
-    expect(await ask(answering(200, '{"a":1}'), "x")).toEqual({ kind: "ok", value: { a: 1 } });
-    expect(await ask(answering(204, null), "x")).toEqual({ kind: "ok", value: null });
+    expect(await request(answering(200, '{"a":1}'), "x")).toEqual({ kind: "ok", value: { a: 1 } });
+    expect(await request(answering(204, null), "x")).toEqual({ kind: "ok", value: null });
   });
 
   it("is the server's own sentence when it refuses", async () => {
     const body = '{"error":{"code":"run_in_progress","message":"A reply is being written."}}';
-    const answer = await ask(answering(409, body), "x");
+    const answer = await request(answering(409, body), "x");
     expect(answer).toEqual({ kind: "refused", status: 409, code: "run_in_progress", message: "A reply is being written." });
     expect(problemOf(answer)).toBe("A reply is being written.");
   });
@@ -30,7 +30,7 @@ describe("an answer", () => {
 
   it("is a sentence also where nobody answers", async () => {
     for (const fetch of [answering(502, ""), () => Promise.reject(new TypeError("failed"))]) {
-      const answer = await ask(fetch, "x");
+      const answer = await request(fetch, "x");
       expect(answer).toEqual({ kind: "unreachable" });
       expect(problemOf(answer)).toContain("does not answer");
     }
@@ -40,7 +40,7 @@ describe("an answer", () => {
 describe("a command", () => {
   it("carries its body as JSON", async () => {
     let sent: RequestInit | undefined;
-    await tell((_, init) => ((sent = init), Promise.resolve(new Response("{}"))), "PUT", "x", { a: 1 });
+    await sendJson((_, init) => ((sent = init), Promise.resolve(new Response("{}"))), "PUT", "x", { a: 1 });
     expect(sent).toMatchObject({ method: "PUT", body: '{"a":1}', headers: { "Content-Type": "application/json" } });
   });
 });

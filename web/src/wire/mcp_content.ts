@@ -1,5 +1,5 @@
-// What tool servers offer people: prompts to begin with and resources to attach. Knows no page.
-import { type Answer, ask, type Fetch, tell } from "./transport/http";
+// Prompts and resources of tool servers (MCP).
+import { type Answer, request, type Fetch, sendJson } from "./transport/http";
 import type { Content } from "./rows";
 
 export interface PromptArgument {
@@ -26,7 +26,7 @@ export interface Resource {
   readonly size?: number;
 }
 
-/** A pattern of addresses, with {names} in braces. */
+/** A URI template, with {names} in braces. */
 export interface ResourceTemplate {
   readonly template: string;
   readonly name?: string;
@@ -50,23 +50,23 @@ export interface FilledPrompt {
   readonly messages: readonly { readonly role: string; readonly text: string }[];
 }
 
-/** What an argument may be is asked of. */
-export interface Completing {
+/** Asks a server to complete one argument of a prompt or template. */
+export interface CompletionRequest {
   readonly server: string;
   readonly kind: "prompt" | "resource";
   readonly name: string;
   readonly argument: string;
   readonly value: string;
-  /** The other arguments so far. */
+  /** The other arguments entered so far. */
   readonly context: Readonly<Record<string, string>>;
 }
 
 type Arguments = Readonly<Record<string, string>>;
 
-// A tool server may have to be started first.
-const STARTING = 60_000;
+// The tool server may have to be started first.
+const START_TIMEOUT_MS = 60_000;
 
-export class OfferClient {
+export class McpContentClient {
   readonly #fetch: Fetch;
 
   constructor(fetch: Fetch) {
@@ -74,27 +74,27 @@ export class OfferClient {
   }
 
   async prompts(): Promise<Answer<readonly ServerPrompts[]>> {
-    const answer = await ask<{ readonly servers: readonly ServerPrompts[] }>(this.#fetch, "api/mcp/prompts", { signal: AbortSignal.timeout(STARTING) });
+    const answer = await request<{ readonly servers: readonly ServerPrompts[] }>(this.#fetch, "api/mcp/prompts", { signal: AbortSignal.timeout(START_TIMEOUT_MS) });
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.servers } : answer;
   }
 
   async resources(): Promise<Answer<readonly ServerResources[]>> {
-    const answer = await ask<{ readonly servers: readonly ServerResources[] }>(this.#fetch, "api/mcp/resources", { signal: AbortSignal.timeout(STARTING) });
+    const answer = await request<{ readonly servers: readonly ServerResources[] }>(this.#fetch, "api/mcp/resources", { signal: AbortSignal.timeout(START_TIMEOUT_MS) });
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.servers } : answer;
   }
 
-  fill(server: string, name: string, given: Arguments): Promise<Answer<FilledPrompt>> {
-    return tell(this.#fetch, "POST", "api/mcp/prompts/get", { server, name, arguments: given }, STARTING);
+  fill(server: string, name: string, values: Arguments): Promise<Answer<FilledPrompt>> {
+    return sendJson(this.#fetch, "POST", "api/mcp/prompts/get", { server, name, arguments: values }, START_TIMEOUT_MS);
   }
 
   async read(server: string, uri: string): Promise<Answer<readonly Content[]>> {
-    const answer = await tell<{ readonly content: readonly Content[] }>(this.#fetch, "POST", "api/mcp/resources/read", { server, uri }, STARTING);
+    const answer = await sendJson<{ readonly content: readonly Content[] }>(this.#fetch, "POST", "api/mcp/resources/read", { server, uri }, START_TIMEOUT_MS);
     return answer.kind === "ok" ? { kind: "ok", value: answer.value.content } : answer;
   }
 
-  /** None where the server knows none. */
-  async complete(asked: Completing): Promise<readonly string[]> {
-    const answer = await tell<{ readonly values: readonly string[] }>(this.#fetch, "POST", "api/mcp/complete", asked);
+  /** Empty when the server has no suggestions. */
+  async complete(completion: CompletionRequest): Promise<readonly string[]> {
+    const answer = await sendJson<{ readonly values: readonly string[] }>(this.#fetch, "POST", "api/mcp/complete", completion);
     return answer.kind === "ok" ? answer.value.values : [];
   }
 }

@@ -1,15 +1,15 @@
-// A kept stream of numbered events (SSE) by fetch: where it broke off it goes on, after the last number heard. Owns
-// opening it again, ever more slowly, and noticing that it went silent. Knows no event. (The browser's own EventSource
-// tells no status, so that "log in" and "gone" look like a bad line.)
+// A numbered event stream (SSE) over fetch that reconnects with `Last-Event-ID`. Owns the backoff between attempts and
+// the detection of a silent connection. The browser's own EventSource hides the HTTP status, which makes "log in" and
+// "gone" look like a network failure.
 import type { Clock } from "./clock";
-import { type Fetch, refusalOf } from "./http";
+import { type Fetch, errorBodyOf } from "./http";
 
-/** The lines of a stream as the data of its events; pieces may end anywhere. Comments and other fields are skipped. */
-export class EventParser {
+/** Parses SSE lines into event data; chunks may end anywhere. Comments and unknown fields are skipped. */
+export class SseParser {
   #rest = "";
   #id: string;
   #data: string[] = [];
-  /** The number of the last whole event, also of one without data: where to go on from. */
+  /** The id of the last complete event, also of one without data: where to resume. */
   last: string;
 
   constructor(last = "") {
@@ -20,8 +20,8 @@ export class EventParser {
     const events: string[] = [];
     const lines = (this.#rest + piece).split("\n");
     this.#rest = lines.pop() ?? "";
-    for (const ended of lines) {
-      const line = ended.endsWith("\r") ? ended.slice(0, -1) : ended;
+    for (const rawLine of lines) {
+      const line = rawLine.endsWith("\r") ? rawLine.slice(0, -1) : rawLine;
       if (line === "") {
         if (this.#data.length > 0) events.push(this.#data.join("\n"));
         this.#data = [];
@@ -40,18 +40,18 @@ export class EventParser {
 
 export interface StreamListener {
   event(data: string): void;
-  /** The line is there (again). */
+  /** Connected, for the first time or again. */
   opened?(): void;
-  /** The line is gone; it is being opened again. */
+  /** The connection was lost; a retry is scheduled. */
   lost?(): void;
-  /** The server will not: nothing more comes. */
+  /** The server refused (4xx): no further events until `resume`. */
   refused?(status: number, message: string): void;
 }
 
-const FIRST_WAIT = 250;
-const LONGEST_WAIT = 5000;
-/** The server says something, be it a comment, every 15 s. */
-const SILENCE = 40_000;
+const FIRST_RETRY_MS = 250;
+const LONGEST_RETRY_MS = 5000;
+/** The server sends at least a comment every 15 s. */
+const SILENCE_TIMEOUT_MS = 40_000;
 
 export class EventStream {
   readonly #fetch: Fetch;
@@ -60,10 +60,10 @@ export class EventStream {
   readonly #listener: StreamListener;
   #last = "";
   #abort: AbortController | null = null;
-  #callOff: (() => void) | null = null;
-  #watch: (() => void) | null = null;
+  #cancelRetry: (() => void) | null = null;
+  #cancelSilenceTimer: (() => void) | null = null;
   #failures = 0;
-  #state: "open" | "asleep" | "closed" = "asleep";
+  #state: "open" | "paused" | "closed" = "paused";
 
   constructor(fetch: Fetch, clock: Clock, address: string, listener: StreamListener) {
     this.#fetch = fetch;
@@ -72,36 +72,36 @@ export class EventStream {
     this.#listener = listener;
   }
 
-  /** Open it, or, when it waits to be opened again, do that now. */
-  wake(): void {
+  /** Connects; a scheduled retry happens at once. */
+  resume(): void {
     if (this.#state === "closed" || this.#abort) return;
     this.#state = "open";
-    this.#callOff?.();
-    this.#callOff = null;
-    void this.#listen();
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    void this.#connect();
   }
 
-  /** Let the line go until woken; nothing is missed. */
-  sleep(): void {
+  /** Disconnects until `resume`. Nothing is missed: the server replays from the last event id. */
+  pause(): void {
     if (this.#state === "closed") return;
-    this.#state = "asleep";
-    this.#let();
+    this.#state = "paused";
+    this.#disconnect();
   }
 
   close(): void {
     this.#state = "closed";
-    this.#let();
+    this.#disconnect();
   }
 
-  #let(): void {
-    this.#callOff?.();
-    this.#watch?.();
-    this.#callOff = this.#watch = null;
+  #disconnect(): void {
+    this.#cancelRetry?.();
+    this.#cancelSilenceTimer?.();
+    this.#cancelRetry = this.#cancelSilenceTimer = null;
     this.#abort?.abort();
     this.#abort = null;
   }
 
-  async #listen(): Promise<void> {
+  async #connect(): Promise<void> {
     const abort = new AbortController();
     this.#abort = abort;
     const current = () => this.#abort === abort;
@@ -114,34 +114,34 @@ export class EventStream {
       });
       if (!current()) return;
       if (response.status >= 400 && response.status < 500 && response.status !== 429) {
-        const { message } = refusalOf(response.status, await response.text());
+        const { message } = errorBodyOf(response.status, await response.text());
         if (!current()) return;
-        // Woken, it tries once more: somebody may have logged in.
-        this.sleep();
+        // Paused rather than closed: `resume` tries again, since the user may have logged in meanwhile.
+        this.pause();
         return this.#listener.refused?.(response.status, message);
       }
       if (response.ok && response.body) await this.#read(response.body, current);
     } catch {
-      // The line broke, or never came to be: below.
+      // The connection broke or was never made; the retry below handles both.
     }
     if (!current()) return;
     abort.abort();
-    this.#let();
+    this.#disconnect();
     this.#listener.lost?.();
-    // Whoever heard of it may have had enough.
-    if (this.#state === "open") this.#again();
+    // The listener may have paused or closed the stream in `lost`.
+    if (this.#state === "open") this.#retryLater();
   }
 
   async #read(body: ReadableStream<Uint8Array>, current: () => boolean): Promise<void> {
-    const parser = new EventParser(this.#last);
+    const parser = new SseParser(this.#last);
     const decoder = new TextDecoder();
     const reader = body.getReader();
-    this.#heard();
+    this.#restartSilenceTimer();
     this.#listener.opened?.();
     for (;;) {
       const { done, value } = await reader.read();
       if (done || !current()) return;
-      this.#heard();
+      this.#restartSilenceTimer();
       const events = parser.feed(decoder.decode(value, { stream: true }));
       this.#last = parser.last;
       for (const data of events) {
@@ -152,16 +152,16 @@ export class EventStream {
     }
   }
 
-  #heard(): void {
-    this.#watch?.();
-    this.#watch = this.#clock.after(SILENCE, () => this.#abort?.abort());
+  #restartSilenceTimer(): void {
+    this.#cancelSilenceTimer?.();
+    this.#cancelSilenceTimer = this.#clock.after(SILENCE_TIMEOUT_MS, () => this.#abort?.abort());
   }
 
-  #again(): void {
-    const wait = Math.min(FIRST_WAIT * 2 ** this.#failures++, LONGEST_WAIT);
-    this.#callOff = this.#clock.after(wait, () => {
-      this.#callOff = null;
-      this.wake();
+  #retryLater(): void {
+    const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
+    this.#cancelRetry = this.#clock.after(delay, () => {
+      this.#cancelRetry = null;
+      this.resume();
     });
   }
 }

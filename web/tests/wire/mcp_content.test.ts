@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { OfferClient } from "../../src/wire/offers";
+import { McpContentClient } from "../../src/wire/mcp_content";
 
 function client(answers: Readonly<Record<string, unknown>>) {
   const asked: unknown[] = [];
-  const offers = new OfferClient(async (address, { method = "GET", body } = {}) => {
+  const offers = new McpContentClient(async (address, { method = "GET", body } = {}) => {
     asked.push([method, address, body ? JSON.parse(String(body)) : null]);
     return address in answers ? new Response(JSON.stringify(answers[address])) : new Response('{"error":{"message":"Not here."}}', { status: 404 });
   });

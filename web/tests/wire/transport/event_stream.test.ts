@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { EventParser, EventStream } from "../../../src/wire/transport/event_source";
+import { SseParser, EventStream } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";
 
@@ -8,14 +8,14 @@ describe("the lines of a stream", () => {
   it("are the same events wherever they are cut", () => {
     const stream = 'id: 1\ndata: {"a":1}\n\n: alive\n\nid: 2\r\ndata: two\r\ndata: lines\r\n\r\nretry: 5\nid: 3\ndata:x\n\n';
     for (let cut = 0; cut <= stream.length; cut++) {
-      const parser = new EventParser();
+      const parser = new SseParser();
       expect([...parser.feed(stream.slice(0, cut)), ...parser.feed(stream.slice(cut))]).toEqual(['{"a":1}', "two\nlines", "x"]);
       expect(parser.last).toBe("3");
     }
   });
 
   it("tell a position without an event, and keep it through silence", () => {
-    const parser = new EventParser("4");
+    const parser = new SseParser("4");
     expect(parser.feed(": alive\n\n")).toEqual([]);
     expect(parser.last).toBe("4");
     expect(parser.feed("id: 9\n\n")).toEqual([]);
@@ -71,7 +71,7 @@ beforeEach(() => {
 });
 
 async function open(): Promise<Line> {
-  stream.wake();
+  stream.resume();
   await calm();
   return lines.at(-1)!;
 }
@@ -148,7 +148,7 @@ describe("a kept stream", () => {
     const line = await open();
     line.send("id: 3\ndata: a\n\n");
     await calm();
-    stream.sleep();
+    stream.pause();
     await calm();
     clock.pass(60_000);
     await calm();
