@@ -9,10 +9,10 @@ import { type Attachment, Attachments } from "./chat/draft/attachments.svelte";
 import { Chat } from "./chat/chat.svelte";
 import { Choices } from "./chat/choices.svelte";
 import { Draft } from "./chat/draft/draft.svelte";
-import type { DraftKeeper } from "./chat/draft/draft_keeper";
+import type { DraftSync } from "./chat/draft/draft_sync";
 import { openFeed } from "./chat/list/feed";
-import { canTake, givenFor } from "./chat/draft/fitting";
-import { ConversationList } from "./chat/list/list.svelte";
+import { accepts, documentModeFor } from "./chat/draft/file_support";
+import { ConversationList } from "./chat/list/conversation_list.svelte";
 import { Notices } from "./chat/announce/notices.svelte";
 import { Search } from "./chat/list/search.svelte";
 import { shell as words } from "./language/en/shell";
@@ -23,7 +23,7 @@ import { optionsFor } from "./settings/options";
 import { isAnother } from "./settings/owner";
 import { Preferences } from "./settings/preferences.svelte";
 import { Server } from "./settings/server.svelte";
-import { BrowserStorage } from "./settings/shelf";
+import { BrowserStorage } from "./settings/storage";
 import { addressOf, placeOf } from "./shell/place";
 import { Shell } from "./shell/shell.svelte";
 import App from "./ui/app/App.svelte";
@@ -44,20 +44,20 @@ const stream = (address: string, listener: StreamListener) => new EventStream(as
 const client = new ConversationClient(ask);
 const draft = new Draft(browser);
 const answering = () => server.model(choices.current.model ?? "");
-const givenAs = ({ mime, given }: Attachment) => givenFor(mime, given, preferences.page.documents, answering());
+const documentModeOf = ({ mime, given }: Attachment) => documentModeFor(mime, given, preferences.page.documents, answering());
 const attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
   limits: () => server.capabilities?.limits ?? {},
-  fits: (item) => item.resource !== undefined || canTake(answering(), { mime: item.mime, given: givenAs(item) }),
-  given: givenAs,
+  isSupported: (item) => item.resource !== undefined || accepts(answering(), { mime: item.mime, given: documentModeOf(item) }),
+  documentMode: documentModeOf,
   reportProblem: (sentence) => notices.show(sentence),
 });
-attachments.changed = () => (draft.unheard = true);
+attachments.changed = () => (draft.changedUnobserved = true);
 const announcer = new Announcer(clock, () => preferences.page.announce);
 const notices = new Notices(clock);
 const preferences = new Preferences(browser, new UserSettingsClient(ask), clock, (sentence) => notices.show(sentence));
 const choices = new Choices({
   preferences,
-  keep: (conversation, options) => client.change(conversation, { options }),
+  save: (conversation, options) => client.change(conversation, { options }),
   reportProblem: (answer) => notices.show(problemOf(answer)),
 });
 const shell = new Shell((hash) => (location.hash = hash));
@@ -93,15 +93,15 @@ const list: ConversationList = new ConversationList({
   clock,
   wall: () => Date.now(),
   notices,
-  deleted: (id) => {
+  onDeleted: (id) => {
     const open = chat.id === id;
-    chat.gone(id);
-    draft.forget(id);
-    attachments.forget(id);
+    chat.onRemoved(id);
+    draft.delete(id);
+    attachments.delete(id);
     return open;
   },
-  restored: (id) => (location.hash = addressOf(id)),
-  noticed: (conversation) => chat.noticed(conversation),
+  onRestored: (id) => (location.hash = addressOf(id)),
+  onUpdated: (conversation) => chat.onUpdated(conversation),
 });
 
 const voice = new Voice(() => ({
@@ -119,11 +119,11 @@ const voice = new Voice(() => ({
 }));
 
 /** The server's copy of what is being typed. It comes when the server can be asked, and nothing waits for it. */
-let keeper: DraftKeeper | null = null;
+let draftSync: DraftSync | null = null;
 
-async function keepDrafts(): Promise<void> {
-  const [{ DraftKeeper }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_keeper"), import("./wire/drafts")]);
-  keeper ??= new DraftKeeper({
+async function startDraftSync(): Promise<void> {
+  const [{ DraftSync }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_sync"), import("./wire/drafts")]);
+  draftSync ??= new DraftSync({
     client: new DraftClient(ask),
     clock,
     wall: () => Date.now(),
@@ -132,33 +132,33 @@ async function keepDrafts(): Promise<void> {
     attachments,
     conversation: chat.id,
     notices,
-    keeps: () => chat.id !== null || !chat.temporary,
+    mayStore: ()  => chat.id !== null || !chat.temporary,
   });
-  keeper.resume();
+  draftSync.resume();
 }
 
 const feed = openFeed(stream, {
-  heard: (event) => {
-    keeper?.heard(event);
+  onEvent: (event) => {
+    draftSync?.handleEvent(event);
     if (event.type === "draft") return;
-    list.heard(event);
-    chat.heard(event);
+    list.handleEvent(event);
+    chat.handleEvent(event);
   },
-  trouble: () => void server.refresh(),
+  onFailure: () => void server.refresh(),
 });
 
 // As chat/former.ts knows it, which comes only where there is one.
-const FORMER = "duologue.conversation";
+const LEGACY_KEY = "duologue.conversation";
 
 /** A conversation that an earlier version kept in this tab goes to the server, once. */
 async function bringOver(): Promise<void> {
-  if (tab.get(FORMER) === null) return;
-  const { forgetFormer, formerConversation } = await import("./chat/former");
-  const file = formerConversation(tab, Date.now());
+  if (tab.get(LEGACY_KEY) === null) return;
+  const { forgetLegacy, legacyConversation } = await import("./chat/legacy_conversation");
+  const file = legacyConversation(tab, Date.now());
   if (file === null) return;
   const answer = await client.import("conversation.jsonl", file.text);
   if (answer.kind !== "ok") return;
-  forgetFormer(tab);
+  forgetLegacy(tab);
   if (placeOf(location.hash).conversation === null && chat.shown.length === 0) location.hash = addressOf(answer.value.conversations[0] ?? file.id);
 }
 
@@ -183,7 +183,7 @@ function begin(): void {
   void list.load();
   feed.resume();
   chat.resume();
-  keepDrafts().catch(() => {
+  startDraftSync().catch(() => {
     // The draft is in this browser all the same.
   });
 }
@@ -200,7 +200,7 @@ function look(): void {
     feed.resume();
     chat.resume();
   } else {
-    if (!forsaken) keeper?.flush();
+    if (!forsaken) draftSync?.flushOnExit();
     callOffRest = clock.after(REST, () => {
       feed.pause();
       chat.pause();
@@ -218,9 +218,9 @@ addEventListener("online", look);
 addEventListener("pagehide", ({ persisted }) => {
   if (forsaken) return;
   // One that is only put aside goes on with what it was at.
-  if (!persisted) chat.keep();
+  if (!persisted) chat.saveUnsent();
   preferences.part();
-  keeper?.flush();
+  draftSync?.flushOnExit();
 });
 document.addEventListener("visibilitychange", look);
 

@@ -8,55 +8,55 @@ import type { GenerationOptions } from "../wire/settings";
 import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, resendable, textOf } from "../wire/rows";
 import type { Place as ShellPlace } from "../shell/place";
 import type { ListEvent } from "./list/feed";
-import { Pending } from "./reply/pending.svelte";
-import { isUnanswered, Running } from "./reply/running.svelte";
-import { giveBack, type ChatDependencies, takeFromDesk } from "./surroundings";
+import { PendingMessages } from "./reply/pending_messages.svelte";
+import { isUnanswered, ActiveReply } from "./reply/active_reply.svelte";
+import { restoreUnsent, type ChatDependencies, removeRestored } from "./dependencies";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
-import { ModelContext } from "./upkeep.svelte";
+import { ModelContext } from "./model_context.svelte";
 
 type Place = Pick<ShellPlace, "conversation" | "message">;
 
 /** How a conversation begins that has no message yet. A temporary one is in no folder. */
-export interface Anew {
+export interface NewChatOptions {
   readonly temporary?: boolean;
   readonly folder?: string;
 }
 
-const SETTLE = 150;
+const REFRESH_DELAY_MS = 150;
 /** The feed repeats what was done here; for so many milliseconds it is no news. */
-const ECHO = 1500;
-const TITLE = 60;
+const ECHO_MS = 1500;
+const TITLE_LENGTH = 60;
 
 export class Chat {
   readonly #deps: ChatDependencies;
   readonly #thread = new Thread();
-  readonly reply: Running;
+  readonly reply: ActiveReply;
   readonly modelContext: ModelContext;
-  readonly #pending: Pending;
+  readonly #pending: PendingMessages;
   #id = $state.raw<string | null>(null);
   #conversation = $state.raw<Conversation | null>(null);
   #opening = $state.raw<Place | null>(null);
   #problem = $state("");
   #previous = $state.raw<string | null>(null);
-  #anew = $state.raw<Anew>({});
-  #sought = $state.raw<string | null>(null);
+  #newOptions = $state.raw<NewChatOptions>({});
+  #highlighted = $state.raw<string | null>(null);
   #epoch = 0;
   #page = 0;
   /** The id of a new conversation while the server is asked to make it: asked twice, it makes one. */
-  #unborn: string | null = null;
+  #pendingId: string | null = null;
   /** Counts what is done here: what was read before it, and comes after it, is old. */
-  #deeds = 0;
-  #quietUntil = 0;
-  #refreshAsked = false;
+  #changeCount = 0;
+  #muteFeedUntil = 0;
+  #refreshScheduled = false;
 
   constructor(deps: ChatDependencies) {
     this.#deps = deps;
-    this.#pending = new Pending(deps);
-    this.reply = new Running(deps, {
+    this.#pending = new PendingMessages(deps);
+    this.reply = new ActiveReply(deps, {
       thread: this.#thread,
-      named: () => this.#named(),
-      refresh: () => this.#refreshSoon(),
-      ended: () => this.#ended(),
+      ensureConversation: () => this.#ensureConversation(),
+      refresh: () => this.#scheduleRefresh(),
+      onEnd: () => this.#onReplyEnd(),
     });
     this.modelContext = new ModelContext(deps, {
       id: () => this.#id,
@@ -96,12 +96,12 @@ export class Chat {
 
   /** What waits for the running reply's end or its next step. */
   get pending(): readonly PendingMessage[] {
-    return this.#pending.messages.filter(({ id }) => !this.reply.wrote(id));
+    return this.#pending.messages.filter(({ id }) => !this.reply.hasRow(id));
   }
 
   /** It is kept in the server's memory only, and not for long. */
   get temporary(): boolean {
-    return this.#id === null ? this.#anew.temporary === true : (this.#conversation?.temporary ?? false);
+    return this.#id === null ? this.#newOptions.temporary === true : (this.#conversation?.temporary ?? false);
   }
 
   /** An earlier conversation to go back to. */
@@ -110,14 +110,14 @@ export class Chat {
   }
 
   /** The message that was looked for. */
-  get sought(): string | null {
-    return this.#sought;
+  get highlighted(): string | null {
+    return this.#highlighted;
   }
 
   get title(): string {
     if (this.#conversation?.title) return this.#conversation.title;
     const first = this.#thread.path.find(({ role }) => role === "user");
-    return first ? first.text.trim().replace(/\s+/g, " ").slice(0, TITLE) : "";
+    return first ? first.text.trim().replace(/\s+/g, " ").slice(0, TITLE_LENGTH) : "";
   }
 
   /** The row and its alternatives, oldest first. */
@@ -133,19 +133,19 @@ export class Chat {
     if (conversation !== null && conversation === this.#id) return this.#reveal(message);
     if (conversation === null) {
       this.#previous = this.#id ?? this.#previous;
-      if (this.#id !== null) this.#anew = {};
-      return this.#turnTo(null);
+      if (this.#id !== null) this.#newOptions = {};
+      return this.#switchTo(null);
     }
     this.#opening = place;
     const answer = await this.#deps.client.open(conversation);
     if (epoch !== this.#epoch) return;
     if (answer.kind === "ok") {
       this.#opening = null;
-      this.#turnTo(conversation);
-      this.#take(answer.value);
+      this.#switchTo(conversation);
+      this.#load(answer.value);
       return this.#reveal(message);
     }
-    this.#turnTo(null);
+    this.#switchTo(null);
     this.#problem = problemOf(answer);
     if (answer.kind === "refused") {
       this.#opening = null;
@@ -155,34 +155,34 @@ export class Chat {
   }
 
   /** An empty page. What runs goes on without being looked at. */
-  startAnew({ temporary = false, folder }: Anew = {}): void {
+  startNew({ temporary = false, folder }: NewChatOptions = {}): void {
     this.#deps.navigate(null);
     void this.open({ conversation: null, message: null });
-    this.#anew = temporary ? { temporary } : folder === undefined ? {} : { folder };
+    this.#newOptions = temporary ? { temporary } : folder === undefined ? {} : { folder };
   }
 
   /** Say what is typed and attached; while a reply runs, it waits for its end, or when `hurried` for its next step. */
-  submit(hurried = false): boolean {
+  submit(steer = false): boolean {
     const { draft, attachments } = this.#deps;
     if (attachments.busy || (draft.text.trim() === "" && !attachments.ready)) return false;
     if (this.reply.starting && this.#id === null) return false;
     const text = draft.text;
     draft.text = "";
-    return this.send(text, attachments.take(), hurried);
+    return this.send(text, attachments.take(), steer);
   }
 
-  send(text: string, files: readonly Content[] = [], hurried = false): boolean {
+  send(text: string, files: readonly Content[] = [], steer = false): boolean {
     const content: Content[] = [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...files];
     if (content.length === 0) return false;
     if (this.running) {
-      void this.#queue(content, hurried);
+      void this.#queue(content, steer);
       return true;
     }
-    const { parent, instead } = this.#clearUnanswered();
+    const { parent, replaces } = this.#dropUnanswered();
     const message = messageOf({ id: newId(), parent, role: "user", content });
     this.#thread.put(message);
     const sent = { id: message.id, content: resendable(content, text) };
-    this.#ask({ verb: "send", run: newId(), message: sent, parent, busy: "queue", options: this.reply.options() }, message.id, instead);
+    this.#startReply({ verb: "send", run: newId(), message: sent, parent, busy: "queue", options: this.reply.options() }, message.id, replaces);
     return true;
   }
 
@@ -190,39 +190,39 @@ export class Chat {
   edit(row: Row, text: string): boolean {
     const content = resendable(row.message.content, text);
     if (this.running || content.length === 0) return false;
-    const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: rewritten(row, text) });
+    const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: withNewText(row, text) });
     this.#thread.put(message);
     const run = newId();
-    this.#ask({ verb: "edit", run, message: row.id, new: { id: message.id, content }, options: this.reply.options() }, message.id);
+    this.#startReply({ verb: "edit", run, message: row.id, new: { id: message.id, content }, options: this.reply.options() }, message.id);
     return true;
   }
 
   /** Ask for another reply to the same message, by `model` where one is named. One that said nothing is not kept. */
-  again(turn: ReplyTurn, model = ""): void {
+  regenerate(turn: ReplyTurn, model = ""): void {
     if (this.running) return;
     const isLast = turn.key === this.shown.at(-1)?.key;
-    if (this.reply.unsent && isLast) return this.reply.askAgain();
+    if (this.reply.unsent && isLast) return this.reply.retry();
     const first = turn.rows[0]!;
-    const asked = this.#thread.get(first.parent ?? "");
-    if (asked) takeFromDesk(this.#deps, asked.message.content);
-    const empty = asked !== undefined && isLast && turn.rows.length === 1 && !hasOutput(first.message);
-    if (empty) this.#thread.drop([first.id], asked.id);
-    const message = empty ? asked.id : first.id;
+    const question = this.#thread.get(first.parent ?? "");
+    if (question) removeRestored(this.#deps, question.message.content);
+    const empty = question !== undefined && isLast && turn.rows.length === 1 && !hasOutput(first.message);
+    if (empty) this.#thread.remove([first.id], question.id);
+    const message = empty ? question.id : first.id;
     const options = { ...this.reply.options(), ...(model === "" ? {} : { model }) };
-    this.#ask({ verb: "regenerate", run: newId(), message, options }, first.parent, empty ? first.id : null);
+    this.#startReply({ verb: "regenerate", run: newId(), message, options }, first.parent, empty ? first.id : null);
   }
 
   /** Ask for a reply to a message that has none. */
-  answer(row: Row): void {
+  generateReply(row: Row): void {
     if (this.running || row.isLocal) return;
-    this.#ask({ verb: "regenerate", run: newId(), message: row.id, options: this.reply.options() }, row.id);
+    this.#startReply({ verb: "regenerate", run: newId(), message: row.id, options: this.reply.options() }, row.id);
   }
 
   /** Let a reply go on where it was left. */
-  goOn(turn: ReplyTurn): void {
+  continueReply(turn: ReplyTurn): void {
     const last = turn.rows.at(-1);
     if (this.running || !last) return;
-    this.#ask({ verb: "continue", run: newId(), message: last.id, options: this.reply.options() }, last.id);
+    this.#startReply({ verb: "continue", run: newId(), message: last.id, options: this.reply.options() }, last.id);
   }
 
   stop(): void {
@@ -243,7 +243,7 @@ export class Chat {
   async rewrite(row: Row, text: string): Promise<string> {
     if (this.#id === null) return "";
     const previous = row.message;
-    row.message = { ...previous, content: rewritten(row, text), edited: 1 };
+    row.message = { ...previous, content: withNewText(row, text), edited: 1 };
     this.#muteFeed();
     const answer = await this.#deps.client.rewrite(this.#id, row.id, resendable(previous.content, text));
     this.#muteFeed();
@@ -266,41 +266,41 @@ export class Chat {
     this.modelContext.usage.refreshSoon();
     // What a summary stood for comes back in its place.
     if (row.kind === "summary" || row.role === "system") return this.#refresh();
-    this.#thread.drop([row.id, ...answer.value.deleted], answer.value.leaf);
+    this.#thread.remove([row.id, ...answer.value.deleted], answer.value.leaf);
   }
 
   /** Answer a question of the running reply; gives a sentence when that fails. */
-  decide(approval: Approval, given: ApprovalAnswer): Promise<string> {
-    return this.reply.decide(approval, given);
+  answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
+    return this.reply.answerApproval(approval, answer);
   }
 
   /** What waits goes into the running reply at its next step. */
-  async hurry(pending: PendingMessage): Promise<void> {
-    if (this.#id !== null) await this.#pending.hurry(this.#id, pending);
+  async steer(pending: PendingMessage): Promise<void> {
+    if (this.#id !== null) await this.#pending.steer(this.#id, pending);
   }
 
   /** What waits is taken back; with `keep` to where it was typed. */
-  async takeBack(pending: PendingMessage, keep: boolean): Promise<void> {
-    if (this.#id !== null) await this.#pending.takeBack(this.#id, pending, keep);
+  async withdraw(pending: PendingMessage, keep: boolean): Promise<void> {
+    if (this.#id !== null) await this.#pending.withdraw(this.#id, pending, keep);
   }
 
   /** What the feed says of the conversations. */
-  heard(event: ListEvent): void {
-    if (event.type === "reset") return this.#refreshSoon();
-    if (event.type === "removed") return this.gone(event.conversation);
+  handleEvent(event: ListEvent): void {
+    if (event.type === "reset") return this.#scheduleRefresh();
+    if (event.type === "removed") return this.onRemoved(event.conversation);
     if (event.conversation !== this.#id) return;
     if (event.type === "run") {
-      if ((event.outcome ?? null) === null && event.run !== this.reply.id) this.#refreshSoon();
-    } else if (this.#deps.clock.now() >= this.#quietUntil) this.#refreshSoon();
+      if ((event.outcome ?? null) === null && event.run !== this.reply.id) this.#scheduleRefresh();
+    } else if (this.#deps.clock.now() >= this.#muteFeedUntil) this.#scheduleRefresh();
   }
 
   /** How the list shows a conversation now. */
-  noticed(conversation: Conversation): void {
+  onUpdated(conversation: Conversation): void {
     if (conversation.id === this.#id) this.#conversation = conversation;
   }
 
   /** A conversation was taken away. */
-  gone(id: string): void {
+  onRemoved(id: string): void {
     if (this.#id === id) {
       this.#deps.navigate(null, true);
       void this.open({ conversation: null, message: null });
@@ -309,8 +309,8 @@ export class Chat {
   }
 
   /** The page goes away: what has not arrived is not to go with it. */
-  keep(): void {
-    this.reply.rescue(this.#id, true);
+  saveUnsent(): void {
+    this.reply.restoreUnsent(this.#id, true);
   }
 
   /** The page is looked at again, or the server is back. */
@@ -324,32 +324,32 @@ export class Chat {
     this.reply.pause();
   }
 
-  #ask(...asking: Parameters<Running["ask"]>): void {
+  #startReply(...args: Parameters<ActiveReply["start"]>): void {
     this.#muteFeed();
-    this.reply.ask(...asking);
+    this.reply.start(...args);
   }
 
-  #turnTo(conversation: string | null): void {
-    this.reply.rescue(this.#id);
-    this.reply.leave();
-    this.#unborn = null;
+  #switchTo(conversation: string | null): void {
+    this.reply.restoreUnsent(this.#id);
+    this.reply.detach();
+    this.#pendingId = null;
     this.#page++;
     this.#id = conversation;
     this.#conversation = null;
     this.#problem = "";
-    this.#sought = null;
+    this.#highlighted = null;
     this.#thread.clear();
     this.#pending.load([]);
     this.modelContext.reset();
-    this.#deps.choices.turnTo(conversation);
-    this.#deps.draft.turnTo(conversation);
-    this.#deps.attachments.turnTo(conversation);
+    this.#deps.choices.switchTo(conversation);
+    this.#deps.draft.switchTo(conversation);
+    this.#deps.attachments.switchTo(conversation);
   }
 
-  #take({ conversation, messages, run, pending, approvals }: ConversationDetail): void {
+  #load({ conversation, messages, run, pending, approvals }: ConversationDetail): void {
     this.#conversation = conversation;
     this.#deps.onLoaded(conversation);
-    this.#deps.choices.turnTo(conversation.id, conversation.options);
+    this.#deps.choices.switchTo(conversation.id, conversation.options);
     this.#thread.load(messages, conversation.leaf);
     this.#pending.load(pending);
     this.modelContext.usage.refreshSoon();
@@ -360,101 +360,101 @@ export class Chat {
     const row = message === null ? undefined : this.#thread.get(message);
     if (!row) return;
     if (!this.#thread.path.includes(row)) void this.show(row);
-    this.#sought = row.id;
+    this.#highlighted = row.id;
   }
 
   /** Something is about to be said in it elsewhere: its id, and a new conversation where there is none yet. */
-  named(): Promise<Answer<string>> {
-    return this.#named();
+  ensureConversation(): Promise<Answer<string>> {
+    return this.#ensureConversation();
   }
 
   /** The id; a new conversation is made when something is first said in it. */
-  async #named(): Promise<Answer<string>> {
+  async #ensureConversation(): Promise<Answer<string>> {
     if (this.#id !== null) return { kind: "ok", value: this.#id };
     const epoch = this.#epoch;
     const { client, choices, draft, attachments, navigate } = this.#deps;
     const { instructions } = this.modelContext;
     const { model, thinking, effort, tools, servers } = choices.current;
     const options = JSON.parse(JSON.stringify({ model, thinking, effort, tools, servers })) as GenerationOptions;
-    const created = await client.create((this.#unborn ??= newId()), { system: instructions, options, ...this.#anew });
+    const created = await client.create((this.#pendingId ??= newId()), { system: instructions, options, ...this.#newOptions });
     if (created.kind !== "ok") return created;
     const { id } = created.value;
     this.#deps.onLoaded(created.value);
     if (epoch === this.#epoch) {
-      this.#unborn = null;
+      this.#pendingId = null;
       this.#id = id;
       this.#conversation = created.value;
-      this.#instructed(created.value, instructions);
-      choices.turnTo(id, options);
-      draft.become(id);
-      attachments.become(id);
+      this.#addSystemRow(created.value, instructions);
+      choices.switchTo(id, options);
+      draft.assignId(id);
+      attachments.assignId(id);
       navigate(id);
     }
     return { kind: "ok", value: id };
   }
 
   /** A new conversation stands at its instructions: what is said in it goes below them. */
-  #instructed({ leaf }: Conversation, text: string): void {
-    if (text !== "" && leaf !== null) this.#thread.lay(messageOf({ id: leaf, parent: null, role: "system", sequence: 1, content: [{ type: "text", text }] }));
+  #addSystemRow({ leaf }: Conversation, text: string): void {
+    if (text !== "" && leaf !== null) this.#thread.insertAbove(messageOf({ id: leaf, parent: null, role: "system", sequence: 1, content: [{ type: "text", text }] }));
   }
 
   /** What was said just now and had no answer at all is said again, not twice: gives where, and what to delete first. */
-  #clearUnanswered(): { parent: string | null; instead: string | null } {
+  #dropUnanswered(): { parent: string | null; replaces: string | null } {
     const { unsent } = this.reply;
     const last = this.shown.at(-1);
-    const asked = last?.kind === "reply" && isUnanswered(last) ? this.#thread.get(last.rows[0]?.parent ?? "") : undefined;
+    const question = last?.kind === "reply" && isUnanswered(last) ? this.#thread.get(last.rows[0]?.parent ?? "") : undefined;
     // A reply that was asked for once more, and not even that arrived: only the asking goes.
-    if (unsent?.verb.verb === "regenerate") this.#thread.drop([unsent.waiting.id]);
-    else if (asked?.role === "user") {
-      this.#thread.drop([asked.id], asked.parent);
-      return { parent: asked.parent, instead: unsent ? null : asked.id };
+    if (unsent?.command.verb === "regenerate") this.#thread.remove([unsent.placeholder.id]);
+    else if (question?.role === "user") {
+      this.#thread.remove([question.id], question.parent);
+      return { parent: question.parent, replaces: unsent ? null : question.id };
     }
-    return { parent: this.#thread.leaf, instead: null };
+    return { parent: this.#thread.leaf, replaces: null };
   }
 
-  async #queue(content: readonly Content[], hurried: boolean): Promise<void> {
+  async #queue(content: readonly Content[], steer: boolean): Promise<void> {
     // A new chat may not be a conversation yet, and what waits for its first reply waits in one.
     const page = this.#page;
-    const named = await this.#named();
-    if (named.kind !== "ok") return giveBack(this.#deps, this.#id, content);
-    if (page !== this.#page) return giveBack(this.#deps, named.value, content);
-    if (await this.#pending.add(named.value, content, this.reply.options(), hurried ? "steer" : "queue")) this.#refreshSoon();
+    const ensured = await this.#ensureConversation();
+    if (ensured.kind !== "ok") return restoreUnsent(this.#deps, this.#id, content);
+    if (page !== this.#page) return restoreUnsent(this.#deps, ensured.value, content);
+    if (await this.#pending.add(ensured.value, content, this.reply.options(), steer ? "steer" : "queue")) this.#scheduleRefresh();
   }
 
-  #ended(): void {
+  #onReplyEnd(): void {
     this.#muteFeed();
     this.modelContext.usage.refreshSoon();
-    if (this.#pending.messages.length > 0) this.#refreshSoon();
+    if (this.#pending.messages.length > 0) this.#scheduleRefresh();
   }
 
   #muteFeed(): void {
-    this.#deeds++;
-    this.#quietUntil = this.#deps.clock.now() + ECHO;
+    this.#changeCount++;
+    this.#muteFeedUntil = this.#deps.clock.now() + ECHO_MS;
   }
 
-  #refreshSoon(): void {
-    if (this.#refreshAsked) return;
-    this.#refreshAsked = true;
-    this.#deps.clock.after(SETTLE, () => {
-      this.#refreshAsked = false;
+  #scheduleRefresh(): void {
+    if (this.#refreshScheduled) return;
+    this.#refreshScheduled = true;
+    this.#deps.clock.after(REFRESH_DELAY_MS, () => {
+      this.#refreshScheduled = false;
       void this.#refresh();
     });
   }
 
   /** Read the conversation again, and follow what runs in it. */
   async #refresh(): Promise<void> {
-    const [epoch, deeds] = [this.#epoch, this.#deeds];
+    const [epoch, changeCount] = [this.#epoch, this.#changeCount];
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
     if (this.#id === null || !free()) return;
     const answer = await this.#deps.client.open(this.#id);
     if (answer.kind !== "ok" || !free()) return;
-    if (deeds === this.#deeds) this.#take(answer.value);
-    else this.#refreshSoon();
+    if (changeCount === this.#changeCount) this.#load(answer.value);
+    else this.#scheduleRefresh();
   }
 }
 
 /** A row's content with another text. */
-function rewritten(row: Row, text: string): Content[] {
+function withNewText(row: Row, text: string): Content[] {
   const { content } = row.message;
   if (textOf(content) === text) return [...content];
   return [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...content.filter(({ type }) => type !== "text")];

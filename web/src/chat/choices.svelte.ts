@@ -6,12 +6,12 @@ import type { Answer } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 
 /** What is chosen; undefined takes a choice back. */
-export type Chosen = { readonly [Name in keyof GenerationOptions]?: GenerationOptions[Name] | undefined };
+export type OptionChanges = { readonly [Name in keyof GenerationOptions]?: GenerationOptions[Name] | undefined };
 
 export interface ChoiceDependencies {
   readonly preferences: Preferences;
   /** Keep a conversation's choices on the server. */
-  readonly keep: (conversation: string, options: GenerationOptions) => Promise<Answer<unknown>>;
+  readonly save: (conversation: string, options: GenerationOptions) => Promise<Answer<unknown>>;
   readonly reportProblem: (answer: Answer<unknown>) => void;
 }
 
@@ -35,23 +35,23 @@ export class Choices {
   }
 
   /** Another conversation is on the page; null is a new one. */
-  turnTo(conversation: string | null, own: GenerationOptions = {}): void {
+  switchTo(conversation: string | null, own: GenerationOptions = {}): void {
     this.#conversation = conversation;
     this.#own = own;
   }
 
   /** Choose for this conversation and for those to come. */
-  async choose(options: Chosen): Promise<void> {
+  async choose(options: OptionChanges): Promise<void> {
     const changes = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, value ?? null]));
     this.#deps.preferences.change({ options: changes });
     await this.chooseHere(options);
   }
 
   /** Choose for this conversation alone; there has to be one. */
-  async chooseHere(options: Chosen): Promise<void> {
+  async chooseHere(options: OptionChanges): Promise<void> {
     if (this.#conversation === null) return;
     this.#own = chosen(this.#own, options as GenerationOptions);
-    const answer = await this.#deps.keep(this.#conversation, this.#own);
+    const answer = await this.#deps.save(this.#conversation, this.#own);
     if (answer.kind !== "ok") this.#deps.reportProblem(answer);
   }
 }

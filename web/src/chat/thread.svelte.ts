@@ -19,7 +19,7 @@ export class Row {
   readonly sequence: number;
   message: Message = $state.raw() as Message;
   /** How long the model thought, milliseconds; null where nobody watched. */
-  thoughtFor = $state.raw<number | null>(null);
+  thinkingMs = $state.raw<number | null>(null);
 
   /** `key` is what the row is drawn under: it stays when the server gives a row made here its own id. */
   constructor(
@@ -85,14 +85,14 @@ export class Thread {
 
   /** What the server has, in place of what is here. Rows that stay keep their place on the page. */
   load(messages: readonly Message[], leaf: string | null): void {
-    this.#rows = messages.map((message) => this.#taken(message));
+    this.#rows = messages.map((message) => this.#rowFor(message));
     this.#leaf = leaf !== null && this.#tree.get(leaf) ? leaf : this.#newest();
   }
 
   /** A row as it is now. A new one is shown; `inPlaceOf` was made here while the server was asked for it. */
   put(message: Message, inPlaceOf: Row | null = null): Row {
     const known = this.get(message.id);
-    const row = this.#taken(message, inPlaceOf?.key);
+    const row = this.#rowFor(message, inPlaceOf?.key);
     if (row === known) return row;
     this.#rows = [...this.#rows.filter((other) => other !== known && other !== inPlaceOf), row];
     if (!known || inPlaceOf) this.#leaf = row.id;
@@ -100,17 +100,17 @@ export class Thread {
   }
 
   /** A row that stands above those that are shown; which branch that is stays as it is. */
-  lay(message: Message): void {
+  insertAbove(message: Message): void {
     if (!this.get(message.id)) this.#rows = [...this.#rows, new Row(message)];
   }
 
   /** Take rows away and everything below them. */
-  drop(ids: Iterable<string>, leaf: string | null = null): void {
-    const gone = new Set(ids);
-    for (const row of [...gone]) this.#below(row, gone);
-    const parent = [...this.#path].reverse().find((row) => !gone.has(row.id));
-    this.#rows = this.#rows.filter((row) => !gone.has(row.id));
-    if (this.#leaf === null || !gone.has(this.#leaf)) return;
+  remove(ids: Iterable<string>, leaf: string | null = null): void {
+    const removed = new Set(ids);
+    for (const row of [...removed]) this.#collectDescendants(row, removed);
+    const parent = [...this.#path].reverse().find((row) => !removed.has(row.id));
+    this.#rows = this.#rows.filter((row) => !removed.has(row.id));
+    if (this.#leaf === null || !removed.has(this.#leaf)) return;
     this.#leaf = leaf ?? (parent ? this.#tree.newestLeaf(parent.id) : this.#newest());
   }
 
@@ -119,10 +119,10 @@ export class Thread {
     this.#leaf = null;
   }
 
-  #below(id: string, found: Set<string>): void {
+  #collectDescendants(id: string, ids: Set<string>): void {
     for (const child of this.#tree.children(id)) {
-      found.add(child.id);
-      this.#below(child.id, found);
+      ids.add(child.id);
+      this.#collectDescendants(child.id, ids);
     }
   }
 
@@ -131,14 +131,14 @@ export class Thread {
     return first ? this.#tree.newestLeaf(first.id) : null;
   }
 
-  #taken(message: Message, key?: string): Row {
+  #rowFor(message: Message, key?: string): Row {
     const known = this.get(message.id);
     if (!known) return new Row(message, key);
     const next = newestVersion(known.message, message);
     // Moved, or numbered by now: another row on the same place of the page.
     if (known.parent !== message.parent || (message.sequence !== 0 && known.sequence !== message.sequence)) {
       const row = new Row(next, known.key);
-      row.thoughtFor = known.thoughtFor;
+      row.thinkingMs = known.thinkingMs;
       return row;
     }
     known.message = next;

@@ -2,17 +2,17 @@
 // said: its model turns, and the tools' rows between them. Pure.
 import type { Role } from "../wire/rows";
 
-export interface Drawn {
+export interface TurnRow {
   readonly key: string;
   readonly role: Role;
   readonly kind: "message" | "summary";
 }
 
-export type Turn<R extends Drawn> =
+export type Turn<R extends TurnRow> =
   | { readonly kind: "said" | "system" | "summary"; readonly key: string; readonly row: R }
   | { readonly kind: "reply"; readonly key: string; readonly rows: readonly R[] };
 
-export function turnsOf<R extends Drawn>(path: readonly R[]): Turn<R>[] {
+export function turnsOf<R extends TurnRow>(path: readonly R[]): Turn<R>[] {
   const turns: Turn<R>[] = [];
   let reply: R[] | null = null;
   for (const row of path) {
@@ -28,21 +28,21 @@ export function turnsOf<R extends Drawn>(path: readonly R[]): Turn<R>[] {
 }
 
 /** A turn of the model with the rows of the tools it called; `row` is null where only those are left. */
-export interface Part<R> {
+export interface ModelTurn<R> {
   readonly key: string;
   readonly row: R | null;
   readonly tools: readonly R[];
 }
 
 /** Turns of the model that are drawn as one: the first may say something, the others only called tools. */
-export interface Group<R> {
+export interface TurnGroup<R> {
   readonly key: string;
   readonly row: R | null;
-  readonly parts: readonly Part<R>[];
+  readonly parts: readonly ModelTurn<R>[];
 }
 
 /** A reply's model turns. */
-export function partsOf<R extends Drawn>(rows: readonly R[]): Part<R>[] {
+export function modelTurns<R extends TurnRow>(rows: readonly R[]): ModelTurn<R>[] {
   const parts: { key: string; row: R | null; tools: R[] }[] = [];
   for (const row of rows) {
     const last = parts.at(-1);
@@ -54,8 +54,8 @@ export function partsOf<R extends Drawn>(rows: readonly R[]): Part<R>[] {
 }
 
 /** Parts whose row is `silent` are drawn with the one before them. */
-export function grouped<R extends Drawn>(parts: readonly Part<R>[], silent: (row: R) => boolean): Group<R>[] {
-  const groups: { key: string; row: R | null; parts: Part<R>[] }[] = [];
+export function groupSilent<R extends TurnRow>(parts: readonly ModelTurn<R>[], silent: (row: R) => boolean): TurnGroup<R>[] {
+  const groups: { key: string; row: R | null; parts: ModelTurn<R>[] }[] = [];
   for (const part of parts) {
     const last = groups.at(-1);
     if (last && part.row && silent(part.row)) last.parts.push(part);

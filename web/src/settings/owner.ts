@@ -1,6 +1,6 @@
 // Whose the texts are that this browser keeps: they belong to whoever typed them, and not to who comes in next. Knows no
 // text but that.
-import type { TextStorage } from "./shelf";
+import type { TextStorage } from "./storage";
 
 const KEY = "duologue.owner";
 

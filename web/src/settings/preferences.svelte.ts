@@ -4,7 +4,7 @@
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
-import type { TextStorage } from "./shelf";
+import type { TextStorage } from "./storage";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 

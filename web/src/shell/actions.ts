@@ -1,7 +1,7 @@
 // What can be done from anywhere on the page, by a key or from the palette: what each action does, and whether there is
 // anything to do it to. Knows no key and no DOM but through the desk it is given.
 import type { Chat } from "../chat/chat.svelte";
-import type { ConversationList } from "../chat/list/list.svelte";
+import type { ConversationList } from "../chat/list/conversation_list.svelte";
 import { type Preferences, THEMES } from "../settings/preferences.svelte";
 import type { Server } from "../settings/server.svelte";
 import { addressOf, screenAddress } from "./place";
@@ -11,7 +11,7 @@ import type { Action } from "./shortcuts";
 
 /** What only the page itself can do. */
 export interface Desk {
-  startAnew(how?: { readonly temporary: boolean }): void;
+  startNew(how?: { readonly temporary: boolean }): void;
   toSearch(): void;
   toComposer(): void;
   toggleSidebar(): void;
@@ -60,8 +60,8 @@ function pageDeeds({ shell, preferences, server }: Scene, desk: Desk): Deeds {
   return {
     palette: { run: () => shell.show("palette") },
     shortcuts: { run: () => shell.show("shortcuts") },
-    "new-chat": { run: () => desk.startAnew() },
-    "temporary-chat": { run: () => desk.startAnew({ temporary: true }) },
+    "new-chat": { run: () => desk.startNew() },
+    "temporary-chat": { run: () => desk.startNew({ temporary: true }) },
     search: { run: () => desk.toSearch() },
     composer: { can: () => shell.screen === "chat", run: () => desk.toComposer() },
     sidebar: { run: () => desk.toggleSidebar() },
@@ -99,7 +99,7 @@ function chatDeeds({ shell, chat, list, server, voice }: Scene, desk: Desk): Dee
     call: { can: () => shell.screen === "chat" && offers("voice"), run: () => voice.begin() },
     // The same keys once more send it.
     speak: { can: () => shell.screen === "chat" && offers("transcription") && voice.call === null, run: () => voice.speak() },
-    regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.again(reply()!) },
+    regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.regenerate(reply()!) },
     "copy-reply": { can: () => said() !== "", run: () => desk.copy(said()) },
     "previous-chat": beside(-1),
     "next-chat": beside(1),

@@ -1,6 +1,6 @@
 // Which keys do what: the usual ones, what a person made of them, and how they are written. Pure: a key event's fields
 // in, the name of an action out. Knows no action's doing.
-import { isComposing, type Key } from "../chat/draft/keys";
+import { isComposing, type Key } from "../chat/draft/composer_keys";
 
 export const ACTIONS = [
   "palette",

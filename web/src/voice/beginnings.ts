@@ -3,7 +3,7 @@
 import type { Chat } from "../chat/chat.svelte";
 import type { Choices } from "../chat/choices.svelte";
 import type { Preferences } from "../settings/preferences.svelte";
-import type { TextStorage } from "../settings/shelf";
+import type { TextStorage } from "../settings/storage";
 import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient } from "../wire/conversations";
 import { type Fetch, problemOf } from "../wire/transport/http";
@@ -88,7 +88,7 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
       async wanted() {
         if (conversation === null) {
           made = chat.id === null;
-          const answer = await chat.named();
+          const answer = await chat.ensureConversation();
           if (answer.kind !== "ok") return problemOf(answer);
           conversation = answer.value;
         }
@@ -97,14 +97,14 @@ export function beginCall(context: AudioContext | null, { chat, choices, prefere
       },
       choice: () => readChoice(storage),
       chosen: (device) => writeChoice(storage, { ...readChoice(storage), device }),
-      changed: () => chat.heard({ type: "reset" }),
+      changed: () => chat.handleEvent({ type: "reset" }),
       held: (holds) => preferences.change({ page: { hold_to_talk: holds } }),
       ended() {
         gone();
         // A chat that was begun for a call in which nothing was said is none.
         if (made && conversation !== null && !call.anything && chat.id === conversation && chat.shown.length === 0) {
           void client.bulk([conversation], "delete");
-          chat.gone(conversation);
+          chat.onRemoved(conversation);
         }
       },
     },

@@ -8,7 +8,7 @@ import { Draft } from "../../src/chat/draft/draft.svelte";
 import { Notices } from "../../src/chat/announce/notices.svelte";
 import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryStorage } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/storage";
 import { ConversationClient } from "../../src/wire/conversations";
 import { EventStream } from "../../src/wire/transport/event_stream";
 import { textOf } from "../../src/wire/rows";
@@ -45,7 +45,7 @@ function page(): Chat {
     notices,
     choices: new Choices({
       preferences: new Preferences(storage, { read: () => nothing, change: () => nothing }, clock, () => {}),
-      keep: () => nothing,
+      save: () => nothing,
       reportProblem: () => {},
     }),
     systemPrompt: () => "",
@@ -230,7 +230,7 @@ describe("failing", () => {
     expect(lastMessage()).toMatchObject({ status: "failed", error: { code: "unsupported", message: "It takes no pictures." } });
     expect(draft.text).toBe("one");
     const first = server.last("/runs");
-    chat.again(lastReply());
+    chat.regenerate(lastReply());
     expect(draft.text).toBe("");
     await calm();
     expect(server.last("/runs")).toEqual(first);
@@ -291,12 +291,12 @@ describe("failing", () => {
     server.cut();
     await calm();
     clock.pass(1000);
-    expect(chat.reply.lost).toBe(true);
+    expect(chat.reply.disconnected).toBe(true);
     await calm();
     server.away = false;
     clock.pass(2000);
     await calm();
-    expect(chat.reply.lost).toBe(false);
+    expect(chat.reply.disconnected).toBe(false);
   });
 });
 
@@ -304,7 +304,7 @@ describe("asking again", () => {
   it("leaves the first reply reachable", async () => {
     await told("one", "1");
     const first = said(1);
-    chat.again(lastReply());
+    chat.regenerate(lastReply());
     await calm();
     server.writes("uno");
     server.ends();
@@ -322,7 +322,7 @@ describe("asking again", () => {
     await calm();
     server.ends({ status: "failed", error: { kind: "model", code: "x", message: "No." } }, "failed");
     await calm();
-    chat.again(lastReply());
+    chat.regenerate(lastReply());
     await calm();
     expect(chat.versions(said(1))).toHaveLength(1);
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: said(0).id });
@@ -335,7 +335,7 @@ describe("asking again", () => {
     server.ends({ finish: "length" });
     await calm();
     const { key } = lastReply();
-    chat.goOn(lastReply());
+    chat.continueReply(lastReply());
     await calm();
     server.writes("and half");
     server.ends();
@@ -392,7 +392,7 @@ describe("what is said while a reply runs", () => {
       method: "POST",
       body: JSON.stringify({ verb: "send", run: "next", message: waited, parent: kept.conversation.leaf }),
     });
-    chat.heard({ type: "run", conversation: kept.conversation.id, run: "next" });
+    chat.handleEvent({ type: "run", conversation: kept.conversation.id, run: "next" });
     clock.pass(200);
     await drawn();
     expect(texts()).toEqual(["one", "", "two", ""]);
@@ -415,7 +415,7 @@ describe("what is said while a reply runs", () => {
     await calm();
     chat.send("two");
     await calm();
-    await chat.takeBack(chat.pending[0]!, true);
+    await chat.withdraw(chat.pending[0]!, true);
     expect(chat.pending).toEqual([]);
     expect(draft.text).toBe("two");
   });
@@ -425,7 +425,7 @@ describe("what is said while a reply runs", () => {
     await calm();
     chat.send("two");
     await calm();
-    await chat.hurry(chat.pending[0]!);
+    await chat.steer(chat.pending[0]!);
     expect(server.last(chat.pending[0]!.id)).toEqual({ how: "steer" });
     expect(chat.pending[0]!.how).toBe("steer");
   });
@@ -433,13 +433,13 @@ describe("what is said while a reply runs", () => {
   it("is hurried, or taken back, when the server has it and not before", async () => {
     chat.send("one");
     await calm();
-    for (const act of ["hurry", "takeBack"] as const) {
+    for (const act of ["steer", "withdraw"] as const) {
       const { promise, come } = later();
       server.gate = promise;
       chat.send(act);
       await calm();
       const [waiting] = chat.pending.slice(-1);
-      const acting = act === "hurry" ? chat.hurry(waiting!) : chat.takeBack(waiting!, true);
+      const acting = act === "steer" ? chat.steer(waiting!) : chat.withdraw(waiting!, true);
       await calm();
       server.gate = null;
       come();
@@ -449,7 +449,7 @@ describe("what is said while a reply runs", () => {
     expect(chat.pending.map(({ how }) => how)).toEqual(["steer"]);
     const dealt = server.commands().filter((command) => /\/(runs|pending)/.test(command));
     expect(dealt.map((command) => command.split(" ")[0])).toEqual(["POST", "POST", "PATCH", "POST", "DELETE"]);
-    expect(draft.text).toBe("takeBack");
+    expect(draft.text).toBe("withdraw");
     expect(notices.current).toBeNull();
   });
 
@@ -460,7 +460,7 @@ describe("what is said while a reply runs", () => {
     server.gate = promise;
     chat.send("two");
     await calm();
-    const taking = chat.takeBack(chat.pending[0]!, true);
+    const taking = chat.withdraw(chat.pending[0]!, true);
     server.ends();
     server.gate = null;
     come();
@@ -486,7 +486,7 @@ describe("tools", () => {
     expect(chat.reply.approvals).toHaveLength(1);
     clock.draw();
     expect(announcer.sentence).toContain("May weather run?");
-    expect(await chat.decide(chat.reply.approvals[0]!, { decision: "once" })).toBe("");
+    expect(await chat.answerApproval(chat.reply.approvals[0]!, { decision: "once" })).toBe("");
     expect(server.last("approvals/t")).toEqual({ decision: "once" });
     expect(chat.reply.approvals).toEqual([]);
     server.says({ type: "approval_answered", id: "t", decision: "once" }, { type: "tool_started", message: "t" });
@@ -556,7 +556,7 @@ describe("coming back", () => {
     await open(mine.id);
     mine.send("two");
     await calm();
-    other.heard({ type: "run", conversation: mine.id!, run: server.run });
+    other.handleEvent({ type: "run", conversation: mine.id!, run: server.run });
     clock.pass(200);
     await calm();
     server.writes("2");
@@ -570,13 +570,13 @@ describe("coming back", () => {
     const reads = () => server.asked.filter(({ address, method }) => method === "GET" && address === "api/conversations/c").length;
     Object.assign(server.only.messages[1]!, { content: [{ type: "text", text: "uno" }] });
     clock.pass(2000);
-    chat.heard({ type: "changed", conversation: "c" });
+    chat.handleEvent({ type: "changed", conversation: "c" });
     clock.pass(200);
     await calm();
     expect(texts()).toEqual(["one", "uno"]);
     const before = reads();
     await chat.rewrite(said(1), "dos");
-    chat.heard({ type: "changed", conversation: "c" });
+    chat.handleEvent({ type: "changed", conversation: "c" });
     clock.pass(200);
     await calm();
     expect(reads()).toBe(before);
@@ -586,7 +586,7 @@ describe("coming back", () => {
     server.conversation("c", [...past(), { id: "b", parent: "u", role: "assistant", content: [{ type: "text", text: "uno" }] }]);
     await open("c", "a");
     expect(texts()).toEqual(["one", "1"]);
-    expect(chat.sought).toBe("a");
+    expect(chat.highlighted).toBe("a");
   });
 
   it("asks once more when the server is back", async () => {
@@ -617,7 +617,7 @@ describe("coming back", () => {
     chat.send("one");
     await calm();
     const { id } = chat;
-    chat.startAnew();
+    chat.startNew();
     expect(texts()).toEqual([]);
     expect([chat.running, chat.previous, went.at(-1)]).toEqual([false, id, null]);
     expect(server.commands().some((command) => command.endsWith("stop"))).toBe(false);
@@ -630,16 +630,16 @@ describe("coming back", () => {
   it("is the same page before and after it has an id, and another after turning away", async () => {
     const { page } = chat;
     chat.send("one");
-    const both = await Promise.all([chat.named(), chat.named()]);
+    const both = await Promise.all([chat.ensureConversation(), chat.ensureConversation()]);
     expect(both.map((answer) => answer.kind === "ok" && answer.value)).toEqual([chat.id, chat.id]);
     await open(chat.id);
     expect(chat.page).toBe(page);
-    chat.startAnew();
+    chat.startNew();
     expect(chat.page).not.toBe(page);
   });
 
   it("begins a temporary one where that was asked for, and the next one is kept again", async () => {
-    chat.startAnew({ temporary: true });
+    chat.startNew({ temporary: true });
     await open(null);
     expect(chat.temporary).toBe(true);
     chat.send("one");
@@ -648,7 +648,7 @@ describe("coming back", () => {
     expect([chat.temporary, loaded]).toEqual([true, [chat.id]]);
     await open(null);
     expect(chat.temporary).toBe(false);
-    chat.startAnew({ folder: "f" });
+    chat.startNew({ folder: "f" });
     chat.send("two");
     await calm();
     expect(server.last("api/conversations")).toMatchObject({ folder: "f" });
@@ -658,7 +658,7 @@ describe("coming back", () => {
   it("goes away with the conversation that was deleted elsewhere", async () => {
     server.conversation("c", past());
     await open("c");
-    chat.heard({ type: "removed", conversation: "c" });
+    chat.handleEvent({ type: "removed", conversation: "c" });
     expect([chat.id, chat.previous, texts()]).toEqual([null, null, []]);
   });
 });
@@ -679,7 +679,7 @@ describe("the conversation as a whole", () => {
     await drawn();
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "said", "reply"]);
     expect(chat.modelContext.instructions).toBe("Be brief.");
-    chat.startAnew();
+    chat.startNew();
     expect(chat.modelContext.instructions).toBe("");
   });
 
@@ -724,7 +724,7 @@ describe("the conversation as a whole", () => {
     clock.pass(500);
     await calm();
     expect(chat.modelContext.usage.share).toBe(0.4);
-    chat.startAnew();
+    chat.startNew();
     expect(chat.modelContext.usage.fill).toBeNull();
   });
 
@@ -746,7 +746,7 @@ describe("the conversation as a whole", () => {
 
   it("asks another model for another reply", async () => {
     await told("one", "1");
-    chat.again(lastReply(), "other");
+    chat.regenerate(lastReply(), "other");
     expect(lastMessage().model).toBe("other");
     await calm();
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", options: { model: "other", thinking: true } });
@@ -755,7 +755,7 @@ describe("the conversation as a whole", () => {
   it("answers what was left without an answer", async () => {
     server.conversation("c", past().slice(0, 1));
     await open("c");
-    chat.answer(said(0));
+    chat.generateReply(said(0));
     await calm();
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "u" });
     server.writes("1");
@@ -772,7 +772,7 @@ describe("the conversation as a whole", () => {
       { id: "b", parent: "v", role: "assistant", content: [{ type: "text", text: "2" }] },
     ]);
     await open("c");
-    chat.again(chat.shown[1] as ReplyTurn);
+    chat.regenerate(chat.shown[1] as ReplyTurn);
     await calm();
     expect(server.commands().some((command) => command.startsWith("DELETE"))).toBe(false);
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "a" });
@@ -808,7 +808,7 @@ describe("what comes late", () => {
     clock.pass(5000);
     const { promise, come } = later();
     server.slow = promise;
-    chat.heard({ type: "changed", conversation: chat.id! });
+    chat.handleEvent({ type: "changed", conversation: chat.id! });
     clock.pass(200);
     await calm();
     chat.send("two");
@@ -826,7 +826,7 @@ describe("what comes late", () => {
     clock.pass(5000);
     const { promise, come } = later();
     server.slow = promise;
-    chat.heard({ type: "changed", conversation: chat.id! });
+    chat.handleEvent({ type: "changed", conversation: chat.id! });
     clock.pass(200);
     await calm();
     await chat.remove(said(2));
@@ -840,9 +840,9 @@ describe("what comes late", () => {
 
   it("leaves whoever is on another screen there when the conversation is taken away elsewhere", async () => {
     await told("one", "1");
-    chat.heard({ type: "removed", conversation: chat.id! });
+    chat.handleEvent({ type: "removed", conversation: chat.id! });
     expect(went.at(-1)).toBe("null, if the chat is in sight");
-    chat.startAnew();
+    chat.startNew();
     expect(went.at(-1)).toBe(null);
   });
 });
@@ -852,12 +852,12 @@ describe("what could not be sent", () => {
     server.away = true;
     chat.send("one");
     await calm();
-    chat.again(lastReply());
+    chat.regenerate(lastReply());
     await calm();
     const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
     expect(made).toHaveLength(2);
     expect(new Set(made).size).toBe(1);
-    chat.startAnew();
+    chat.startNew();
     chat.send("two");
     await calm();
     expect(made).not.toContain(server.asked.findLast(({ address }) => address === "api/conversations")!.body.id);
@@ -870,7 +870,7 @@ describe("what could not be sent", () => {
     expect(chat.pending.map(({ content }) => content)).toEqual([[{ type: "text", text: "two" }]]);
     const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
     expect(new Set(made)).toEqual(new Set([chat.id]));
-    chat.startAnew();
+    chat.startNew();
     server.away = true;
     chat.send("three");
     chat.send("four");
@@ -898,10 +898,10 @@ describe("what could not be sent", () => {
     const { id } = chat;
     server.refusal = { status: 503, code: "full", message: "Too many wait." };
     chat.send("two");
-    draft.turnTo("other");
+    draft.switchTo("other");
     await calm();
     expect(draft.text).toBe("");
-    draft.turnTo(id);
+    draft.switchTo(id);
     expect(draft.text).toBe("two");
   });
 
@@ -911,7 +911,7 @@ describe("what could not be sent", () => {
     chat.send("two");
     await calm();
     draft.text = "three";
-    await chat.takeBack(chat.pending[0]!, true);
+    await chat.withdraw(chat.pending[0]!, true);
     expect(draft.text).toBe("two\n\nthree");
   });
 
@@ -952,7 +952,7 @@ describe("what could not be sent", () => {
     await told("one", "1");
     server.away = true;
     chat.send("two");
-    chat.keep();
+    chat.saveUnsent();
     expect(new Draft(storage).text).toBe("");
     expect(draft.text).toBe("two");
   });

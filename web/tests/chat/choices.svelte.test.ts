@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { Choices } from "../../src/chat/choices.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryStorage } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/storage";
 import type { GenerationOptions } from "../../src/wire/settings";
 import { FakeClock } from "../clock";
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   kept = [];
   choices = new Choices({
     preferences,
-    keep: async (conversation, options) => {
+    save: async (conversation, options) => {
       kept.push([conversation, options]);
       return { kind: "ok", value: null };
     },
@@ -28,18 +28,18 @@ beforeEach(() => {
 describe("choices", () => {
   it("made in a new conversation are where every later one begins", async () => {
     await choices.choose({ model: "big", thinking: true });
-    choices.turnTo("c1");
+    choices.switchTo("c1");
     expect(choices.current).toMatchObject({ model: "big", thinking: true });
     expect(kept).toEqual([]);
   });
 
   it("made in a conversation stay with it, whatever is chosen elsewhere", async () => {
-    choices.turnTo("c1");
+    choices.switchTo("c1");
     await choices.choose({ model: "small" });
-    choices.turnTo("c2", { model: "big" });
+    choices.switchTo("c2", { model: "big" });
     expect(choices.current.model).toBe("big");
     await choices.choose({ thinking: true });
-    choices.turnTo("c1", { model: "small" });
+    choices.switchTo("c1", { model: "small" });
     expect(choices.current.model).toBe("small");
     expect(kept).toEqual([
       ["c1", { model: "small", servers: {} }],
@@ -55,9 +55,9 @@ describe("choices", () => {
   });
 
   it("for one conversation alone change no other", async () => {
-    choices.turnTo("c1");
+    choices.switchTo("c1");
     await choices.chooseHere({ servers: { notes: false } });
-    choices.turnTo(null);
+    choices.switchTo(null);
     expect(choices.current.servers).toEqual({});
   });
 });

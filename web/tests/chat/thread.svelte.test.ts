@@ -44,9 +44,9 @@ describe("the page's copy of a conversation", () => {
   });
 
   it("takes rows away with all below them, and shows what is near", () => {
-    thread.drop(["b"]);
+    thread.remove(["b"]);
     expect(ids()).toBe("ac");
-    thread.drop(["a"]);
+    thread.remove(["a"]);
     expect(ids()).toBe("");
   });
 

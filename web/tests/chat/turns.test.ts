@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { grouped, partsOf, turnsOf } from "../../src/chat/turns";
+import { groupSilent, modelTurns, turnsOf } from "../../src/chat/turns";
 import type { Role } from "../../src/wire/rows";
 
 const row = (key: string, role: Role, kind: "message" | "summary" = "message") => ({ key, role, kind });
@@ -18,7 +18,7 @@ describe("a path as it is drawn", () => {
   });
 
   it("gives each turn of the model its tools, and keeps tools that lost theirs", () => {
-    const parts = partsOf([row("x", "tool"), row("a", "assistant"), row("t", "tool"), row("u", "tool"), row("b", "assistant")]);
+    const parts = modelTurns([row("x", "tool"), row("a", "assistant"), row("t", "tool"), row("u", "tool"), row("b", "assistant")]);
     expect(parts.map(({ key, row, tools }) => [key, row?.key ?? null, tools.map((tool) => tool.key)])).toEqual([
       ["x", null, ["x"]],
       ["a", "a", ["t", "u"]],
@@ -28,7 +28,7 @@ describe("a path as it is drawn", () => {
 
   it("draws calls with nothing said between them as one, and begins anew where something is said", () => {
     const rows = [row("a", "assistant"), row("t", "tool"), row("b", "assistant"), row("u", "tool"), row("c", "assistant"), row("d", "assistant")];
-    const groups = grouped(partsOf(rows), ({ key }) => key === "b" || key === "d");
+    const groups = groupSilent(modelTurns(rows), ({ key }) => key === "b" || key === "d");
     expect(groups.map(({ key, parts }) => [key, parts.map((part) => part.key)])).toEqual([
       ["a", ["a", "b"]],
       ["c", ["c", "d"]],
@@ -36,7 +36,7 @@ describe("a path as it is drawn", () => {
   });
 
   it("never joins the first to anything", () => {
-    expect(grouped(partsOf([row("x", "tool"), row("a", "assistant")]), () => true).map(({ key, row }) => [key, row])).toEqual([["x", null]]);
-    expect(grouped(partsOf([row("a", "assistant")]), () => true)).toHaveLength(1);
+    expect(groupSilent(modelTurns([row("x", "tool"), row("a", "assistant")]), () => true).map(({ key, row }) => [key, row])).toEqual([["x", null]]);
+    expect(groupSilent(modelTurns([row("a", "assistant")]), () => true)).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { isAnother } from "../../src/settings/owner";
-import { MemoryStorage } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/storage";
 
 describe("who a browser's texts belong to", () => {
   it("is the first who comes, until it is somebody else", () => {

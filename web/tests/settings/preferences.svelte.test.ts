@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { FIRST, merged, Preferences } from "../../src/settings/preferences.svelte";
-import { MemoryStorage } from "../../src/settings/shelf";
+import { MemoryStorage } from "../../src/settings/storage";
 import type { Answer } from "../../src/wire/transport/http";
 import type { Changes, Settings } from "../../src/wire/settings";
 import { FakeClock } from "../clock";

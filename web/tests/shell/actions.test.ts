@@ -27,7 +27,7 @@ beforeEach(() => {
     voice: { call: null, begin: note("call"), speak: note("speak") },
   };
   actions = new Actions(scene as Scene, {
-    startAnew: (how) => note("anew")(how?.temporary ?? false),
+    startNew: (how) => note("anew")(how?.temporary ?? false),
     toSearch: note("search"),
     toComposer: note("composer"),
     toggleSidebar: note("sidebar"),

@@ -5,23 +5,23 @@ import type { Clock } from "../../wire/transport/clock";
 import { plainText, Sentences } from "./sentences";
 
 /** What of a reply is read out: its end, its sentences as they come, nothing. */
-export type Announced = "ends" | "sentences" | "off";
+export type AnnounceMode = "ends" | "sentences" | "off";
 
-const READ_OUT = 400;
+const MAX_READ_OUT = 400;
 /** Sentences of a growing reply are read out no faster than this, milliseconds. */
-const BATCH = 2000;
+const SENTENCE_INTERVAL_MS = 2000;
 
 export class Announcer {
   readonly #clock: Clock;
-  readonly #announced: () => Announced;
+  readonly #mode: () => AnnounceMode;
   #sentence = $state("");
-  #growing: { readonly row: string; readonly sentences: Sentences } | null = null;
+  #active: { readonly row: string; readonly sentences: Sentences } | null = null;
   #text: () => string = () => "";
   #cancelTimer: (() => void) | null = null;
 
-  constructor(clock: Clock, announced: () => Announced = () => "ends") {
+  constructor(clock: Clock, mode: () => AnnounceMode = () => "ends") {
     this.#clock = clock;
-    this.#announced = announced;
+    this.#mode = mode;
   }
 
   get sentence(): string {
@@ -36,43 +36,43 @@ export class Announcer {
   }
 
   /** How a reply goes: unsaid where nobody wants to hear of it. */
-  tell(sentence: string): void {
-    if (this.#announced() !== "off") this.say(sentence);
+  sayProgress(sentence: string): void {
+    if (this.#mode() !== "off") this.say(sentence);
   }
 
   /** More of a row is written; `text` gives all of it. Costs nothing until it is time to read out. */
-  grows(row: string, text: () => string): void {
-    if (this.#announced() !== "sentences") return;
-    if (this.#growing?.row !== row) {
+  update(row: string, text: () => string): void {
+    if (this.#mode() !== "sentences") return;
+    if (this.#active?.row !== row) {
       const rest = this.#readRest();
       if (rest) this.say(rest);
-      this.#growing = { row, sentences: new Sentences(() => words().codeBlock) };
+      this.#active = { row, sentences: new Sentences(() => words().codeBlock) };
     }
     this.#text = text;
-    this.#cancelTimer ??= this.#clock.after(BATCH, () => {
+    this.#cancelTimer ??= this.#clock.after(SENTENCE_INTERVAL_MS, () => {
       this.#cancelTimer = null;
-      const said = this.#growing?.sentences.next(this.#text()) ?? "";
-      if (said !== "") this.say(said);
+      const sentences = this.#active?.sentences.next(this.#text()) ?? "";
+      if (sentences !== "") this.say(sentences);
     });
   }
 
   /** A reply has ended: it is read out, as far as it was not. */
-  ends(speaker: string, text: string): void {
+  finish(speaker: string, text: string): void {
     const rest = this.#readRest();
-    if (rest === null) this.tell(readOut(speaker, text));
-    else this.tell(rest === "" ? words().ended(speaker) : rest);
+    if (rest === null) this.sayProgress(readOut(speaker, text));
+    else this.sayProgress(rest === "" ? words().ended(speaker) : rest);
   }
 
   /** What grew is not on the page any more, or says nothing more. */
-  forget(): void {
+  reset(): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#growing = null;
+    this.#cancelTimer = this.#active = null;
   }
 
   /** What was not read out yet of what grows; null where nothing does. */
   #readRest(): string | null {
-    const rest = this.#growing?.sentences.next(this.#text(), true) ?? null;
-    this.forget();
+    const rest = this.#active?.sentences.next(this.#text(), true) ?? null;
+    this.reset();
     return rest;
   }
 }
@@ -80,6 +80,6 @@ export class Announcer {
 /** A reply, as it is read out: whole when short, else its beginning and its length. */
 export function readOut(speaker: string, text: string): string {
   const plain = plainText(text);
-  if (plain.length <= READ_OUT) return `${speaker}: ${plain}`;
-  return words().readOut(speaker, plain.split(" ").length, plain.slice(0, READ_OUT));
+  if (plain.length <= MAX_READ_OUT) return `${speaker}: ${plain}`;
+  return words().readOut(speaker, plain.split(" ").length, plain.slice(0, MAX_READ_OUT));
 }

@@ -6,7 +6,7 @@ export interface Notice {
   readonly action: { readonly label: string; readonly run: () => void } | null;
 }
 
-const STAYS = 10_000;
+const DURATION_MS = 10_000;
 
 export class Notices {
   readonly #clock: Clock;
@@ -27,9 +27,9 @@ export class Notices {
   }
 
   /** It does not go away under a pointer or with the focus in it. */
-  hold(held: boolean): void {
+  hold(isHeld: boolean): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = held || !this.#current ? null : this.#clock.after(STAYS, () => this.clear());
+    this.#cancelTimer = isHeld || !this.#current ? null : this.#clock.after(DURATION_MS, () => this.clear());
   }
 
   clear(): void {

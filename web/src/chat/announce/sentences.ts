@@ -18,38 +18,38 @@ function lastEnd(text: string): number {
 }
 
 export class Sentences {
-  readonly #code: () => string;
+  readonly #codePhrase: () => string;
   #read = 0;
   /** The marks of the block of code that the reading stands in. */
   #fence = "";
 
   /** `code` is what is said in place of a block of code. */
   constructor(code: () => string) {
-    this.#code = code;
+    this.#codePhrase = code;
   }
 
   /** What was finished since the last time; with `ended` also what was not. */
-  next(text: string, ended = false): string {
-    const said: string[] = [];
+  next(text: string, complete = false): string {
+    const parts: string[] = [];
     while (this.#read < text.length) {
       const rest = text.slice(this.#read);
       if (this.#fence !== "") {
         const close = new RegExp(`^[ \\t]*${this.#fence}[ \\t]*$`, "m").exec(rest);
-        if (!close && !ended) break;
-        said.push(this.#code());
+        if (!close && !complete) break;
+        parts.push(this.#codePhrase());
         this.#read = close ? this.#read + close.index + close[0].length : text.length;
         this.#fence = "";
         continue;
       }
       const opening = FENCE.exec(rest);
       const prose = opening ? rest.slice(0, opening.index) : rest;
-      const whole = opening || ended ? prose : prose.slice(0, lastEnd(prose));
-      said.push(plainText(whole));
-      this.#read += whole.length;
+      const chunk = opening || complete ? prose : prose.slice(0, lastEnd(prose));
+      parts.push(plainText(chunk));
+      this.#read += chunk.length;
       if (!opening) break;
       this.#fence = opening[1]!;
       this.#read += opening[0].length;
     }
-    return said.filter((part) => part !== "").join(" ");
+    return parts.filter((part) => part !== "").join(" ");
   }
 }

@@ -1,18 +1,18 @@
 // Files beside what is being typed: each is sent to the server at once, and belongs to the message when that is. What
 // has arrived outlives a reload, in each conversation; what is on its way arrives though another one is looked at.
 import { composer as words } from "../../language/en/composer";
-import type { TextStorage } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/storage";
 import { problemOf } from "../../wire/transport/http";
 import { type Content, type FileContent, filesOf, newId, type ResourceContent } from "../../wire/rows";
 import type { Upload, Uploader } from "../../wire/transport/upload";
 import { draftKey } from "./draft.svelte";
-import { type DocumentMode, isText } from "./fitting";
+import { type DocumentMode, isText } from "./file_support";
 
 const KEY = "duologue.files";
 /** Files are sent so many at a time: a browser has few lines to one server, and replies need some. */
-const LINES = 3;
+const MAX_PARALLEL = 3;
 /** Bytes of a text that are read for its beginning, and characters of it that are shown. */
-const [READ, SHOWN] = [600, 160];
+const [PREVIEW_BYTES, PREVIEW_LENGTH] = [600, 160];
 const MEGABYTE = 2 ** 20;
 
 export interface Attachment {
@@ -36,36 +36,36 @@ export interface Attachment {
 }
 
 /** What there is to know outside about files that are attached. */
-export interface Rules {
+export interface AttachmentRules {
   /** Of the server: `attachments` files a message, `blob_bytes` a file. */
   readonly limits: () => Readonly<Record<string, number>>;
   /** Whether the model that answers can take it. */
-  readonly fits: (item: Attachment) => boolean;
-  readonly given: (item: Attachment) => DocumentMode | undefined;
+  readonly isSupported: (item: Attachment) => boolean;
+  readonly documentMode: (item: Attachment) => DocumentMode | undefined;
   readonly reportProblem: (sentence: string) => void;
 }
 
-const NO_RULES: Rules = { limits: () => ({}), fits: () => true, given: ({ given }) => given, reportProblem: () => {} };
+const NO_RULES: AttachmentRules = { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: () => {} };
 
 export class Attachments {
   readonly #storage: TextStorage;
   readonly #upload: Uploader;
-  readonly #rules: Rules;
+  readonly #rules: AttachmentRules;
   readonly #sending = new Map<string, Upload>();
   /** Of what did not arrive, or not yet: to be sent, once more. */
   readonly #files = new Map<string, File>();
   /** Conversations that are not looked at and wait for files, or for somebody to try them again. */
-  readonly #away = new Map<string, readonly Attachment[]>();
+  readonly #background = new Map<string, readonly Attachment[]>();
   #key = KEY;
   #items = $state.raw<readonly Attachment[]>([]);
   /** Told of every change of what would outlive a reload. */
   changed: () => void = () => {};
 
-  constructor(storage: TextStorage, upload: Uploader, rules: Rules = NO_RULES) {
+  constructor(storage: TextStorage, upload: Uploader, rules: AttachmentRules = NO_RULES) {
     this.#storage = storage;
     this.#upload = upload;
     this.#rules = rules;
-    this.#items = this.#kept(KEY);
+    this.#items = this.#stored(KEY);
   }
 
   get items(): readonly Attachment[] {
@@ -79,27 +79,27 @@ export class Attachments {
 
   /** There is something that can go with a message. */
   get ready(): boolean {
-    return this.#items.some((item) => this.#goes(item));
+    return this.#items.some((item) => this.#isSendable(item));
   }
 
-  turnTo(conversation: string | null): void {
-    if (this.#items.some(({ stage }) => stage !== "kept")) this.#away.set(this.#key, this.#items);
+  switchTo(conversation: string | null): void {
+    if (this.#items.some(({ stage }) => stage !== "kept")) this.#background.set(this.#key, this.#items);
     this.#key = draftKey(KEY, conversation);
-    this.#items = this.#away.get(this.#key) ?? this.#kept(this.#key);
-    this.#away.delete(this.#key);
+    this.#items = this.#background.get(this.#key) ?? this.#stored(this.#key);
+    this.#background.delete(this.#key);
   }
 
   /** The new conversation has a name now: what is here goes on in it. */
-  become(conversation: string): void {
+  assignId(conversation: string): void {
     this.#storage.put(this.#key, null);
     this.#key = draftKey(KEY, conversation);
-    this.#keep(this.#key, this.#items);
+    this.#store(this.#key, this.#items);
   }
 
-  forget(conversation: string): void {
+  delete(conversation: string): void {
     const key = draftKey(KEY, conversation);
-    for (const item of this.#away.get(key) ?? []) this.#callBack(item.key);
-    this.#away.delete(key);
+    for (const item of this.#background.get(key) ?? []) this.#abort(item.key);
+    this.#background.delete(key);
     this.#storage.put(key, null);
   }
 
@@ -112,9 +112,9 @@ export class Attachments {
     const items = all.slice(0, room).map((file): Attachment => {
       const key = newId();
       this.#files.set(key, file);
-      const about = { key, name: file.name, mime: file.type, share: 0, blob: "", size: file.size };
-      if (file.size <= largest) return { ...about, stage: "sending", problem: "" };
-      return { ...about, stage: "failed", problem: words().tooLarge(Math.floor(largest / MEGABYTE)) };
+      const fields = { key, name: file.name, mime: file.type, share: 0, blob: "", size: file.size };
+      if (file.size <= largest) return { ...fields, stage: "sending", problem: "" };
+      return { ...fields, stage: "failed", problem: words().tooLarge(Math.floor(largest / MEGABYTE)) };
     });
     this.#items = [...this.#items, ...items];
     this.#sendWaiting();
@@ -134,45 +134,45 @@ export class Attachments {
     this.#sendWaiting();
   }
 
-  mayRetry({ key, size }: Attachment): boolean {
+  canRetry({ key, size }: Attachment): boolean {
     return this.#files.has(key) && size <= (this.#rules.limits()["blob_bytes"] ?? Infinity);
   }
 
   /** Give a document as its text or as its pages; undefined: as usual. */
-  give(key: string, given: DocumentMode | undefined): void {
-    const anew = (item: Attachment): Attachment => {
+  setDocumentMode(key: string, given: DocumentMode | undefined): void {
+    const withMode = (item: Attachment): Attachment => {
       const { given: before, ...rest } = item;
       return before === given ? item : given ? { ...rest, given } : rest;
     };
-    this.#set(this.#items.map((item) => (item.key === key ? anew(item) : item)));
+    this.#set(this.#items.map((item) => (item.key === key ? withMode(item) : item)));
   }
 
   remove(key: string): void {
-    this.#callBack(key);
+    this.#abort(key);
     this.#set(this.#items.filter((item) => item.key !== key));
     this.#sendWaiting();
   }
 
   /** What is there and can be taken, to go with a message; what cannot stays. */
   take(): Content[] {
-    const taken = this.#items.filter((item) => this.#goes(item));
+    const taken = this.#items.filter((item) => this.#isSendable(item));
     this.#set(this.#items.filter((item) => !taken.includes(item)));
     return taken.map((item) => item.resource ?? this.#contentOf(item));
   }
 
   /** Put a message's files back where they came from, here or in another conversation; or what was read at a tool
    * server, which looks the same. */
-  putBack(content: readonly Content[], conversation?: string | null): void {
+  restore(content: readonly Content[], conversation?: string | null): void {
     const items = filesOf(content).map((part): Attachment => {
-      const about = { key: newId(), name: part.name ?? "", mime: part.mime ?? "", stage: "kept", share: 1, problem: "", size: 0 } as const;
-      if (part.type === "resource") return { ...about, name: part.name || part.uri, blob: "", resource: part };
-      return { ...about, blob: part.blob, ...(part.given === "pages" ? { given: part.given } : {}) };
+      const fields = { key: newId(), name: part.name ?? "", mime: part.mime ?? "", stage: "kept", share: 1, problem: "", size: 0 } as const;
+      if (part.type === "resource") return { ...fields, name: part.name || part.uri, blob: "", resource: part };
+      return { ...fields, blob: part.blob, ...(part.given === "pages" ? { given: part.given } : {}) };
     });
     const key = conversation === undefined ? this.#key : draftKey(KEY, conversation);
     if (key === this.#key) return this.#set([...this.#items, ...items]);
-    const all = [...(this.#away.get(key) ?? this.#kept(key)), ...items];
-    if (this.#away.has(key)) this.#away.set(key, all);
-    this.#keep(key, all);
+    const all = [...(this.#background.get(key) ?? this.#stored(key)), ...items];
+    if (this.#background.has(key)) this.#background.set(key, all);
+    this.#store(key, all);
   }
 
   /** What another device has attached here, in place of what is here; what has not arrived is no other device's. */
@@ -180,22 +180,22 @@ export class Attachments {
     this.#set([...items, ...this.#items.filter(({ stage }) => stage !== "kept")]);
   }
 
-  #goes(item: Attachment): boolean {
-    return item.stage === "kept" && this.#rules.fits(item);
+  #isSendable(item: Attachment): boolean {
+    return item.stage === "kept" && this.#rules.isSupported(item);
   }
 
   #contentOf(item: Attachment): FileContent {
     const { blob, mime, name } = item;
     const kind = /^(image|audio|video)\//.exec(mime)?.[1] as "image" | "audio" | "video" | undefined;
     if (kind) return { type: kind, blob, mime, name };
-    const given = this.#rules.given(item);
+    const given = this.#rules.documentMode(item);
     return { type: "document", blob, mime, name, ...(given ? { given } : {}) };
   }
 
   /** Wherever they are attached: files that were not begun to be sent. */
   #sendWaiting(): void {
-    const waiting = [this.#items, ...this.#away.values()].flat().filter(({ key, stage }) => stage === "sending" && !this.#sending.has(key));
-    for (const { key } of waiting.slice(0, Math.max(0, LINES - this.#sending.size))) void this.#send(key, this.#files.get(key)!);
+    const waiting = [this.#items, ...this.#background.values()].flat().filter(({ key, stage }) => stage === "sending" && !this.#sending.has(key));
+    for (const { key } of waiting.slice(0, Math.max(0, MAX_PARALLEL - this.#sending.size))) void this.#send(key, this.#files.get(key)!);
   }
 
   async #send(key: string, file: File): Promise<void> {
@@ -207,17 +207,17 @@ export class Attachments {
       const { hash: blob, mime, size } = answer.value;
       this.#files.delete(key);
       this.#change(key, { stage: "kept", share: 1, blob, mime, size });
-      if (isText({ mime })) void this.#begin(key, file);
+      if (isText({ mime })) void this.#readPreview(key, file);
     } else this.#change(key, { stage: "failed", problem: problemOf(answer) });
     this.#sendWaiting();
   }
 
-  async #begin(key: string, file: File): Promise<void> {
-    const text = (await file.slice(0, READ).text()).replace(/\s+/g, " ").trim();
-    if (text !== "") this.#change(key, { beginning: text.slice(0, SHOWN) });
+  async #readPreview(key: string, file: File): Promise<void> {
+    const text = (await file.slice(0, PREVIEW_BYTES).text()).replace(/\s+/g, " ").trim();
+    if (text !== "") this.#change(key, { beginning: text.slice(0, PREVIEW_LENGTH) });
   }
 
-  #callBack(key: string): void {
+  #abort(key: string): void {
     this.#sending.get(key)?.abort();
     this.#sending.delete(key);
     this.#files.delete(key);
@@ -226,27 +226,27 @@ export class Attachments {
   #change(key: string, changes: Partial<Attachment>): void {
     const changed = (items: readonly Attachment[]) => items.map((item) => (item.key === key ? { ...item, ...changes } : item));
     if (this.#items.some((item) => item.key === key)) return this.#set(changed(this.#items));
-    for (const [desk, items] of this.#away) {
+    for (const [conversationKey, items] of this.#background) {
       if (!items.some((item) => item.key === key)) continue;
-      this.#away.set(desk, changed(items));
-      this.#keep(desk, changed(items));
+      this.#background.set(conversationKey, changed(items));
+      this.#store(conversationKey, changed(items));
     }
   }
 
   #set(items: readonly Attachment[]): void {
     const before = this.#items;
     this.#items = items;
-    if (keptOf(before).join() === keptOf(items).join()) return;
-    this.#keep(this.#key, items);
+    if (storedKeys(before).join() === storedKeys(items).join()) return;
+    this.#store(this.#key, items);
     this.changed();
   }
 
-  #keep(key: string, items: readonly Attachment[]): void {
-    const kept = items.filter(({ stage }) => stage === "kept");
-    this.#storage.put(key, kept.length === 0 ? null : JSON.stringify(kept));
+  #store(key: string, items: readonly Attachment[]): void {
+    const stored = items.filter(({ stage }) => stage === "kept");
+    this.#storage.put(key, stored.length === 0 ? null : JSON.stringify(stored));
   }
 
-  #kept(key: string): readonly Attachment[] {
+  #stored(key: string): readonly Attachment[] {
     try {
       return attachmentsOf(JSON.parse(this.#storage.get(key) ?? "[]"));
     } catch {
@@ -256,13 +256,13 @@ export class Attachments {
 }
 
 /** What tells whether anything has to be kept anew: progress has not. */
-function keptOf(items: readonly Attachment[]): string[] {
+function storedKeys(items: readonly Attachment[]): string[] {
   return items.filter(({ stage }) => stage === "kept").map(({ key, given, beginning }) => `${key} ${given} ${beginning !== undefined}`);
 }
 
 /** Of what was written by a page like this one, here or elsewhere; nothing of anything else. */
-export function attachmentsOf(kept: unknown): readonly Attachment[] {
-  if (!Array.isArray(kept)) return [];
-  const isOne = (item: Partial<Attachment> | null) => typeof item?.key === "string" && typeof item.blob === "string" && item.stage === "kept";
-  return (kept as (Attachment | null)[]).filter((item): item is Attachment => isOne(item)).map((item) => ({ ...item, size: item.size ?? 0, mime: item.mime ?? "" }));
+export function attachmentsOf(stored: unknown): readonly Attachment[] {
+  if (!Array.isArray(stored)) return [];
+  const isAttachment = (item: Partial<Attachment> | null) => typeof item?.key === "string" && typeof item.blob === "string" && item.stage === "kept";
+  return (stored as (Attachment | null)[]).filter((item): item is Attachment => isAttachment(item)).map((item) => ({ ...item, size: item.size ?? 0, mime: item.mime ?? "" }));
 }

@@ -19,7 +19,7 @@ export type FeedEvent = ListEvent | DraftEvent;
 
 const TYPES = new Set(["changed", "removed", "run", "draft", "reset"]);
 
-export function readListEvent(data: string): FeedEvent | null {
+export function parseFeedEvent(data: string): FeedEvent | null {
   try {
     const event: unknown = JSON.parse(data);
     if (typeof event !== "object" || event === null || !("type" in event)) return null;
@@ -30,19 +30,19 @@ export function readListEvent(data: string): FeedEvent | null {
 }
 
 export interface FeedListener {
-  heard(event: FeedEvent): void;
+  onEvent(event: FeedEvent): void;
   /** Nobody answers, or a key is needed. */
-  trouble(): void;
+  onFailure(): void;
 }
 
 /** The feed's stream, asleep until woken. */
-export function openFeed(open: (address: string, listener: StreamListener) => EventStream, { heard, trouble }: FeedListener): EventStream {
-  return open("api/events", {
+export function openFeed(openStream: (address: string, listener: StreamListener) => EventStream, { onEvent, onFailure }: FeedListener): EventStream {
+  return openStream("api/events", {
     event: (data) => {
-      const event = readListEvent(data);
-      if (event) heard(event);
+      const event = parseFeedEvent(data);
+      if (event) onEvent(event);
     },
-    lost: trouble,
-    refused: trouble,
+    lost: onFailure,
+    refused: onFailure,
   });
 }

@@ -1,7 +1,7 @@
 // The folders, and which of them are open in this browser. What is in them is the list's.
-import type { TextStorage } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/storage";
 import type { Folder, FolderClient } from "../../wire/folders";
-import { type FolderNode, folderNodes } from "./shelves";
+import { type FolderNode, folderNodes } from "./folder_tree";
 
 const KEY = "duologue.folders";
 

@@ -6,7 +6,7 @@ import { problemOf } from "../../wire/transport/http";
 import type { SearchHit } from "../../wire/rows";
 
 /** Milliseconds without another letter. */
-const PAUSE = 150;
+const DEBOUNCE_MS = 150;
 
 export class Search {
   readonly #client: ConversationClient;
@@ -34,7 +34,7 @@ export class Search {
     if (query.trim() === "") {
       this.#hits = null;
       this.#problem = "";
-    } else this.#cancelTimer = this.#clock.after(PAUSE, () => void this.#ask(query.trim()));
+    } else this.#cancelTimer = this.#clock.after(DEBOUNCE_MS, () => void this.#search(query.trim()));
   }
 
   /** Null before the first answer. */
@@ -46,7 +46,7 @@ export class Search {
     return this.#problem;
   }
 
-  async #ask(query: string): Promise<void> {
+  async #search(query: string): Promise<void> {
     const abort = (this.#abort = new AbortController());
     const answer = await this.#client.search(query, abort.signal);
     if (this.#abort !== abort) return;
@@ -56,7 +56,7 @@ export class Search {
 }
 
 /** The places found in one conversation. */
-export interface Found {
+export interface ConversationHits {
   readonly conversation: string;
   readonly title: string;
   readonly archived: boolean;
@@ -64,30 +64,30 @@ export interface Found {
 }
 
 /** Each conversation once, where its best place was. */
-export function byConversation(hits: readonly SearchHit[]): Found[] {
-  const found = new Map<string, SearchHit[]>();
-  for (const hit of hits) found.set(hit.conversation, [...(found.get(hit.conversation) ?? []), hit]);
-  return [...found].map(([conversation, inside]) => {
-    const { title, archived = false } = inside[0]!;
-    return { conversation, title, archived, hits: inside };
+export function byConversation(hits: readonly SearchHit[]): ConversationHits[] {
+  const byId = new Map<string, SearchHit[]>();
+  for (const hit of hits) byId.set(hit.conversation, [...(byId.get(hit.conversation) ?? []), hit]);
+  return [...byId].map(([conversation, group]) => {
+    const { title, archived = false } = group[0]!;
+    return { conversation, title, archived, hits: group };
   });
 }
 
-export interface Piece {
+export interface SnippetPart {
   readonly text: string;
   readonly marked: boolean;
 }
 
 /** A snippet cut at its marks; they count characters, which JavaScript does not. */
-export function piecesOf(snippet: string, marks: SearchHit["marks"]): Piece[] {
+export function snippetParts(snippet: string, marks: SearchHit["marks"]): SnippetPart[] {
   const characters = Array.from(snippet);
-  const pieces: Piece[] = [];
+  const parts: SnippetPart[] = [];
   let at = 0;
   for (const [start, end] of marks ?? []) {
-    if (start > at) pieces.push({ text: characters.slice(at, start).join(""), marked: false });
-    pieces.push({ text: characters.slice(Math.max(start, at), end).join(""), marked: true });
+    if (start > at) parts.push({ text: characters.slice(at, start).join(""), marked: false });
+    parts.push({ text: characters.slice(Math.max(start, at), end).join(""), marked: true });
     at = Math.max(at, end);
   }
-  pieces.push({ text: characters.slice(at).join(""), marked: false });
-  return pieces.filter(({ text }) => text !== "");
+  parts.push({ text: characters.slice(at).join(""), marked: false });
+  return parts.filter(({ text }) => text !== "");
 }

@@ -34,7 +34,7 @@ export class Selection {
   }
 
   /** These are not there any more. */
-  drop(gone: ReadonlySet<string>): void {
-    if ([...this.#ids].some((id) => gone.has(id))) this.#ids = new Set([...this.#ids].filter((id) => !gone.has(id)));
+  remove(removed: ReadonlySet<string>): void {
+    if ([...this.#ids].some((id) => removed.has(id))) this.#ids = new Set([...this.#ids].filter((id) => !removed.has(id)));
   }
 }

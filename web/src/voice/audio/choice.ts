@@ -1,5 +1,5 @@
 // Which microphone this device uses, and whether its sound is cleaned: kept in this browser, for another device has others.
-import type { TextStorage } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/storage";
 import type { MicrophoneChoice } from "./microphone";
 
 const KEY = "duologue.microphone";

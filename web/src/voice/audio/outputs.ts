@@ -1,6 +1,6 @@
 // The loudspeakers of this device: which there are, and through which one sound comes, where the browser lets a page choose.
 // Owns the browser's side of it; knows nothing that sounds.
-import type { TextStorage } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/storage";
 import type { Device } from "./microphone";
 
 const KEY = "duologue.loudspeaker";

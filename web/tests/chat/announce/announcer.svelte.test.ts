@@ -24,9 +24,9 @@ describe("reading out", () => {
 });
 
 describe("a reply that is being written", () => {
-  const growing = (announced: "ends" | "sentences" | "off") => {
+  const growing = (mode: "ends" | "sentences" | "off") => {
     const clock = new FakeClock();
-    const announcer = new Announcer(clock, () => announced);
+    const announcer = new Announcer(clock, () => mode);
     const said: string[] = [];
     const hear = () => {
       clock.draw();
@@ -40,37 +40,37 @@ describe("a reply that is being written", () => {
     let text = "";
     for (const piece of ["One. ", "Two. ", "Three. ", "Fo"]) {
       text += piece;
-      announcer.grows("row", () => text);
+      announcer.update("row", () => text);
       clock.pass(700);
       hear();
     }
     text += "ur.";
-    announcer.ends("mini", text);
+    announcer.finish("mini", text);
     hear();
     expect(said).toEqual(["One. Two. Three.", "Four."]);
   });
 
   it("is only named at its end when all was read out", () => {
     const { clock, announcer, said, hear } = growing("sentences");
-    announcer.grows("row", () => "One. ");
+    announcer.update("row", () => "One. ");
     clock.pass(2000);
     hear();
-    announcer.ends("mini", "One. ");
+    announcer.finish("mini", "One. ");
     hear();
     expect(said).toEqual(["One.", "mini has answered."]);
   });
 
   it("is read out at its end by default, and never to whoever does not want it", () => {
     const ends = growing("ends");
-    ends.announcer.grows("row", () => "One. ");
+    ends.announcer.update("row", () => "One. ");
     ends.clock.pass(3000);
     ends.hear();
-    ends.announcer.ends("mini", "One.");
+    ends.announcer.finish("mini", "One.");
     ends.hear();
     expect(ends.said).toEqual(["mini: One."]);
     const off = growing("off");
-    off.announcer.tell("mini is answering.");
-    off.announcer.ends("mini", "One.");
+    off.announcer.sayProgress("mini is answering.");
+    off.announcer.finish("mini", "One.");
     off.hear();
     expect(off.said).toEqual([]);
     off.announcer.say("May weather run?");
@@ -80,8 +80,8 @@ describe("a reply that is being written", () => {
 
   it("is let go of with its page", () => {
     const { clock, announcer } = growing("sentences");
-    announcer.grows("row", () => "One. ");
-    announcer.forget();
+    announcer.update("row", () => "One. ");
+    announcer.reset();
     expect(clock.pending).toBe(0);
   });
 });

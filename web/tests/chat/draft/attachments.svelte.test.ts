@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Attachments, attachmentsOf, type Rules } from "../../../src/chat/draft/attachments.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { Attachments, attachmentsOf, type AttachmentRules } from "../../../src/chat/draft/attachments.svelte";
+import { MemoryStorage } from "../../../src/settings/storage";
 import type { Answer } from "../../../src/wire/transport/http";
 import type { StoredFile } from "../../../src/wire/rows";
 import { calm } from "../../server";
@@ -11,7 +11,7 @@ let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<
 let attachments: Attachments;
 let complaints: string[];
 
-const page = (rules: Partial<Rules> = {}) =>
+const page = (rules: Partial<AttachmentRules> = {}) =>
   new Attachments(
     storage,
     (file, progress) => {
@@ -21,7 +21,7 @@ const page = (rules: Partial<Rules> = {}) =>
       sent.push(upload);
       return { answer, abort: () => (upload.aborted = true) };
     },
-    { limits: () => ({}), fits: () => true, given: ({ given }) => given, reportProblem: (sentence) => complaints.push(sentence), ...rules },
+    { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: (sentence) => complaints.push(sentence), ...rules },
   );
 
 const kept = (hash: string, mime: string): Answer<StoredFile> => ({ kind: "ok", value: { hash, mime, size: 1 } });
@@ -76,18 +76,18 @@ describe("attached files", () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "ok", value: { hash: "h", mime: "image/png", size: 1 } });
     await calm();
-    attachments.become("c");
+    attachments.assignId("c");
     expect(page().items).toEqual([]);
     const again = page();
-    again.turnTo("c");
+    again.switchTo("c");
     expect(again.items).toMatchObject([{ blob: "h" }]);
-    again.turnTo(null);
+    again.switchTo(null);
     expect(again.items).toEqual([]);
   });
 
   it("come back from a message, resources too", () => {
     const resource = { type: "resource", server: "s", uri: "notes://1" } as const;
-    attachments.putBack([{ type: "text", text: "x" }, { type: "image", blob: "h", mime: "image/png", name: "cat.png" }, resource]);
+    attachments.restore([{ type: "text", text: "x" }, { type: "image", blob: "h", mime: "image/png", name: "cat.png" }, resource]);
     expect(attachments.items).toMatchObject([{ blob: "h", stage: "kept", name: "cat.png" }, { name: "notes://1", stage: "kept" }]);
     expect(attachments.take()).toEqual([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }, resource]);
   });
@@ -103,22 +103,22 @@ describe("attached files", () => {
   });
 
   it("arrive though another conversation is looked at", async () => {
-    attachments.turnTo("c");
+    attachments.switchTo("c");
     attachments.add([picture]);
-    attachments.turnTo("d");
+    attachments.switchTo("d");
     expect(attachments.items).toEqual([]);
     sent[0]!.end(kept("h", "image/png"));
     await calm();
     expect(attachments.items).toEqual([]);
-    attachments.turnTo("c");
+    attachments.switchTo("c");
     expect(attachments.items).toMatchObject([{ blob: "h", stage: "kept" }]);
   });
 
   it("are called back with their conversation", () => {
-    attachments.turnTo("c");
+    attachments.switchTo("c");
     attachments.add([picture]);
-    attachments.turnTo("d");
-    attachments.forget("c");
+    attachments.switchTo("d");
+    attachments.delete("c");
     expect(sent[0]!.aborted).toBe(true);
   });
 
@@ -127,7 +127,7 @@ describe("attached files", () => {
     sent[0]!.end({ kind: "unreachable" });
     await calm();
     const [item] = attachments.items;
-    expect(attachments.mayRetry(item!)).toBe(true);
+    expect(attachments.canRetry(item!)).toBe(true);
     attachments.retry(item!.key);
     expect(attachments.items).toMatchObject([{ stage: "sending", problem: "" }]);
     sent[1]!.end(kept("h", "image/png"));
@@ -143,11 +143,11 @@ describe("attached files", () => {
     attachments.add([large, picture, picture, picture]);
     expect(attachments.items).toMatchObject([{ stage: "failed", problem: expect.stringContaining("limits.blob_mb") }, { stage: "sending" }]);
     expect(complaints).toEqual([expect.stringMatching(/At most 2 .*limits\.attachments.* 2 were left out/)]);
-    expect(attachments.mayRetry(attachments.items[0]!)).toBe(false);
+    expect(attachments.canRetry(attachments.items[0]!)).toBe(false);
   });
 
   it("stay behind where the model cannot take them", async () => {
-    attachments = page({ fits: ({ mime }) => !mime.startsWith("image/") });
+    attachments = page({ isSupported: ({ mime }) => !mime.startsWith("image/") });
     attachments.add([picture, new File(["y"], "notes.txt")]);
     sent[0]!.end(kept("h1", "image/png"));
     await calm();
@@ -164,13 +164,13 @@ describe("attached files", () => {
     sent[0]!.end(kept("h", "text/plain"));
     for (let turn = 0; turn < 5; turn++) await calm();
     expect(attachments.items).toMatchObject([{ key, beginning: "First line. Second line." }]);
-    attachments.putBack([{ type: "document", blob: "p", mime: "application/pdf", name: "a.pdf" }]);
+    attachments.restore([{ type: "document", blob: "p", mime: "application/pdf", name: "a.pdf" }]);
     const pdf = attachments.items[1]!.key;
-    attachments.give(pdf, "pages");
+    attachments.setDocumentMode(pdf, "pages");
     expect(attachments.items[1]).toMatchObject({ given: "pages" });
-    attachments.give(pdf, undefined);
+    attachments.setDocumentMode(pdf, undefined);
     expect("given" in attachments.items[1]!).toBe(false);
-    attachments.give(pdf, "text");
+    attachments.setDocumentMode(pdf, "text");
     expect(attachments.take()).toMatchObject([{ type: "document" }, { type: "document", given: "text" }]);
   });
 
@@ -197,10 +197,10 @@ describe("attached files that did not arrive, or not yet", () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "unreachable" });
     await calm();
-    attachments.turnTo("c");
-    attachments.turnTo(null);
+    attachments.switchTo("c");
+    attachments.switchTo(null);
     expect(attachments.items).toMatchObject([{ name: "cat.png", stage: "failed" }]);
-    expect(attachments.mayRetry(attachments.items[0]!)).toBe(true);
+    expect(attachments.canRetry(attachments.items[0]!)).toBe(true);
   });
 
   it("stay beside what another device has attached", async () => {
@@ -218,10 +218,10 @@ describe("attached files that did not arrive, or not yet", () => {
   });
 
   it("go back to a conversation that is not looked at", () => {
-    attachments.turnTo("c");
-    attachments.putBack([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }], null);
+    attachments.switchTo("c");
+    attachments.restore([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }], null);
     expect(attachments.items).toEqual([]);
-    attachments.turnTo(null);
+    attachments.switchTo(null);
     expect(attachments.items).toMatchObject([{ name: "cat.png", blob: "h" }]);
   });
 });

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 
 import { Draft } from "../../../src/chat/draft/draft.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 
 describe("a draft", () => {
   it("outlives a reload, each conversation its own", () => {
     const storage = new MemoryStorage();
     const draft = new Draft(storage);
     draft.text = "new";
-    draft.turnTo("c");
+    draft.switchTo("c");
     draft.text = "old";
     const again = new Draft(storage);
     expect(again.text).toBe("new");
-    again.turnTo("c");
+    again.switchTo("c");
     expect(again.text).toBe("old");
-    again.forget("c");
-    again.turnTo("c");
+    again.delete("c");
+    again.switchTo("c");
     expect(again.text).toBe("");
   });
 
@@ -23,7 +23,7 @@ describe("a draft", () => {
     const storage = new MemoryStorage();
     const draft = new Draft(storage);
     draft.text = "typed on";
-    draft.become("c");
+    draft.assignId("c");
     expect([draft.text, storage.get("duologue.draft"), storage.get("duologue.draft.c")]).toEqual(["typed on", null, "typed on"]);
   });
 });

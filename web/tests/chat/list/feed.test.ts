@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type FeedEvent, openFeed, readListEvent } from "../../../src/chat/list/feed";
+import { type FeedEvent, openFeed, parseFeedEvent } from "../../../src/chat/list/feed";
 import { EventStream } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
 import { calm, FakeServer } from "../../server";
@@ -9,21 +9,21 @@ describe("the feed", () => {
   it("tells what it knows, and skips what it does not", async () => {
     const server = new FakeServer();
     const clock = new FakeClock();
-    const heard: FeedEvent[] = [];
+    const onEvent: FeedEvent[] = [];
     const stream = openFeed((address, listener) => new EventStream(server.fetch, clock, address, listener), {
-      heard: (event) => void heard.push(event),
-      trouble: () => {},
+      onEvent: (event) => void onEvent.push(event),
+      onFailure: () => {},
     });
     stream.resume();
     await calm();
     server.tells({ type: "changed", conversation: "c" });
     server.tells({ type: "new_in_a_later_version" });
     await calm();
-    expect(heard).toEqual([{ type: "changed", conversation: "c" }]);
+    expect(onEvent).toEqual([{ type: "changed", conversation: "c" }]);
     stream.close();
   });
 
   it("reads no nonsense", () => {
-    for (const data of ["", "null", "[]", '{"type":1}']) expect(readListEvent(data)).toBeNull();
+    for (const data of ["", "null", "[]", '{"type":1}']) expect(parseFeedEvent(data)).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 
 import { Folders } from "../../../src/chat/list/folders.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { FolderClient } from "../../../src/wire/folders";
 import { FakeServer } from "../../server";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { byConversation, piecesOf, Search } from "../../../src/chat/list/search.svelte";
+import { byConversation, snippetParts, Search } from "../../../src/chat/list/search.svelte";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";
@@ -52,7 +52,7 @@ describe("searching", () => {
 
 describe("a snippet", () => {
   it("is cut at its marks, counted in characters", () => {
-    expect(piecesOf("🍵 green tea", [[2, 7], [8, 11]])).toEqual([
+    expect(snippetParts("🍵 green tea", [[2, 7], [8, 11]])).toEqual([
       { text: "🍵 ", marked: false },
       { text: "green", marked: true },
       { text: " ", marked: false },
@@ -61,8 +61,8 @@ describe("a snippet", () => {
   });
 
   it("survives marks that overlap or are missing", () => {
-    expect(piecesOf("tea", undefined)).toEqual([{ text: "tea", marked: false }]);
-    expect(piecesOf("tea", [[0, 2], [1, 3]]).map(({ text }) => text).join("")).toBe("tea");
+    expect(snippetParts("tea", undefined)).toEqual([{ text: "tea", marked: false }]);
+    expect(snippetParts("tea", [[0, 2], [1, 3]]).map(({ text }) => text).join("")).toBe("tea");
   });
 });
 

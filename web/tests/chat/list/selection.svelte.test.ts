@@ -31,6 +31,6 @@ it("takes only the one where there is none to begin from", () => {
 it("forgets what is gone", () => {
   const selection = new Selection();
   selection.set(shown);
-  selection.drop(new Set(["a", "e"]));
+  selection.remove(new Set(["a", "e"]));
   expect(chosen(selection)).toBe("bcd");
 });

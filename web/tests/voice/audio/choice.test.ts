@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { FIRST_CHOICE, readChoice, writeChoice } from "../../../src/voice/audio/choice";
 
 it("remembers a device's microphone, and takes what it cannot read for nothing", () => {

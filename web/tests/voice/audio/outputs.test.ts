@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { mayChoose, outputs, readOutput, routeTo, writeOutput } from "../../../src/voice/audio/outputs";
 
 afterEach(() => vi.unstubAllGlobals());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { WordCount } from "../../../src/chat/draft/counting";
+import { WordCount } from "../../../src/chat/draft/word_count";
 
 describe("the words of a growing text", () => {
   it("are counted the same, however it is cut", () => {

@@ -5,14 +5,14 @@ import type { Conversation } from "../../wire/rows";
 
 type Known = readonly Conversation[];
 
-export const EVERYTHING: View = { archived: false, folder: null, tag: null };
+export const ALL: View = { archived: false, folder: null, tag: null };
 
-export function keyOf({ archived, folder, tag }: View): string {
+export function viewKey({ archived, folder, tag }: View): string {
   return JSON.stringify([archived, folder, tag]);
 }
 
 /** Temporary ones are in no list of the server. */
-export function holds({ archived, folder, tag }: View, one: Conversation): boolean {
+export function matches({ archived, folder, tag }: View, one: Conversation): boolean {
   if (one.temporary || one.archived !== archived) return false;
   return (folder === null || one.folder === folder) && (tag === null || one.tags.includes(tag));
 }
@@ -31,22 +31,22 @@ function isBelow({ id, updated }: Conversation, next: string | null): boolean {
 }
 
 /** What of a list is known as far as it was read: up to `next`, or whole where that is null. */
-export function shownOf(known: Known, view: View, next: string | null): Conversation[] {
-  return known.filter((one) => holds(view, one) && (one.pinned || !isBelow(one, next)));
+export function loadedRows(known: Known, view: View, next: string | null): Conversation[] {
+  return known.filter((one) => matches(view, one) && (one.pinned || !isBelow(one, next)));
 }
 
 /** What is known with a page of a list in it, that was asked for with `before`. What the list has no more is left out. */
-export function merged(known: Known, view: View, { conversations, next }: ConversationPage, before: string | null): Conversation[] {
+export function mergePage(known: Known, view: View, { conversations, next }: ConversationPage, before: string | null): Conversation[] {
   const listed = new Set(conversations.map(({ id }) => id));
   const covered = (one: Conversation) => (one.pinned ? before === null : (before === null || isBelow(one, before)) && !isBelow(one, next));
-  const others = known.filter((one) => !listed.has(one.id) && !(holds(view, one) && covered(one)));
+  const others = known.filter((one) => !listed.has(one.id) && !(matches(view, one) && covered(one)));
   return [...others, ...conversations].sort(byAge);
 }
 
 /** How far a list is known when its first page was read once more: as far as before, unless more came than a page. */
-export function reachOf(known: Known, view: View, { conversations, next }: ConversationPage, reached: string | null | undefined): string | null {
-  if (reached === undefined || next === null) return next;
-  const before = new Map(shownOf(known, view, reached).map((one) => [one.id, one.updated]));
-  const meets = conversations.some(({ id, updated, pinned }) => !pinned && before.get(id) === updated);
-  return meets ? reached : next;
+export function cursorAfterReload(known: Known, view: View, { conversations, next }: ConversationPage, cursor: string | null | undefined): string | null {
+  if (cursor === undefined || next === null) return next;
+  const before = new Map(loadedRows(known, view, cursor).map((one) => [one.id, one.updated]));
+  const overlaps = conversations.some(({ id, updated, pinned }) => !pinned && before.get(id) === updated);
+  return overlaps ? cursor : next;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { forgetFormer, formerConversation } from "../../src/chat/former";
-import { MemoryStorage } from "../../src/settings/shelf";
+import { forgetLegacy, legacyConversation } from "../../src/chat/legacy_conversation";
+import { MemoryStorage } from "../../src/settings/storage";
 
 const KEY = "duologue.conversation";
 
@@ -11,7 +11,7 @@ function shelfWith(value: unknown): MemoryStorage {
   return storage;
 }
 
-const former = {
+const legacy = {
   version: 1,
   turns: [
     { id: "u", parent: null, text: "  What is\ntea? " },
@@ -23,26 +23,26 @@ const former = {
 
 describe("a conversation an earlier page kept", () => {
   it("becomes lines of JSON: the conversation, then its rows", () => {
-    const lines = formerConversation(shelfWith(former), 1000)!.text.trim().split("\n").map((line) => JSON.parse(line));
+    const lines = legacyConversation(shelfWith(legacy), 1000)!.text.trim().split("\n").map((line) => JSON.parse(line));
     expect(lines[0]).toMatchObject({ type: "conversation", duologue: 1, conversation: { title: "What is tea?", leaf: "b", created: 1000 } });
     expect(lines.slice(1).map(({ message }) => message)).toMatchObject([
       { id: "u", parent: null, role: "user", content: [{ type: "text", text: "  What is\ntea? " }] },
       { id: "a", parent: "u", role: "assistant", reasoning: "Hm.", model: "mini", status: "done", finish: "stop", created: 1001 },
       { id: "b", parent: "u", role: "assistant", status: "interrupted" },
     ]);
-    expect(formerConversation(shelfWith(former), 2000)?.id).toBe(lines[0].conversation.id);
+    expect(legacyConversation(shelfWith(legacy), 2000)?.id).toBe(lines[0].conversation.id);
     expect(lines.slice(1).every(({ message }) => message.conversation === lines[0].conversation.id)).toBe(true);
   });
 
   it("is not there when nothing was kept, or nothing of ours", () => {
     for (const value of ["", "{", "null", { version: 2, turns: [{}] }, { version: 1, turns: [] }]) {
-      expect(formerConversation(shelfWith(value), 0)).toBeNull();
+      expect(legacyConversation(shelfWith(value), 0)).toBeNull();
     }
   });
 
   it("is forgotten once it is over there", () => {
-    const storage = shelfWith(former);
-    forgetFormer(storage);
-    expect(formerConversation(storage, 0)).toBeNull();
+    const storage = shelfWith(legacy);
+    forgetLegacy(storage);
+    expect(legacyConversation(storage, 0)).toBeNull();
   });
 });

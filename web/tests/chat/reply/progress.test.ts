@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { nextProgress, initialProgress, type ReplyProgress } from "../../../src/chat/reply/pulse";
+import { nextProgress, initialProgress, type ReplyProgress } from "../../../src/chat/reply/progress";
 import type { RunEvent } from "../../../src/wire/runs";
 
 const started: RunEvent = { type: "message_added", message: { id: "a", parent: null, role: "assistant" } };
@@ -14,12 +14,12 @@ function after(...events: RunEvent[]): ReplyProgress {
 describe("what a reply is doing", () => {
   it("waits in the queue, with a fresh estimate each time", () => {
     const progress = after({ type: "progress", waiting: "queue", position: 3, wait: 9 }, { type: "progress", waiting: "queue", position: 2, wait: 5 });
-    expect(progress).toMatchObject({ stage: "queued", since: 2000, progress: { position: 2, wait: 5 } });
+    expect(progress).toMatchObject({ stage: "queued", since: 2000, update: { position: 2, wait: 5 } });
   });
 
   it("reads, since the reading began", () => {
     const reading = (processed: number): RunEvent => ({ type: "progress", waiting: "model", processed, total: 10 });
-    expect(after(reading(1), reading(5))).toMatchObject({ stage: "reading", since: 1000, progress: { processed: 5 } });
+    expect(after(reading(1), reading(5))).toMatchObject({ stage: "reading", since: 1000, update: { processed: 5 } });
     expect(after(reading(1), { type: "progress", waiting: "model" })).toMatchObject({ stage: "sent", update: null });
   });
 

@@ -2,7 +2,7 @@
 // are those of this machine's clock.
 import type { Conversation } from "../../wire/rows";
 
-export interface Group {
+export interface DateGroup {
   /** "today", "yesterday", "week" and "month" for the days before, or a month as "2026-03". */
   readonly key: string;
   readonly items: readonly Conversation[];
@@ -19,7 +19,7 @@ export function untilMidnight(now: Date): number {
 }
 
 /** The newest first, as they are given. */
-export function groupsOf(items: readonly Conversation[], now: Date): Group[] {
+export function dateGroups(items: readonly Conversation[], now: Date): DateGroup[] {
   const starts = [
     ["today", midnight(now, 0)],
     ["yesterday", midnight(now, 1)],

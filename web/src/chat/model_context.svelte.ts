@@ -3,8 +3,8 @@
 import { thread as words } from "../language/en/thread";
 import { type Answer, problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
-import { ContextUsage } from "./gauge.svelte";
-import type { ChatDependencies } from "./surroundings";
+import { ContextUsage } from "./context_usage.svelte";
+import type { ChatDependencies } from "./dependencies";
 import type { Row, Thread } from "./thread.svelte";
 
 /** The conversation it is about. */

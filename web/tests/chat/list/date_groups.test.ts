@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import { groupsOf, untilMidnight } from "../../../src/chat/list/groups";
+import { dateGroups, untilMidnight } from "../../../src/chat/list/date_groups";
 import { conversation } from "../../rows";
 
 const now = new Date(2026, 2, 30, 9, 30);
 const at = (...when: [number, number, number, number?, number?]) => conversation(when.join("-"), new Date(...when).getTime());
-const grouped = (...items: ReturnType<typeof at>[]) => groupsOf(items, now).map(({ key, items: inside }) => `${key}: ${inside.map(({ id }) => id).join(" ")}`);
+const grouped = (...items: ReturnType<typeof at>[]) => dateGroups(items, now).map(({ key, items: inside }) => `${key}: ${inside.map(({ id }) => id).join(" ")}`);
 
 describe("the groups of a list", () => {
   it("end at midnight, as this machine's clock has it", () => {

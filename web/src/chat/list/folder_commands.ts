@@ -5,10 +5,10 @@ import type { ConversationClient } from "../../wire/conversations";
 import type { Folder } from "../../wire/folders";
 import { type Answer, problemOf } from "../../wire/transport/http";
 import { newId } from "../../wire/rows";
-import type { ConversationList } from "./list.svelte";
+import type { ConversationList } from "./conversation_list.svelte";
 import type { Notices } from "../announce/notices.svelte";
 
-export class Filing {
+export class FolderCommands {
   readonly #list: ConversationList;
   readonly #client: ConversationClient;
   readonly #notices: Notices;
@@ -20,9 +20,9 @@ export class Filing {
   }
 
   /** Gives its id; null where it could not be made. */
-  async make(name: string, parent: string | null): Promise<string | null> {
+  async create(name: string, parent: string | null): Promise<string | null> {
     const folder = { id: newId(), name: name.trim(), parent };
-    if (folder.name === "" || !(await this.change(folder))) return null;
+    if (folder.name === "" || !(await this.update(folder))) return null;
     const { folders } = this.#list;
     if (parent !== null) folders.fold(parent, false);
     folders.fold(folder.id, false);
@@ -30,7 +30,7 @@ export class Filing {
   }
 
   /** Give it another name or place; gives whether it has them. */
-  async change(folder: Folder): Promise<boolean> {
+  async update(folder: Folder): Promise<boolean> {
     const { folders } = this.#list;
     const answer = await folders.client.put(folder);
     this.#reportProblem(answer);
@@ -41,27 +41,27 @@ export class Filing {
   /** What was in it goes where it was. */
   async remove(folder: Folder): Promise<void> {
     const { folders } = this.#list;
-    const inside = await this.#inside(folder.id);
-    const below = folders.nodes.filter((node) => node.folder.parent === folder.id).map((node) => node.folder);
-    const answer = inside.kind === "ok" ? await folders.client.delete(folder.id) : inside;
+    const conversations = await this.#conversations(folder.id);
+    const subfolders = folders.nodes.filter((node) => node.folder.parent === folder.id).map((node) => node.folder);
+    const answer = conversations.kind === "ok" ? await folders.client.delete(folder.id) : conversations;
     this.#reportProblem(answer);
     await this.#reload();
-    if (answer.kind !== "ok" || inside.kind !== "ok") return;
-    this.#notices.show(words().deleted(folder.name), { label: shell().undo, run: () => void this.#bringBack(folder, below, inside.value) });
+    if (answer.kind !== "ok" || conversations.kind !== "ok") return;
+    this.#notices.show(words().deleted(folder.name), { label: shell().undo, run: () => void this.#restore(folder, subfolders, conversations.value) });
   }
 
-  async #bringBack(folder: Folder, below: readonly Folder[], inside: readonly string[]): Promise<void> {
+  async #restore(folder: Folder, subfolders: readonly Folder[], conversations: readonly string[]): Promise<void> {
     const { client } = this.#list.folders;
     this.#notices.clear();
     let answer: Answer<unknown> = await client.put(folder);
-    for (const child of answer.kind === "ok" ? below : []) answer = await client.put(child);
-    if (answer.kind === "ok" && inside.length > 0) answer = await this.#client.bulk(inside, "move", folder.id);
+    for (const child of answer.kind === "ok" ? subfolders : []) answer = await client.put(child);
+    if (answer.kind === "ok" && conversations.length > 0) answer = await this.#client.bulk(conversations, "move", folder.id);
     this.#reportProblem(answer);
     await this.#reload();
   }
 
   /** Every conversation in it. */
-  async #inside(folder: string): Promise<Answer<readonly string[]>> {
+  async #conversations(folder: string): Promise<Answer<readonly string[]>> {
     const ids = new Set<string>();
     for (const archived of [false, true]) {
       let before: string | null = null;

@@ -31,23 +31,23 @@ export interface ChatDependencies {
   readonly navigate: (conversation: string | null, stays?: boolean) => void;
 }
 
-type Desk = Pick<ChatDependencies, "draft" | "attachments">;
+type DraftAndFiles = Pick<ChatDependencies, "draft" | "attachments">;
 
 /** Unless something else is being typed there: whether it is there now. */
-export function handBack({ draft, attachments }: Desk, content: readonly Content[]): boolean {
+export function restoreIfEmpty({ draft, attachments }: DraftAndFiles, content: readonly Content[]): boolean {
   if (draft.text !== "" || attachments.items.length > 0) return false;
   draft.text = textOf(content);
-  attachments.putBack(content);
+  attachments.restore(content);
   return true;
 }
 
 /** Before what is being typed in a conversation, whichever one is looked at: it is nowhere else. */
-export function giveBack({ draft, attachments }: Desk, conversation: string | null, content: readonly Content[]): void {
-  attachments.putBack(content, conversation);
-  draft.giveBack(conversation, textOf(content));
+export function restoreUnsent({ draft, attachments }: DraftAndFiles, conversation: string | null, content: readonly Content[]): void {
+  attachments.restore(content, conversation);
+  draft.prepend(conversation, textOf(content));
 }
 
-export function takeFromDesk({ draft, attachments }: Desk, content: readonly Content[]): void {
+export function removeRestored({ draft, attachments }: DraftAndFiles, content: readonly Content[]): void {
   if (draft.text !== textOf(content)) return;
   draft.text = "";
   attachments.take();

@@ -2,7 +2,7 @@
 // whole. Kept in step by the feed. Knows no message.
 import { shell } from "../../language/en/shell";
 import { sidebar as words } from "../../language/en/sidebar";
-import type { TextStorage } from "../../settings/shelf";
+import type { TextStorage } from "../../settings/storage";
 import type { Clock } from "../../wire/transport/clock";
 import type { BulkAction, ConversationClient, View } from "../../wire/conversations";
 import type { FolderClient } from "../../wire/folders";
@@ -11,15 +11,15 @@ import type { Conversation } from "../../wire/rows";
 import type { WaitReason } from "../../wire/runs";
 import type { ListEvent } from "./feed";
 import { Folders } from "./folders.svelte";
-import { groupsOf, untilMidnight } from "./groups";
-import { byAge, EVERYTHING, keyOf, merged, reachOf, shownOf } from "./listing";
+import { dateGroups, untilMidnight } from "./date_groups";
+import { byAge, ALL, viewKey, mergePage, cursorAfterReload, loadedRows } from "./pagination";
 import type { Notices } from "../announce/notices.svelte";
 import { Selection } from "./selection.svelte";
-import { type FolderNode, visibleNodes } from "./shelves";
+import { type FolderNode, visibleNodes } from "./folder_tree";
 
 /** Many changes that come together are read once. */
-const SETTLE = 120;
-const SHORT = 40;
+const RELOAD_DELAY_MS = 120;
+const TITLE_LENGTH = 40;
 
 export interface ListDependencies {
   readonly client: ConversationClient;
@@ -30,11 +30,11 @@ export interface ListDependencies {
   readonly wall: () => number;
   readonly notices: Notices;
   /** A conversation was taken away here: whether it was the one on the page. */
-  readonly deleted: (id: string) => boolean;
+  readonly onDeleted: (id: string) => boolean;
   /** The one on the page was brought back. */
-  readonly restored: (id: string) => void;
+  readonly onRestored: (id: string) => void;
   /** What the list says now. */
-  readonly noticed: (conversation: Conversation) => void;
+  readonly onUpdated: (conversation: Conversation) => void;
 }
 
 /** A part of the list under a heading. */
@@ -57,23 +57,23 @@ export class ConversationList {
   /** Chosen ones; null while none are being chosen. */
   selection = $state.raw<Selection | null>(null);
   #all = $state.raw<readonly Conversation[]>([]);
-  #reach = $state.raw<Readonly<Record<string, string | null>>>({});
-  #view = $state.raw<View>(EVERYTHING);
+  #cursors = $state.raw<Readonly<Record<string, string | null>>>({});
+  #view = $state.raw<View>(ALL);
   #waiting = $state.raw<Readonly<Record<string, WaitReason>>>({});
-  #titled = $state.raw<ReadonlySet<string>>(new Set());
+  #titling = $state.raw<ReadonlySet<string>>(new Set());
   #now = $state.raw(new Date(0));
   readonly #items = $derived(this.#all.filter(({ archived }) => !archived));
-  readonly #sections = $derived.by(() => this.#laid());
+  readonly #sections = $derived.by(() => this.#stableSections());
   readonly #rows = $derived(this.#sections.flatMap(({ items }) => items));
-  #drawn: readonly Section[] = [];
-  readonly #reading = new Set<string>();
+  #lastSections: readonly Section[] = [];
+  readonly #activeReads = new Set<string>();
   /** Of each list, which of its readings was taken last; they are numbered as they are asked for. */
-  readonly #taken = new Map<string, number>();
-  #readings = 0;
+  readonly #latestRead = new Map<string, number>();
+  #readCount = 0;
   /** What the server was asked to change and has not answered yet, the latest last. */
-  readonly #asking = new Map<string, readonly Changes[]>();
-  readonly #gone = new Set<string>();
-  #asked = false;
+  readonly #pendingChanges = new Map<string, readonly Changes[]>();
+  readonly #deletedIds = new Set<string>();
+  #reloadScheduled = false;
   #cancelMidnight: (() => void) | null = null;
 
   constructor(deps: ListDependencies) {
@@ -102,12 +102,12 @@ export class ConversationList {
 
   /** The server has said what there is in this view. */
   get known(): boolean {
-    return this.#reach[keyOf(this.#view)] !== undefined;
+    return this.#cursors[viewKey(this.#view)] !== undefined;
   }
 
   /** Where the rest of this view begins; null where all of it was read. */
   get rest(): string | null {
-    return this.#reach[keyOf(this.#view)] ?? null;
+    return this.#cursors[viewKey(this.#view)] ?? null;
   }
 
   get(id: string | null): Conversation | undefined {
@@ -120,8 +120,8 @@ export class ConversationList {
   }
 
   /** The model is thinking of a title. */
-  isTitled(id: string): boolean {
-    return this.#titled.has(id);
+  isTitling(id: string): boolean {
+    return this.#titling.has(id);
   }
 
   /** The one below or above, as they are shown; of none, the first. */
@@ -137,75 +137,75 @@ export class ConversationList {
 
   /** Show the archived ones, or those with a tag; without anything, all. */
   async show(view: Partial<View> = {}): Promise<void> {
-    this.#view = { ...EVERYTHING, ...view };
+    this.#view = { ...ALL, ...view };
     this.selection = null;
     await this.#read(this.#view);
   }
 
   /** Read what is newest, once more. */
   async load(): Promise<void> {
-    this.#turnDay();
+    this.#updateToday();
     // Chats shown before their folders would jump into them, from under the pointer too.
     const folders = this.folders.known ? null : this.folders.load();
-    const inside = [...this.folders.open].map((folder) => this.#read({ ...EVERYTHING, folder }));
+    const inside = [...this.folders.open].map((folder) => this.#read({ ...ALL, folder }));
     await Promise.all([this.#read(this.#view, null, folders), ...inside]);
   }
 
   /** Read on in this view, or in a folder. */
   async more(folder: string | null = null): Promise<void> {
-    const view = folder === null ? this.#view : { ...EVERYTHING, folder };
-    const before = this.#reach[keyOf(view)] ?? null;
+    const view = folder === null ? this.#view : { ...ALL, folder };
+    const before = this.#cursors[viewKey(view)] ?? null;
     if (before !== null) await this.#read(view, before);
   }
 
   async fold(folder: string, shut: boolean): Promise<void> {
     this.folders.fold(folder, shut);
-    if (!shut) await this.#read({ ...EVERYTHING, folder });
+    if (!shut) await this.#read({ ...ALL, folder });
   }
 
-  heard(event: ListEvent): void {
+  handleEvent(event: ListEvent): void {
     switch (event.type) {
       case "removed":
-        this.#drop([event.conversation]);
+        this.#remove([event.conversation]);
         return;
       case "run": {
         const { conversation, run, waiting = "", outcome = null } = event;
         this.#waiting = { ...this.#waiting, [conversation]: outcome === null ? waiting : "" };
         this.#change([conversation], { running: outcome === null ? run : null });
         // One that is not known yet is read; and what has an answer now may stand elsewhere in the list.
-        if (outcome !== null || !this.get(conversation)) this.#changed(conversation);
+        if (outcome !== null || !this.get(conversation)) this.#onChanged(conversation);
         return;
       }
       case "reset":
         void this.folders.load();
-        this.#loadSoon();
+        this.#scheduleLoad();
         return;
       case "changed":
-        this.#changed(event.conversation);
+        this.#onChanged(event.conversation);
     }
   }
 
   /** A conversation was begun or opened here. */
   add(conversation: Conversation): void {
-    if (this.#gone.has(conversation.id)) return;
+    if (this.#deletedIds.has(conversation.id)) return;
     this.#all = [...this.#all.filter(({ id }) => id !== conversation.id), conversation].sort(byAge);
   }
 
   async rename(id: string, title: string): Promise<void> {
-    const wanted = title.trim();
-    if (wanted !== "" && wanted !== this.get(id)?.title) await this.#ask(id, { title: wanted });
+    const newTitle = title.trim();
+    if (newTitle !== "" && newTitle !== this.get(id)?.title) await this.#update(id, { title: newTitle });
   }
 
   async tag(id: string, tags: readonly string[]): Promise<void> {
-    await this.#ask(id, { tags });
+    await this.#update(id, { tags });
   }
 
   /** Let the model write a title. */
   async retitle(id: string): Promise<void> {
-    if (this.#titled.has(id)) return;
-    this.#titled = new Set([...this.#titled, id]);
+    if (this.#titling.has(id)) return;
+    this.#titling = new Set([...this.#titling, id]);
     const answer = await this.#deps.client.title(id);
-    this.#titled = new Set([...this.#titled].filter((other) => other !== id));
+    this.#titling = new Set([...this.#titling].filter((other) => other !== id));
     if (answer.kind !== "ok") return this.#reportProblem(answer);
     this.#change([id], { title: answer.value.title });
   }
@@ -223,57 +223,57 @@ export class ConversationList {
   async archive(ids: string | readonly string[], archived: boolean): Promise<void> {
     const all = [ids].flat();
     const [verb, back] = archived ? (["archive", "unarchive"] as const) : (["unarchive", "archive"] as const);
-    const said = words()[verb === "archive" ? "archived" : "unarchived"](this.#called(all));
+    const message = words()[verb === "archive" ? "archived" : "unarchived"](this.#label(all));
     if (!(await this.#bulk(all, verb, { archived }))) return;
-    this.#offer(said, () => this.#bulk(all, back, { archived: !archived }));
+    this.#offerUndo(message, () => this.#bulk(all, back, { archived: !archived }));
   }
 
   /** Null takes them out of their folders. */
   async move(ids: string | readonly string[], folder: string | null): Promise<void> {
-    const there = [ids].flat().filter((id) => this.get(id)?.folder !== folder);
+    const moving = [ids].flat().filter((id) => this.get(id)?.folder !== folder);
     const before = new Map<string | null, string[]>();
-    for (const id of there) {
+    for (const id of moving) {
       const old = this.get(id)?.folder ?? null;
       before.set(old, [...(before.get(old) ?? []), id]);
     }
     const name = folder === null ? "" : (this.folders.get(folder)?.name ?? "");
-    const said = name === "" ? words().movedOut(this.#called(there)) : words().moved(this.#called(there), name);
-    if (there.length === 0 || !(await this.#bulk(there, "move", { folder }))) return;
-    this.#offer(said, () => Promise.all([...before].map(([old, some]) => this.#bulk(some, "move", { folder: old }))));
+    const message = name === "" ? words().movedOut(this.#label(moving)) : words().moved(this.#label(moving), name);
+    if (moving.length === 0 || !(await this.#bulk(moving, "move", { folder }))) return;
+    this.#offerUndo(message, () => Promise.all([...before].map(([old, some]) => this.#bulk(some, "move", { folder: old }))));
   }
 
   async delete(ids: string | readonly string[]): Promise<void> {
     const all = [ids].flat();
-    const said = words().deleted(this.#called(all));
-    for (const id of all) this.#gone.add(id);
-    this.#drop(all);
-    const open = all.filter((id) => this.#deps.deleted(id));
-    if (await this.#bulk(all, "delete")) return this.#offer(said, () => this.#restore(all, open));
-    for (const id of all) this.#gone.delete(id);
+    const message = words().deleted(this.#label(all));
+    for (const id of all) this.#deletedIds.add(id);
+    this.#remove(all);
+    const open = all.filter((id) => this.#deps.onDeleted(id));
+    if (await this.#bulk(all, "delete")) return this.#offerUndo(message, () => this.#restore(all, open));
+    for (const id of all) this.#deletedIds.delete(id);
     await this.load();
   }
 
   async #restore(ids: readonly string[], open: readonly string[]): Promise<void> {
-    for (const id of ids) this.#gone.delete(id);
+    for (const id of ids) this.#deletedIds.delete(id);
     const done = await this.#bulk(ids, "restore");
     await this.load();
-    if (done) open.forEach(this.#deps.restored);
+    if (done) open.forEach(this.#deps.onRestored);
   }
 
   /** The view cut into its sections; what is as before is the same object, so that it is not drawn again. */
-  #laid(): readonly Section[] {
-    const before = new Map(this.#drawn.map((section) => [section.key, section]));
-    this.#drawn = this.#cut().map((section) => {
+  #stableSections(): readonly Section[] {
+    const before = new Map(this.#lastSections.map((section) => [section.key, section]));
+    this.#lastSections = this.#buildSections().map((section) => {
       const old = before.get(section.key);
       return old && isSame(old, section) ? old : section;
     });
-    return this.#drawn;
+    return this.#lastSections;
   }
 
-  #cut(): Section[] {
+  #buildSections(): Section[] {
     const view = this.#view;
-    const shown = shownOf(this.#all, view, this.rest);
-    const isPlain = keyOf(view) === keyOf(EVERYTHING);
+    const shown = loadedRows(this.#all, view, this.rest);
+    const isPlain = viewKey(view) === viewKey(ALL);
     const section = (key: string, items: readonly Conversation[]): Section => ({ key, node: null, items, busy: false, more: false });
     const temporary = this.selection ? [] : this.#all.filter((item) => item.temporary);
     const nodes = isPlain ? visibleNodes(this.folders.nodes, this.folders.open).map((node) => this.#folderSection(node)) : [];
@@ -282,45 +282,45 @@ export class ConversationList {
       section("temporary", isPlain ? temporary : []),
       section("pinned", shown.filter(({ pinned }) => pinned)),
       ...nodes,
-      ...groupsOf(loose, this.#now).map(({ key, items }) => section(key, items)),
+      ...dateGroups(loose, this.#now).map(({ key, items }) => section(key, items)),
     ].filter(({ node, items }) => node !== null || items.length > 0);
   }
 
   #folderSection(node: FolderNode): Section {
     const { id } = node.folder;
-    const view = { ...EVERYTHING, folder: id };
-    const rest = this.#reach[keyOf(view)] ?? null;
-    const all = shownOf(this.#all, view, rest).filter(({ pinned }) => !pinned);
+    const view = { ...ALL, folder: id };
+    const rest = this.#cursors[viewKey(view)] ?? null;
+    const all = loadedRows(this.#all, view, rest).filter(({ pinned }) => !pinned);
     const open = this.folders.open.has(id);
     return { key: id, node, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
   }
 
   /** Read a page of a view, from its beginning or `before` another; it is taken once this `other` is done. */
   async #read(view: View, before: string | null = null, other: Promise<void> | null = null): Promise<void> {
-    const key = keyOf(view);
+    const key = viewKey(view);
     const reading = `${key} ${before}`;
-    if (before !== null && this.#reading.has(reading)) return;
-    this.#reading.add(reading);
-    const number = ++this.#readings;
+    if (before !== null && this.#activeReads.has(reading)) return;
+    this.#activeReads.add(reading);
+    const number = ++this.#readCount;
     const [answer] = await Promise.all([this.#deps.client.list(view, before), other]);
-    this.#reading.delete(reading);
+    this.#activeReads.delete(reading);
     // While this was asked for, the list may have been read anew from its beginning.
-    if (answer.kind !== "ok" || (before !== null && this.#reach[key] !== before)) return;
-    if (before === null && number < (this.#taken.get(key) ?? 0)) return;
-    this.#taken.set(key, number);
-    const conversations = answer.value.conversations.filter(({ id }) => !this.#gone.has(id)).map((one) => Object.assign({}, one, ...(this.#asking.get(one.id) ?? [])) as Conversation);
+    if (answer.kind !== "ok" || (before !== null && this.#cursors[key] !== before)) return;
+    if (before === null && number < (this.#latestRead.get(key) ?? 0)) return;
+    this.#latestRead.set(key, number);
+    const conversations = answer.value.conversations.filter(({ id }) => !this.#deletedIds.has(id)).map((one) => Object.assign({}, one, ...(this.#pendingChanges.get(one.id) ?? [])) as Conversation);
     const page = { conversations, next: answer.value.next };
-    const reach = before === null ? reachOf(this.#all, view, page, this.#reach[key]) : page.next;
-    this.#all = merged(this.#all, view, page, before);
-    this.#reach = { ...this.#reach, [key]: reach };
-    for (const conversation of conversations) this.#deps.noticed(conversation);
+    const cursor = before === null ? cursorAfterReload(this.#all, view, page, this.#cursors[key]) : page.next;
+    this.#all = mergePage(this.#all, view, page, before);
+    this.#cursors = { ...this.#cursors, [key]: cursor };
+    for (const conversation of conversations) this.#deps.onUpdated(conversation);
   }
 
   /** Change one at once, and take it back when the server will not. */
-  async #ask(id: string, changes: Changes): Promise<void> {
+  async #update(id: string, changes: Changes): Promise<void> {
     const before = this.get(id);
     if (!before) return;
-    const answer = await this.#meanwhile([id], changes, () => this.#deps.client.change(id, changes));
+    const answer = await this.#optimistically([id], changes, () => this.#deps.client.change(id, changes));
     if (answer.kind === "ok") return;
     this.#change([id], Object.fromEntries(Object.keys(changes).map((name) => [name, before[name as keyof Changes]])));
     this.#reportProblem(answer);
@@ -328,7 +328,7 @@ export class ConversationList {
 
   /** Change many at once; gives whether the server did. */
   async #bulk(ids: readonly string[], verb: BulkAction, changes: Changes = {}): Promise<boolean> {
-    const answer = await this.#meanwhile(ids, changes, () => this.#deps.client.bulk(ids, verb, changes.folder));
+    const answer = await this.#optimistically(ids, changes, () => this.#deps.client.bulk(ids, verb, changes.folder));
     if (answer.kind === "ok") return true;
     this.#reportProblem(answer);
     await this.load();
@@ -336,63 +336,63 @@ export class ConversationList {
   }
 
   /** What was asked for is shown until the answer is there, whatever is read meanwhile. */
-  async #meanwhile(ids: readonly string[], changes: Changes, ask: () => Promise<Answer<unknown>>): Promise<Answer<unknown>> {
-    for (const id of ids) this.#asking.set(id, [...(this.#asking.get(id) ?? []), changes]);
+  async #optimistically(ids: readonly string[], changes: Changes, ask: () => Promise<Answer<unknown>>): Promise<Answer<unknown>> {
+    for (const id of ids) this.#pendingChanges.set(id, [...(this.#pendingChanges.get(id) ?? []), changes]);
     this.#change(ids, changes);
     const answer = await ask();
     for (const id of ids) {
-      const others = this.#asking.get(id)?.filter((other) => other !== changes) ?? [];
-      if (others.length > 0) this.#asking.set(id, others);
-      else this.#asking.delete(id);
+      const others = this.#pendingChanges.get(id)?.filter((other) => other !== changes) ?? [];
+      if (others.length > 0) this.#pendingChanges.set(id, others);
+      else this.#pendingChanges.delete(id);
     }
     return answer;
   }
 
   #change(ids: readonly string[], changes: Partial<Conversation>): void {
-    const these = new Set(ids);
-    this.#all = this.#all.map((item) => (these.has(item.id) ? { ...item, ...changes } : item));
-    for (const item of this.#all) if (these.has(item.id)) this.#deps.noticed(item);
+    const targets = new Set(ids);
+    this.#all = this.#all.map((item) => (targets.has(item.id) ? { ...item, ...changes } : item));
+    for (const item of this.#all) if (targets.has(item.id)) this.#deps.onUpdated(item);
   }
 
-  #drop(ids: readonly string[]): void {
-    const gone = new Set(ids);
-    this.#all = this.#all.filter(({ id }) => !gone.has(id));
-    this.selection?.drop(gone);
+  #remove(ids: readonly string[]): void {
+    const removed = new Set(ids);
+    this.#all = this.#all.filter(({ id }) => !removed.has(id));
+    this.selection?.remove(removed);
   }
 
   /** One that is in no list of the server is read by itself. */
-  #changed(id: string): void {
-    if (!this.get(id)?.temporary) return this.#loadSoon();
+  #onChanged(id: string): void {
+    if (!this.get(id)?.temporary) return this.#scheduleLoad();
     void this.#deps.client.open(id).then((answer) => {
       if (answer.kind !== "ok") return;
       this.add(answer.value.conversation);
-      this.#deps.noticed(answer.value.conversation);
+      this.#deps.onUpdated(answer.value.conversation);
     });
   }
 
-  #loadSoon(): void {
-    if (this.#asked) return;
-    this.#asked = true;
-    this.#deps.clock.after(SETTLE, () => {
-      this.#asked = false;
+  #scheduleLoad(): void {
+    if (this.#reloadScheduled) return;
+    this.#reloadScheduled = true;
+    this.#deps.clock.after(RELOAD_DELAY_MS, () => {
+      this.#reloadScheduled = false;
       void this.load();
     });
   }
 
   /** "Today" is another day at midnight. */
-  #turnDay(): void {
+  #updateToday(): void {
     this.#cancelMidnight?.();
     this.#now = new Date(this.#deps.wall());
-    this.#cancelMidnight = this.#deps.clock.after(untilMidnight(this.#now) + 1000, () => this.#turnDay());
+    this.#cancelMidnight = this.#deps.clock.after(untilMidnight(this.#now) + 1000, () => this.#updateToday());
   }
 
   /** One by its title, many by their number. */
-  #called(ids: readonly string[]): string {
+  #label(ids: readonly string[]): string {
     if (ids.length !== 1) return words().chats(ids.length);
     return words().quoted(shortened(this.get(ids[0]!)?.title || words().untitled));
   }
 
-  #offer(text: string, undo: () => Promise<unknown>): void {
+  #offerUndo(text: string, undo: () => Promise<unknown>): void {
     const { notices } = this.#deps;
     const run = () => {
       notices.clear();
@@ -407,7 +407,7 @@ export class ConversationList {
 }
 
 function shortened(title: string): string {
-  return title.length <= SHORT ? title : `${title.slice(0, SHORT).trimEnd()}…`;
+  return title.length <= TITLE_LENGTH ? title : `${title.slice(0, TITLE_LENGTH).trimEnd()}…`;
 }
 
 function isSame(one: Section, other: Section): boolean {

@@ -3,9 +3,9 @@ import { composer as words } from "../../language/en/composer";
 import { problemOf } from "../../wire/transport/http";
 import { type Content, newId, type PendingMessage, resendable, textOf } from "../../wire/rows";
 import type { RunOptions } from "../../wire/conversations";
-import { giveBack, type ChatDependencies } from "../surroundings";
+import { restoreUnsent, type ChatDependencies } from "../dependencies";
 
-export class Pending {
+export class PendingMessages {
   readonly #deps: ChatDependencies;
   #messages = $state.raw<readonly PendingMessage[]>([]);
   /** Those the server has not answered yet: what is done with one before would be done to nothing. */
@@ -40,16 +40,16 @@ export class Pending {
     const answer = await sending;
     this.#sending.delete(id);
     if (answer.kind === "ok" && "pending" in answer.value) return false;
-    this.#without(id);
+    this.#remove(id);
     if (answer.kind === "ok") return true;
-    giveBack(this.#deps, conversation, content);
+    restoreUnsent(this.#deps, conversation, content);
     notices.show(problemOf(answer));
     return false;
   }
 
   /** It goes into the running reply at its next step. */
-  async hurry(conversation: string, pending: PendingMessage): Promise<void> {
-    if (!(await this.#waits(pending))) return;
+  async steer(conversation: string, pending: PendingMessage): Promise<void> {
+    if (!(await this.#isQueued(pending))) return;
     const answer = await this.#deps.client.changePending(conversation, pending.id, { how: "steer" });
     if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
     this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
@@ -57,25 +57,25 @@ export class Pending {
   }
 
   /** It is taken back; with `keep` to where it was typed. */
-  async takeBack(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
-    if (!(await this.#waits(pending))) return;
+  async withdraw(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
+    if (!(await this.#isQueued(pending))) return;
     const answer = await this.#deps.client.dropPending(conversation, pending.id);
     if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
       return this.#deps.notices.show(problemOf(answer));
     }
-    this.#without(pending.id);
-    if (keep) giveBack(this.#deps, conversation, pending.content);
+    this.#remove(pending.id);
+    if (keep) restoreUnsent(this.#deps, conversation, pending.content);
   }
 
   /** Whether it waits at the server, once that has answered. */
-  async #waits({ id }: PendingMessage): Promise<boolean> {
+  async #isQueued({ id }: PendingMessage): Promise<boolean> {
     const sending = this.#sending.get(id);
     if (sending === undefined) return true;
     await sending;
     return this.#messages.some((other) => other.id === id);
   }
 
-  #without(id: string): void {
+  #remove(id: string): void {
     this.#messages = this.#messages.filter((other) => other.id !== id);
   }
 }

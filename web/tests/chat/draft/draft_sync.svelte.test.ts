@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Attachments } from "../../../src/chat/draft/attachments.svelte";
-import { DraftKeeper } from "../../../src/chat/draft/draft_keeper";
+import { DraftSync } from "../../../src/chat/draft/draft_sync";
 import { Draft } from "../../../src/chat/draft/draft.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { DraftClient } from "../../../src/wire/drafts";
 import type { Fetch } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
@@ -42,8 +42,8 @@ let storage: MemoryStorage;
 let notices: Notices;
 let draft: Draft;
 let attachments: Attachments;
-let keeper: DraftKeeper;
-let keeps: boolean;
+let keeper: DraftSync;
+let mayStore: boolean;
 
 /** A page on the same server; with the same shelf it is the same browser. */
 function page(on: MemoryStorage): void {
@@ -53,13 +53,13 @@ function page(on: MemoryStorage): void {
     throw new Error("no uploads here");
   });
   notices = new Notices(clock);
-  keeper = new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft, attachments, conversation: null, notices, keeps: () => keeps });
+  keeper = new DraftSync({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft, attachments, conversation: null, notices, mayStore: () => mayStore });
   keeper.resume();
 }
 
-function turnTo(conversation: string | null): void {
-  draft.turnTo(conversation);
-  attachments.turnTo(conversation);
+function switchTo(conversation: string | null): void {
+  draft.switchTo(conversation);
+  attachments.switchTo(conversation);
 }
 
 async function later(): Promise<void> {
@@ -70,7 +70,7 @@ async function later(): Promise<void> {
 beforeEach(async () => {
   server = new Drafts();
   clock = new FakeClock();
-  keeps = true;
+  mayStore = true;
   page(new MemoryStorage());
   await calm();
 });
@@ -90,22 +90,22 @@ describe("what is typed", () => {
 
   it("goes there at once when the page goes away", async () => {
     draft.text = "wait";
-    keeper.flush();
+    keeper.flushOnExit();
     await calm();
     expect(server.asked.at(-1)).toBe("PUT new leaving");
-    keeper.flush();
+    keeper.flushOnExit();
     expect(server.asked.filter((one) => one.startsWith("PUT"))).toHaveLength(1);
   });
 
   it("goes there when another conversation is opened", async () => {
-    turnTo("c");
+    switchTo("c");
     await calm();
     draft.text = "half a thought";
-    turnTo("d");
+    switchTo("d");
     await calm();
     expect(server.kept.get("c")).toMatchObject({ text: "half a thought" });
     expect(draft.text).toBe("");
-    turnTo("c");
+    switchTo("c");
     expect(draft.text).toBe("half a thought");
   });
 
@@ -121,15 +121,15 @@ describe("what is typed", () => {
     draft.text = "first";
     await later();
     draft.text = "";
-    draft.become("c");
-    attachments.become("c");
+    draft.assignId("c");
+    attachments.assignId("c");
     draft.text = "and then";
     await later();
     expect([...server.kept]).toMatchObject([["c", { text: "and then" }]]);
   });
 
   it("has its files with it", async () => {
-    attachments.putBack([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
+    attachments.restore([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
     await later();
     page(new MemoryStorage());
     await calm();
@@ -152,11 +152,11 @@ describe("what is typed", () => {
   });
 
   it("is not told to the server where the chat is to be temporary", async () => {
-    keeps = false;
+    mayStore = false;
     server.asked.length = 0;
     draft.text = "secret";
     await later();
-    keeper.flush();
+    keeper.flushOnExit();
     expect(server.asked).toEqual([]);
     expect(draft.text).toBe("secret");
   });
@@ -169,7 +169,7 @@ describe("what is typed", () => {
     attachments = new Attachments(storage, () => {
       throw new Error("no uploads here");
     });
-    new DraftKeeper({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft: again, attachments, conversation: null, notices, keeps: () => true }).resume();
+    new DraftSync({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft: again, attachments, conversation: null, notices, mayStore: () => true }).resume();
     await calm();
     expect(again.text).toBe("one two");
     await later();
@@ -192,25 +192,25 @@ describe("what is typed", () => {
 describe("what another device typed", () => {
   it("is here when the conversation is opened", async () => {
     server.writes("c", "from the phone");
-    turnTo("c");
+    switchTo("c");
     await calm();
     expect(draft.text).toBe("from the phone");
     expect(notices.current).toBeNull();
   });
 
   it("appears while one looks, and goes when it was sent there", async () => {
-    keeper.heard({ type: "draft", conversation: "new", updated: server.writes("new", "typing") });
+    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.writes("new", "typing") });
     await calm();
     expect(draft.text).toBe("typing");
     server.kept.clear();
-    keeper.heard({ type: "draft", conversation: "new", updated: 0 });
+    keeper.handleEvent({ type: "draft", conversation: "new", updated: 0 });
     await calm();
     expect(draft.text).toBe("");
   });
 
   it("of another conversation is no matter here", async () => {
     server.asked.length = 0;
-    keeper.heard({ type: "draft", conversation: "other", updated: server.writes("other", "x") });
+    keeper.handleEvent({ type: "draft", conversation: "other", updated: server.writes("other", "x") });
     await calm();
     expect(server.asked).toEqual([]);
   });
@@ -219,14 +219,14 @@ describe("what another device typed", () => {
     draft.text = "mine";
     await later();
     server.asked.length = 0;
-    keeper.heard({ type: "draft", conversation: "new", updated: server.time });
+    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.time });
     await calm();
     expect(server.asked).toEqual([]);
   });
 
   it("does not take the place of what is being typed", async () => {
     draft.text = "mine";
-    keeper.heard({ type: "draft", conversation: "new", updated: server.writes("new", "theirs") });
+    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.writes("new", "theirs") });
     await calm();
     expect(draft.text).toBe("mine");
     await later();
@@ -252,7 +252,7 @@ describe("what another device typed", () => {
   it("is left where it is older, and can be had", async () => {
     server.writes("c", "older");
     server.away = true;
-    turnTo("c");
+    switchTo("c");
     await calm();
     server.time += 50;
     draft.text = "newer";
@@ -283,11 +283,11 @@ describe("what is given back to a conversation that is not looked at", () => {
   it("is sent to the server when that is looked at again", async () => {
     page(new MemoryStorage());
     await calm();
-    turnTo("c");
+    switchTo("c");
     await calm();
-    draft.giveBack(null, "said");
+    draft.prepend(null, "said");
     expect(draft.text).toBe("");
-    turnTo(null);
+    switchTo(null);
     await calm();
     expect(draft.text).toBe("said");
     clock.pass(1500);
@@ -299,10 +299,10 @@ describe("what is given back to a conversation that is not looked at", () => {
 describe("before somebody leaves", () => {
   it("what was typed a moment ago is with the server", async () => {
     draft.text = "one";
-    await keeper.settle();
+    await keeper.flush();
     expect(server.kept.get("new")?.text).toBe("one");
     const asked = server.asked.length;
-    await keeper.settle();
+    await keeper.flush();
     expect(server.asked).toHaveLength(asked);
   });
 });

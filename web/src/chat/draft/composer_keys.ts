@@ -19,14 +19,14 @@ export function isComposing(key: Key): boolean {
 
 /**
  * In the composer: `empty` when nothing is typed; `enterSends` is false on touch keyboards, which have no Shift+Enter.
- * "hurry" is to send it into the reply that is on.
+ * "steer" is to send it into the reply that is on.
  */
-export function composerAction(key: Key, empty: boolean, enterSends: boolean): "send" | "hurry" | "edit-last" | null {
+export function composerAction(key: Key, empty: boolean, enterSends: boolean): "send" | "steer" | "edit-last" | null {
   if (isComposing(key) || key.altKey) return null;
   if (key.key === "Enter") {
     const modified = key.ctrlKey || key.metaKey;
     // Where Enter alone breaks the line, Ctrl+Enter sends, and one key more is in a hurry.
-    if (modified && key.shiftKey !== enterSends) return "hurry";
+    if (modified && key.shiftKey !== enterSends) return "steer";
     return !key.shiftKey && (enterSends || modified) ? "send" : null;
   }
   if (key.key === "ArrowUp" && empty && !key.shiftKey && !key.ctrlKey && !key.metaKey) return "edit-last";
@@ -38,5 +38,5 @@ export function editorAction(key: Key, enterSends: boolean): "send" | "leave" | 
   if (isComposing(key) || key.altKey) return null;
   if (key.key === "Escape") return "leave";
   const action = composerAction(key, false, enterSends);
-  return action === "send" || action === "hurry" ? "send" : null;
+  return action === "send" || action === "steer" ? "send" : null;
 }

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { ConversationList } from "../../../src/chat/list/list.svelte";
+import { ConversationList } from "../../../src/chat/list/conversation_list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { conversationOf } from "../../../src/wire/rows";
@@ -25,9 +25,9 @@ const made = (folders = new FolderClient(server.fetch)) =>
     clock,
     wall: () => wall,
     notices,
-    deleted: (id) => told.push(`deleted ${id}`) > 0 && id === open,
-    restored: (id) => void told.push(`restored ${id}`),
-    noticed: ({ id, title }) => void told.push(`${id} ${title}`),
+    onDeleted: (id) => told.push(`deleted ${id}`) > 0 && id === open,
+    onRestored: (id) => void told.push(`restored ${id}`),
+    onUpdated: ({ id, title }) => void told.push(`${id} ${title}`),
   });
 
 beforeEach(async () => {
@@ -60,7 +60,7 @@ describe("the list of conversations", () => {
   it("reads many changes once", async () => {
     server.conversation("c", [], "Milk");
     const before = server.asked.length;
-    for (const conversation of ["a", "b", "c"]) list.heard({ type: "changed", conversation });
+    for (const conversation of ["a", "b", "c"]) list.handleEvent({ type: "changed", conversation });
     clock.pass(200);
     await calm();
     expect(titles()).toEqual(["Milk", "Coffee", "Tea"]);
@@ -69,11 +69,11 @@ describe("the list of conversations", () => {
   });
 
   it("shows which are being answered, and which wait for the person", () => {
-    list.heard({ type: "run", conversation: "a", run: "r" });
+    list.handleEvent({ type: "run", conversation: "a", run: "r" });
     expect([list.get("a")?.running, list.waiting("a")]).toEqual(["r", ""]);
-    list.heard({ type: "run", conversation: "a", run: "r", waiting: "approval" });
+    list.handleEvent({ type: "run", conversation: "a", run: "r", waiting: "approval" });
     expect(list.waiting("a")).toBe("approval");
-    list.heard({ type: "run", conversation: "a", run: "r", outcome: "done" });
+    list.handleEvent({ type: "run", conversation: "a", run: "r", outcome: "done" });
     expect([list.get("a")?.running, list.waiting("a")]).toEqual([null, ""]);
   });
 
@@ -130,7 +130,7 @@ describe("the list of conversations", () => {
   });
 
   it("forgets one that was deleted elsewhere", () => {
-    list.heard({ type: "removed", conversation: "a" });
+    list.handleEvent({ type: "removed", conversation: "a" });
     expect(titles()).toEqual(["Coffee"]);
   });
 
@@ -154,13 +154,13 @@ describe("the list of conversations", () => {
 
   it("lets the model write a title, and says meanwhile that it does", async () => {
     const writing = list.retitle("a");
-    expect(list.isTitled("a")).toBe(true);
+    expect(list.isTitling("a")).toBe(true);
     await writing;
-    expect([list.isTitled("a"), list.get("a")?.title]).toEqual([false, "Written by the model"]);
+    expect([list.isTitling("a"), list.get("a")?.title]).toEqual([false, "Written by the model"]);
   });
 
   it("stops the reply of a conversation that is not looked at", async () => {
-    list.heard({ type: "run", conversation: "a", run: "r" });
+    list.handleEvent({ type: "run", conversation: "a", run: "r" });
     server.add({ id: "x", parent: null, role: "assistant" });
     server.logs.set("r", []);
     await list.stop("a");
@@ -187,14 +187,14 @@ describe("the list of conversations", () => {
     expect(shown()[0]).toBe("temporary: t");
     list.choose();
     expect(shown()[0]).not.toContain("temporary");
-    list.heard({ type: "removed", conversation: "t" });
+    list.handleEvent({ type: "removed", conversation: "t" });
     expect(list.get("t")).toBeUndefined();
   });
 
   it("reads a temporary one by itself when it has changed", async () => {
     Object.assign(server.conversation("t", [], "Between us").conversation, { temporary: true });
     list.add(conversationOf({ id: "t", temporary: true }));
-    list.heard({ type: "changed", conversation: "t" });
+    list.handleEvent({ type: "changed", conversation: "t" });
     await calm();
     expect(list.get("t")?.title).toBe("Between us");
     expect(told).toContain("t Between us");
@@ -216,7 +216,7 @@ describe("a long list", () => {
   const ids = () => list.rows.map(({ id }) => id).join("");
 
   it("is read on page by page", async () => {
-    list.heard({ type: "reset" });
+    list.handleEvent({ type: "reset" });
     clock.pass(200);
     await calm();
     expect(ids()).toBe("gfe");
@@ -248,7 +248,7 @@ describe("a long list", () => {
 it("leaves the parts of the list that did not change as they are", async () => {
   await list.pin("a", true);
   const [pinned, today] = list.sections;
-  list.heard({ type: "run", conversation: "b", run: "r" });
+  list.handleEvent({ type: "run", conversation: "b", run: "r" });
   expect(list.sections[0]).toBe(pinned);
   expect(list.sections[1]).not.toBe(today);
 });
@@ -257,7 +257,7 @@ describe("folders in the list", () => {
   beforeEach(async () => {
     server.folders.set("f", { id: "f", name: "Drinks" });
     server.folders.set("g", { id: "g", name: "Hot", parent: "f" });
-    list.heard({ type: "reset" });
+    list.handleEvent({ type: "reset" });
     await calm();
   });
 
@@ -273,7 +273,7 @@ describe("folders in the list", () => {
 
   it("say that something in them is being answered while they are folded", async () => {
     await list.move("a", "f");
-    list.heard({ type: "run", conversation: "a", run: "r" });
+    list.handleEvent({ type: "run", conversation: "a", run: "r" });
     expect(list.sections[0]?.busy).toBe(true);
     await list.fold("f", false);
     expect(list.sections[0]?.busy).toBe(false);

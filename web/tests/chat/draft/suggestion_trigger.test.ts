@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { triggerOf } from "../../../src/chat/draft/trigger";
+import { triggerOf } from "../../../src/chat/draft/suggestion_trigger";
 
 /** The caret is where "|" stands. */
 function at(text: string) {

@@ -3,42 +3,42 @@
 import type { Clock } from "../../wire/transport/clock";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import { applyEvent, readEvent, type RunView, EMPTY_RUN } from "../../wire/runs";
-import { nextProgress, initialProgress, type ReplyProgress } from "./pulse";
+import { nextProgress, initialProgress, type ReplyProgress } from "./progress";
 
-const MUTE = 1;
+const MAX_SILENT_CONNECTIONS = 1;
 
-export interface Watching {
-  drawn(view: RunView, progress: ReplyProgress): void;
-  ended(view: RunView): void;
+export interface RunObserver {
+  onDraw(view: RunView, progress: ReplyProgress): void;
+  onEnd(view: RunView): void;
   /** The server can be heard, or not any more. */
-  connected(there: boolean): void;
+  onConnection(isConnected: boolean): void;
   /** The server does not know this run, or not us; or not as much of it as was heard here. */
-  refused(): void;
+  onRefused(): void;
 }
 
 export class RunViewer {
   readonly run: string;
   readonly #clock: Clock;
-  readonly #watching: Watching;
+  readonly #observer: RunObserver;
   readonly #stream: EventStream;
   #view: RunView = EMPTY_RUN;
   #progress: ReplyProgress;
-  #frameAsked = false;
+  #frameScheduled = false;
   #closed = false;
   #connected = false;
   /** How often in a row the line was there, and not a word came. */
-  #mute = 0;
+  #silentConnections = 0;
 
-  constructor(run: string, clock: Clock, open: (address: string, listener: StreamListener) => EventStream, watching: Watching) {
+  constructor(run: string, clock: Clock, openStream: (address: string, listener: StreamListener) => EventStream, observer: RunObserver) {
     this.run = run;
     this.#clock = clock;
-    this.#watching = watching;
+    this.#observer = observer;
     this.#progress = initialProgress(clock.now());
-    this.#stream = open(`api/runs/${run}/events`, {
-      event: (data) => this.#heard(data),
-      opened: () => this.#line(true),
-      lost: () => this.#line(false),
-      refused: () => this.#refused(),
+    this.#stream = openStream(`api/runs/${run}/events`, {
+      event: (data) => this.#handle(data),
+      opened: () => this.#setConnected(true),
+      lost: () => this.#setConnected(false),
+      refused: () => this.#refuse(),
     });
     this.#stream.resume();
   }
@@ -61,37 +61,37 @@ export class RunViewer {
     this.#stream.close();
   }
 
-  #line(there: boolean): void {
+  #setConnected(isConnected: boolean): void {
     // A server that lost its last moment with its process has ended the run at a number that was heard here already.
-    if (!there && this.#connected && ++this.#mute > MUTE) return this.#refused();
-    this.#connected = there;
-    this.#watching.connected(there);
+    if (!isConnected && this.#connected && ++this.#silentConnections > MAX_SILENT_CONNECTIONS) return this.#refuse();
+    this.#connected = isConnected;
+    this.#observer.onConnection(isConnected);
   }
 
-  #refused(): void {
+  #refuse(): void {
     this.close();
-    this.#watching.refused();
+    this.#observer.onRefused();
   }
 
-  #heard(data: string): void {
+  #handle(data: string): void {
     const event = readEvent(data);
     if (!event || this.#closed) return;
-    this.#mute = 0;
+    this.#silentConnections = 0;
     this.#view = applyEvent(this.#view, event);
     this.#progress = nextProgress(this.#progress, event, this.#clock.now());
-    if (!this.#view.done) return this.#drawSoon();
+    if (!this.#view.done) return this.#scheduleDraw();
     // The end is drawn at once: in a hidden tab no frame comes.
-    this.#watching.drawn(this.#view, this.#progress);
+    this.#observer.onDraw(this.#view, this.#progress);
     this.close();
-    this.#watching.ended(this.#view);
+    this.#observer.onEnd(this.#view);
   }
 
-  #drawSoon(): void {
-    if (this.#frameAsked) return;
-    this.#frameAsked = true;
+  #scheduleDraw(): void {
+    if (this.#frameScheduled) return;
+    this.#frameScheduled = true;
     this.#clock.frame(() => {
-      this.#frameAsked = false;
-      if (!this.#closed) this.#watching.drawn(this.#view, this.#progress);
+      this.#frameScheduled = false;
+      if (!this.#closed) this.#observer.onDraw(this.#view, this.#progress);
     });
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { BrowserStorage } from "../../src/settings/shelf";
+import { BrowserStorage } from "../../src/settings/storage";
 
 /** A storage as a browser has it, until it is full. */
 class Storage {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { composerAction, editorAction, type Key } from "../../../src/chat/draft/keys";
+import { composerAction, editorAction, type Key } from "../../../src/chat/draft/composer_keys";
 
 function press(key: string, more: Partial<Key> = {}): Key {
   return { key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, isComposing: false, keyCode: 0, ...more };
@@ -24,10 +24,10 @@ describe("in the composer", () => {
   });
 
   it("Ctrl or Cmd makes it hurry where Enter alone sends, and with Shift where it does not", () => {
-    expect(composerAction(press("Enter", { ctrlKey: true }), false, true)).toBe("hurry");
-    expect(composerAction(press("Enter", { metaKey: true }), false, true)).toBe("hurry");
+    expect(composerAction(press("Enter", { ctrlKey: true }), false, true)).toBe("steer");
+    expect(composerAction(press("Enter", { metaKey: true }), false, true)).toBe("steer");
     expect(composerAction(press("Enter", { ctrlKey: true, shiftKey: true }), false, true)).toBeNull();
-    expect(composerAction(press("Enter", { ctrlKey: true, shiftKey: true }), false, false)).toBe("hurry");
+    expect(composerAction(press("Enter", { ctrlKey: true, shiftKey: true }), false, false)).toBe("steer");
     expect(composerAction(press("Enter", { shiftKey: true }), false, false)).toBeNull();
   });
 

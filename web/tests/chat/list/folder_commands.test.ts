@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Filing } from "../../../src/chat/list/filing";
-import { ConversationList } from "../../../src/chat/list/list.svelte";
+import { FolderCommands } from "../../../src/chat/list/folder_commands";
+import { ConversationList } from "../../../src/chat/list/conversation_list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
-import { MemoryStorage } from "../../../src/settings/shelf";
+import { MemoryStorage } from "../../../src/settings/storage";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { FakeClock } from "../../clock";
@@ -12,7 +12,7 @@ import { calm, FakeServer } from "../../server";
 let server: FakeServer;
 let notices: Notices;
 let list: ConversationList;
-let filing: Filing;
+let folderCommands: FolderCommands;
 
 beforeEach(async () => {
   const clock = new FakeClock();
@@ -26,11 +26,11 @@ beforeEach(async () => {
     clock,
     wall: () => 0,
     notices,
-    deleted: () => false,
-    restored: () => {},
-    noticed: () => {},
+    onDeleted: () => false,
+    onRestored: () => {},
+    onUpdated: () => {},
   });
-  filing = new Filing({ list, client, notices });
+  folderCommands = new FolderCommands({ list, client, notices });
   server.page = 2;
   for (const id of ["a", "b", "c"]) server.conversation(id, [], id);
   await list.load();
@@ -41,24 +41,24 @@ const placesOf = () => [...server.kept.values()].map(({ conversation }) => conve
 
 describe("filing", () => {
   it("makes folders, in others, and opens them", async () => {
-    const tea = await filing.make(" Tea ", null);
-    const green = await filing.make("Green", tea);
+    const tea = await folderCommands.create(" Tea ", null);
+    const green = await folderCommands.create("Green", tea);
     expect(names()).toEqual(["Tea", "Green"]);
     expect(list.folders.open.has(tea!) && list.folders.open.has(green!)).toBe(true);
-    expect(await filing.make("  ", null)).toBeNull();
+    expect(await folderCommands.create("  ", null)).toBeNull();
   });
 
   it("says why a folder cannot be", async () => {
     server.refusal = { status: 400, code: "cycle", message: "A folder cannot be in itself." };
-    expect(await filing.make("Tea", null)).toBeNull();
+    expect(await folderCommands.create("Tea", null)).toBeNull();
     expect(notices.current?.text).toBe("A folder cannot be in itself.");
   });
 
   it("takes a folder away and keeps what is in it; and brings it back with all of that", async () => {
-    const tea = (await filing.make("Tea", null))!;
-    await filing.make("Green", tea);
+    const tea = (await folderCommands.create("Tea", null))!;
+    await folderCommands.create("Green", tea);
     await list.move(["a", "b", "c"], tea);
-    await filing.remove(list.folders.get(tea)!);
+    await folderCommands.remove(list.folders.get(tea)!);
     expect(names()).toEqual(["Green"]);
     expect(placesOf()).toEqual([null, null, null]);
     expect(notices.current?.text).toBe("Deleted the folder “Tea”. What was in it is kept.");

@@ -1,0 +1,364 @@
+// The running reply of the conversation on the page: asking for it, following it, stopping it, and what it asks back.
+// Owns what stands in for it until the server has answered. Knows no other conversation.
+import type { ApprovalAnswer, RunOptions, StartResult, RunCommand } from "../../wire/conversations";
+import { thread as words } from "../../language/en/thread";
+import { type Answer, problemOf } from "../../wire/transport/http";
+import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/rows";
+import { type RunDone, type RunView, type ToolOutput, EMPTY_RUN } from "../../wire/runs";
+import { initialProgress, type ReplyProgress } from "./progress";
+import { restoreUnsent, restoreIfEmpty, type ChatDependencies, removeRestored } from "../dependencies";
+import { hasOutput, type ReplyTurn, type Row, type Thread } from "../thread.svelte";
+import { RunViewer } from "./run_viewer";
+
+/** How long the server may take to begin a reply, milliseconds, before a person who said stop is let go. */
+const STOP_TIMEOUT_MS = 2000;
+/** How long a line may be gone before it is worth a word. */
+const DISCONNECT_NOTICE_MS = 1000;
+
+/** The conversation a reply is asked for in. */
+export interface ReplyHost {
+  readonly thread: Thread;
+  /** Its id; one that is new is made first. */
+  readonly ensureConversation: () => Promise<Answer<string>>;
+  /** Read it again: what is there is not what was thought. */
+  readonly refresh: () => void;
+  /** A run that was followed has ended. */
+  readonly onEnd: () => void;
+}
+
+/** A reply that was asked for; `waiting` stands in for its row until the server has made one. */
+interface ReplyRequest {
+  readonly command: RunCommand;
+  readonly placeholder: Row;
+  /** A message without an answer that this one replaces. */
+  readonly replaces: string | null;
+  /** What was said to ask for it; null where it was said before. */
+  readonly content: readonly Content[] | null;
+  /** That is back where it was typed. */
+  restored: boolean;
+}
+
+export class ActiveReply {
+  readonly #deps: ChatDependencies;
+  readonly #host: ReplyHost;
+  #run = $state.raw<string | null>(null);
+  #progress = $state.raw<ReplyProgress>(initialProgress(0));
+  #stopping = $state(false);
+  #disconnected = $state(false);
+  #ending = $state.raw<RunDone | null>(null);
+  #toolOutputs = $state.raw<Readonly<Record<string, ToolOutput>>>({});
+  #approvals = $state.raw<readonly Approval[]>([]);
+  #drawnRows = $state.raw<RunView["rows"]>(EMPTY_RUN.rows);
+
+  #viewer: RunViewer | null = null;
+  #starting: ReplyRequest | null = null;
+  #unsent: ReplyRequest | null = null;
+  #startedHere = $state(false);
+
+  constructor(deps: ChatDependencies, host: ReplyHost) {
+    this.#deps = deps;
+    this.#host = host;
+  }
+
+  get id(): string | null {
+    return this.#run;
+  }
+
+  /** It was asked for here. */
+  get startedHere(): boolean {
+    return this.#startedHere;
+  }
+
+  get progress(): ReplyProgress {
+    return this.#progress;
+  }
+
+  /** It was told to stop and has not ended yet. */
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** The server is out of hearing in the middle of it. */
+  get disconnected(): boolean {
+    return this.#disconnected;
+  }
+
+  /** How the last run that was followed here ended. */
+  get ending(): RunDone | null {
+    return this.#ending;
+  }
+
+  get approvals(): readonly Approval[] {
+    return this.#approvals;
+  }
+
+  /** What running tools last said, by row. */
+  get toolOutputs(): Readonly<Record<string, ToolOutput>> {
+    return this.#toolOutputs;
+  }
+
+  /** The server has not been asked, or has not answered yet. */
+  get starting(): boolean {
+    return this.#starting !== null;
+  }
+
+  /** Whether the run has said something of this row. */
+  hasRow(row: string): boolean {
+    return this.#drawnRows.has(row);
+  }
+
+  /** What the server could not be asked for: `ask` once more. */
+  get unsent(): ReplyRequest | null {
+    return this.#unsent;
+  }
+
+  options(): RunOptions {
+    const { speaker: _, ...options } = this.#deps.options();
+    return options;
+  }
+
+  /** Ask for a reply below `parent`. */
+  start(command: RunCommand, parent: string | null, replaces: string | null = null): void {
+    const { thread } = this.#host;
+    const target = command.verb === "continue" ? thread.get(command.message) : undefined;
+    const continues = target?.role === "assistant" && target.message.tool_calls.length === 0;
+    const model = command.options.model || this.#deps.options().speaker;
+    const placeholder = continues ? target : thread.put(messageOf({ id: command.run, parent, role: "assistant", status: "running", model }));
+    const content = command.verb === "send" || command.verb === "edit" ? (thread.get(parent ?? "")?.message.content ?? null) : null;
+    this.#begin({ command, placeholder, replaces, content, restored: false });
+  }
+
+  retry(): void {
+    if (!this.#unsent) return;
+    const question = this.#host.thread.get(this.#unsent.placeholder.parent ?? "");
+    if (question?.role === "user") removeRestored(this.#deps, question.message.content);
+    this.#unsent.restored = false;
+    this.#begin(this.#unsent);
+  }
+
+  /** What was said and did not arrive goes back to where it was typed; where the page goes away, also what is on its way. */
+  restoreUnsent(conversation: string | null, leaving = false): void {
+    const request = this.#unsent ?? (leaving ? this.#starting : null);
+    if (request) this.#restoreOnce(request, conversation);
+  }
+
+  #restoreOnce(request: ReplyRequest, conversation: string | null): void {
+    if (request.restored || request.content === null) return;
+    request.restored = true;
+    restoreUnsent(this.#deps, conversation, request.content);
+  }
+
+  stop(): void {
+    const run = this.#run;
+    if (run === null || this.#stopping) return;
+    this.#stopping = true;
+    const request = this.#starting;
+    if (!request) return void this.#stopRun(run);
+    // Nobody has answered yet: it is stopped when that happens, and the person need not wait for it.
+    this.#deps.clock.after(STOP_TIMEOUT_MS, () => {
+      if (this.#starting !== request) return;
+      this.#starting = null;
+      this.#fail(request, null);
+    });
+  }
+
+  /** Follow a run that was begun elsewhere, or before this page was. */
+  join(run: string, approvals: readonly Approval[]): void {
+    if (this.#viewer?.run === run) return;
+    this.#startedHere = false;
+    this.#approvals = approvals;
+    this.#progress = initialProgress(this.#deps.clock.now());
+    this.#follow(run, null);
+  }
+
+  /** Let go of it; it goes on by itself. */
+  detach(): void {
+    this.#viewer?.close();
+    this.#viewer = this.#starting = this.#unsent = this.#run = this.#ending = null;
+    this.#stopping = this.#disconnected = this.#startedHere = false;
+    this.#approvals = [];
+    this.#toolOutputs = {};
+    this.#deps.announcer.reset();
+  }
+
+  resume(): void {
+    this.#viewer?.resume();
+  }
+
+  pause(): void {
+    this.#viewer?.pause();
+  }
+
+  /** Answer a question; gives a sentence when that fails. */
+  async answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
+    const result = await this.#deps.client.answer(approval.id, answer);
+    if (result.kind !== "ok" && !(result.kind === "refused" && result.status === 404)) return problemOf(result);
+    this.#approvals = this.#approvals.filter(({ id }) => id !== approval.id);
+    return "";
+  }
+
+  #begin(request: ReplyRequest): void {
+    const { placeholder, command } = request;
+    placeholder.message = { ...placeholder.message, status: "running", error: null };
+    this.#unsent = this.#ending = null;
+    this.#starting = request;
+    this.#run = command.run;
+    this.#startedHere = true;
+    this.#progress = { ...initialProgress(this.#deps.clock.now()), row: placeholder.id };
+    this.#deps.announcer.sayProgress(words().answering(command.options.model || this.#deps.options().speaker));
+    void this.#start(request);
+  }
+
+  async #start(request: ReplyRequest): Promise<void> {
+    const { run } = request.command;
+    const { client } = this.#deps;
+    const conversation = await this.#host.ensureConversation();
+    const answer = conversation.kind === "ok" ? await this.#send(request, conversation.value) : conversation;
+    if (this.#starting !== request) {
+      // Nobody waits for it any more. Whoever only went elsewhere finds it, or what they said, when they come back.
+      if (this.#unsent === request && answer.kind === "ok") void client.stop(run);
+      else if (this.#unsent !== request && answer.kind !== "ok") this.#restoreOnce(request, conversation.kind === "ok" ? conversation.value : null);
+      return;
+    }
+    this.#starting = null;
+    if (answer.kind !== "ok") {
+      const code = answer.kind === "refused" ? answer.code : answer.kind;
+      return this.#fail(request, { kind: "server", code, message: problemOf(answer) });
+    }
+    if ("pending" in answer.value) {
+      // Another reply had begun elsewhere: this one waits for its end.
+      this.detach();
+      return this.#host.refresh();
+    }
+    this.#follow(run, request.placeholder);
+    if (this.#stopping) void this.#stopRun(run);
+  }
+
+  async #send({ command, replaces }: ReplyRequest, conversation: string): Promise<Answer<StartResult>> {
+    if (replaces !== null) await this.#deps.client.deleteMessage(conversation, replaces);
+    return this.#deps.client.start(conversation, command);
+  }
+
+  /** The server did not take what was asked of it, or, without an error, was not waited for. */
+  #fail(request: ReplyRequest, error: RowError | null): void {
+    const { placeholder } = request;
+    this.#run = null;
+    this.#stopping = false;
+    this.#unsent = request;
+    placeholder.message = { ...placeholder.message, status: error ? "failed" : "stopped", error };
+    request.restored = this.#restoreQuestion();
+    if (error) this.#deps.onFailure();
+    else this.#deps.announcer.sayProgress(words().note.stopped);
+  }
+
+  async #stopRun(run: string): Promise<void> {
+    const answer = await this.#deps.client.stop(run);
+    if (answer.kind === "ok" || this.#run !== run) return;
+    this.#stopping = false;
+    this.#deps.notices.show(problemOf(answer));
+  }
+
+  #follow(run: string, placeholder: Row | null): void {
+    this.#viewer?.close();
+    this.#run = run;
+    this.#ending = null;
+    this.#drawnRows = EMPTY_RUN.rows;
+    const viewer = new RunViewer(run, this.#deps.clock, this.#deps.stream, {
+      onDraw: (view, progress) => this.#draw(view, progress, placeholder),
+      onEnd: (view) => this.#end(view, placeholder),
+      onConnection: (isConnected) => this.#onConnection(isConnected),
+      onRefused: () => {
+        this.detach();
+        this.#deps.onFailure();
+        this.#host.refresh();
+      },
+    });
+    this.#viewer = viewer;
+  }
+
+  #draw(view: RunView, progress: ReplyProgress, placeholder: Row | null): void {
+    const { thread } = this.#host;
+    for (const [id, message] of view.rows) {
+      if (this.#drawnRows.get(id) === message) continue;
+      if (message.status === "running" && message.role === "assistant") this.#deps.announcer.update(id, () => textOf(message.content));
+      const replacesPlaceholder =
+        placeholder && id !== placeholder.id && message.role === "assistant" && message.parent === placeholder.parent && thread.get(placeholder.id) === placeholder;
+      thread.put(message, replacesPlaceholder ? placeholder : null);
+    }
+    for (const [id, milliseconds] of Object.entries(progress.thought)) {
+      const row = thread.get(id);
+      if (row) row.thinkingMs = milliseconds;
+    }
+    if (progress.stage === "queued" && this.#progress.stage !== "queued") {
+      this.#deps.announcer.sayProgress(words().queued(progress.update?.position ?? 0));
+    }
+    this.#announceApprovals(view.approvals);
+    this.#drawnRows = view.rows;
+    this.#progress = progress;
+    this.#toolOutputs = view.outputs;
+  }
+
+  #announceApprovals(approvals: readonly Approval[]): void {
+    if (approvals === EMPTY_RUN.approvals || approvals === this.#approvals) return;
+    for (const { id, kind = "tool", tool, server } of approvals) {
+      if (this.#approvals.some((known) => known.id === id)) continue;
+      this.#deps.announcer.say(kind === "tool" ? words().asks(tool ?? words().tool.some) : words().asksYou(server || words().tool.one));
+    }
+    this.#approvals = approvals;
+  }
+
+  #end(view: RunView, placeholder: Row | null): void {
+    const { thread } = this.#host;
+    const startedHere = this.#startedHere;
+    // Only the end of what grew is still to be read out: `leave` would forget it.
+    this.#announceEnd(view);
+    this.detach();
+    this.#ending = view.done;
+    const error = view.done?.error ?? null;
+    if (placeholder?.message.status === "running" && thread.get(placeholder.id) === placeholder) {
+      // No row took its place.
+      if (error) placeholder.message = { ...placeholder.message, status: "failed", error };
+      else this.#host.refresh();
+    }
+    if (startedHere) this.#restoreQuestion();
+    if (error) this.#deps.onFailure();
+    this.#host.onEnd();
+  }
+
+  #announceEnd({ done, model }: RunView): void {
+    // A failure is an alert of its own on the page.
+    if (done?.outcome === "failed") return;
+    if (done?.outcome === "stopped") return this.#deps.announcer.sayProgress(words().note.stopped);
+    const last = this.#host.thread.turns.at(-1);
+    if (last?.kind !== "reply") return;
+    const text = last.rows.map((row) => (row.role === "assistant" ? row.text : "")).join(" ");
+    this.#deps.announcer.finish(last.rows[0]?.message.model || model || words().theModel, text);
+  }
+
+  #onConnection(isConnected: boolean): void {
+    if (isConnected) {
+      this.#disconnected = false;
+      return;
+    }
+    const viewer = this.#viewer;
+    this.#deps.onFailure();
+    this.#deps.clock.after(DISCONNECT_NOTICE_MS, () => {
+      if (viewer && this.#viewer === viewer && !viewer.connected) this.#disconnected = true;
+    });
+  }
+
+  /** What had no answer at all is put back where it was typed; gives whether it is there. */
+  #restoreQuestion(): boolean {
+    const last = this.#host.thread.turns.at(-1);
+    if (last?.kind !== "reply" || !isUnanswered(last)) return false;
+    const question = this.#host.thread.get(last.rows[0]?.parent ?? "");
+    return question?.role === "user" && restoreIfEmpty(this.#deps, question.message.content);
+  }
+}
+
+/** Whether a reply failed or was stopped before it said anything: its question is still open. */
+export function isUnanswered(turn: ReplyTurn): boolean {
+  const [row, ...more] = turn.rows;
+  if (!row || more.length > 0 || hasOutput(row.message)) return false;
+  return ["stopped", "failed", "interrupted"].includes(row.message.status);
+}
