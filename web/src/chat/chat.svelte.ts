@@ -1,6 +1,5 @@
-// The conversation on the page: a view of one that lives on the server, and what a person does with it. Owns which one
-// is open, and what is shown of a command before the server has answered. Knows no DOM and no address but through what
-// it is given.
+// The conversation on the page, a view of the one on the server, and the commands a user gives in it. Owns which one is
+// open, and shows a command's effect before the server has answered. No DOM, no addresses.
 import { thread as words } from "../language/en/thread";
 import type { DeletionPreview, ApprovalAnswer, ConversationDetail } from "../wire/conversations";
 import { type Answer, problemOf } from "../wire/transport/http";
@@ -10,20 +9,21 @@ import type { Place as ShellPlace } from "../shell/place";
 import type { ListEvent } from "./list/feed";
 import { PendingMessages } from "./reply/pending_messages.svelte";
 import { isUnanswered, ActiveReply } from "./reply/active_reply.svelte";
-import { restoreUnsent, type ChatDependencies, removeRestored } from "./dependencies";
+import type { ChatDependencies } from "./dependencies";
+import { removeRestored, restoreUnsent } from "./draft/restore";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
 import { ModelContext } from "./model_context.svelte";
 
 type Place = Pick<ShellPlace, "conversation" | "message">;
 
-/** How a conversation begins that has no message yet. A temporary one is in no folder. */
+/** Options of a conversation without messages. A temporary one is in no folder. */
 export interface NewChatOptions {
   readonly temporary?: boolean;
   readonly folder?: string;
 }
 
 const REFRESH_DELAY_MS = 150;
-/** The feed repeats what was done here; for so many milliseconds it is no news. */
+/** The feed echoes this page's own changes; `changed` events within this time after one are ignored. */
 const ECHO_MS = 1500;
 const TITLE_LENGTH = 60;
 
@@ -42,9 +42,9 @@ export class Chat {
   #highlighted = $state.raw<string | null>(null);
   #epoch = 0;
   #page = 0;
-  /** The id of a new conversation while the server is asked to make it: asked twice, it makes one. */
+  /** Id for a new conversation, kept across retries so that the server creates it only once. */
   #pendingId: string | null = null;
-  /** Counts what is done here: what was read before it, and comes after it, is old. */
+  /** Counts local changes: an answer to a read that began before the latest change is stale. */
   #changeCount = 0;
   #muteFeedUntil = 0;
   #refreshScheduled = false;
@@ -71,17 +71,17 @@ export class Chat {
     return this.#id;
   }
 
-  /** Which chat is in sight, by a number: a new one keeps it when it is made on the server, and has an id. */
+  /** A number for the chat in view. Unlike `id` it stays the same when a new chat is created on the server. */
   get page(): number {
     return this.#page;
   }
 
-  /** Nothing can be shown yet: what the address names is on its way. */
+  /** Loading, with nothing to show yet. */
   get opening(): boolean {
     return this.#opening !== null && this.shown.length === 0 && this.#problem === "";
   }
 
-  /** Why there is nothing to see. */
+  /** Why the conversation could not be opened; empty if it could. */
   get problem(): string {
     return this.#problem;
   }
@@ -94,22 +94,22 @@ export class Chat {
     return this.reply.id !== null;
   }
 
-  /** What waits for the running reply's end or its next step. */
+  /** Messages queued behind the running reply. */
   get pending(): readonly PendingMessage[] {
     return this.#pending.messages.filter(({ id }) => !this.reply.hasRow(id));
   }
 
-  /** It is kept in the server's memory only, and not for long. */
+  /** The conversation is only in the server's memory and expires. */
   get temporary(): boolean {
     return this.#id === null ? this.#newOptions.temporary === true : (this.#conversation?.temporary ?? false);
   }
 
-  /** An earlier conversation to go back to. */
+  /** The conversation that was open before, to go back to. */
   get previous(): string | null {
     return this.#previous;
   }
 
-  /** The message that was looked for. */
+  /** Id of the message the address points to. */
   get highlighted(): string | null {
     return this.#highlighted;
   }
@@ -125,7 +125,7 @@ export class Chat {
     return this.#thread.versions(row);
   }
 
-  /** Open what the address says. What was there stays until the other is here. */
+  /** Opens what the address names. The present conversation stays visible until the next one is loaded. */
   async open(place: Place): Promise<void> {
     const { conversation, message } = place;
     const epoch = ++this.#epoch;
@@ -154,14 +154,14 @@ export class Chat {
     this.#deps.onFailure();
   }
 
-  /** An empty page. What runs goes on without being looked at. */
+  /** Opens an empty chat. A running reply continues in the background. */
   startNew({ temporary = false, folder }: NewChatOptions = {}): void {
     this.#deps.navigate(null);
     void this.open({ conversation: null, message: null });
     this.#newOptions = temporary ? { temporary } : folder === undefined ? {} : { folder };
   }
 
-  /** Say what is typed and attached; while a reply runs, it waits for its end, or when `hurried` for its next step. */
+  /** Sends the draft. While a reply runs, the message is queued behind it, or with `steer` handed to its next step. */
   submit(steer = false): boolean {
     const { draft, attachments } = this.#deps;
     if (attachments.busy || (draft.text.trim() === "" && !attachments.ready)) return false;
@@ -186,7 +186,7 @@ export class Chat {
     return true;
   }
 
-  /** Say something else in place of an earlier message; what followed it stays reachable. */
+  /** Sends a changed version of an earlier message on a new branch; the old branch stays reachable. */
   edit(row: Row, text: string): boolean {
     const content = resendable(row.message.content, text);
     if (this.running || content.length === 0) return false;
@@ -197,7 +197,7 @@ export class Chat {
     return true;
   }
 
-  /** Ask for another reply to the same message, by `model` where one is named. One that said nothing is not kept. */
+  /** Generates another reply to the same message, with `model` if named. An empty failed reply is replaced. */
   regenerate(turn: ReplyTurn, model = ""): void {
     if (this.running) return;
     const isLast = turn.key === this.shown.at(-1)?.key;
@@ -212,13 +212,13 @@ export class Chat {
     this.#startReply({ verb: "regenerate", run: newId(), message, options }, first.parent, empty ? first.id : null);
   }
 
-  /** Ask for a reply to a message that has none. */
+  /** Generates a reply to a message that has none. */
   generateReply(row: Row): void {
     if (this.running || row.isLocal) return;
     this.#startReply({ verb: "regenerate", run: newId(), message: row.id, options: this.reply.options() }, row.id);
   }
 
-  /** Let a reply go on where it was left. */
+  /** Continues a reply from its end. */
   continueReply(turn: ReplyTurn): void {
     const last = turn.rows.at(-1);
     if (this.running || !last) return;
@@ -229,7 +229,7 @@ export class Chat {
     this.reply.stop();
   }
 
-  /** Show another version of a message, and the branch below it. */
+  /** Switches to another version of a message and the branch below it. */
   async show(row: Row): Promise<void> {
     if (this.running || this.#id === null) return;
     this.#thread.show(row);
@@ -239,7 +239,7 @@ export class Chat {
     this.#muteFeed();
   }
 
-  /** Change what a message says and nothing after it; gives a sentence when that fails. */
+  /** Changes a message without regenerating what follows. Returns a sentence if that fails. */
   async rewrite(row: Row, text: string): Promise<string> {
     if (this.#id === null) return "";
     const previous = row.message;
@@ -264,27 +264,44 @@ export class Chat {
     if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
     this.#deps.announcer.say(words().deleted);
     this.modelContext.usage.refreshSoon();
-    // What a summary stood for comes back in its place.
+    // Deleting a summary brings back the messages it replaced, which only the server has.
     if (row.kind === "summary" || row.role === "system") return this.#refresh();
     this.#thread.remove([row.id, ...answer.value.deleted], answer.value.leaf);
   }
 
-  /** Answer a question of the running reply; gives a sentence when that fails. */
+  /** Copies the path up to a message into a new conversation and opens that. */
+  async fork(message: string): Promise<void> {
+    const { client, notices, navigate, onLoaded } = this.#deps;
+    const id = this.#id;
+    if (id === null) return;
+    const answer = await client.fork(id, newId(), message);
+    if (answer.kind !== "ok") return notices.show(problemOf(answer));
+    onLoaded(answer.value);
+    if (this.#id !== id) return;
+    navigate(answer.value.id);
+    const goBack = () => {
+      notices.clear();
+      navigate(id);
+    };
+    notices.show(words().forked, { label: words().forkedFrom, run: goBack });
+  }
+
+  /** Answers an approval of the running reply. Returns a sentence if that fails. */
   answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
     return this.reply.answerApproval(approval, answer);
   }
 
-  /** What waits goes into the running reply at its next step. */
+  /** Hands a queued message to the running reply at its next step. */
   async steer(pending: PendingMessage): Promise<void> {
     if (this.#id !== null) await this.#pending.steer(this.#id, pending);
   }
 
-  /** What waits is taken back; with `keep` to where it was typed. */
+  /** Cancels a queued message; with `keep` its content returns to the composer. */
   async withdraw(pending: PendingMessage, keep: boolean): Promise<void> {
     if (this.#id !== null) await this.#pending.withdraw(this.#id, pending, keep);
   }
 
-  /** What the feed says of the conversations. */
+  /** Applies an event of the feed. */
   handleEvent(event: ListEvent): void {
     if (event.type === "reset") return this.#scheduleRefresh();
     if (event.type === "removed") return this.onRemoved(event.conversation);
@@ -294,12 +311,12 @@ export class Chat {
     } else if (this.#deps.clock.now() >= this.#muteFeedUntil) this.#scheduleRefresh();
   }
 
-  /** How the list shows a conversation now. */
+  /** The list has newer data about a conversation. */
   onUpdated(conversation: Conversation): void {
     if (conversation.id === this.#id) this.#conversation = conversation;
   }
 
-  /** A conversation was taken away. */
+  /** A conversation was deleted. */
   onRemoved(id: string): void {
     if (this.#id === id) {
       this.#deps.navigate(null, true);
@@ -308,18 +325,18 @@ export class Chat {
     if (this.#previous === id) this.#previous = null;
   }
 
-  /** The page goes away: what has not arrived is not to go with it. */
+  /** The page is about to be unloaded: saves what did not reach the server. */
   saveUnsent(): void {
     this.reply.restoreUnsent(this.#id, true);
   }
 
-  /** The page is looked at again, or the server is back. */
+  /** The page is visible again, or the server is back. */
   resume(): void {
     this.reply.resume();
     if (this.#opening && this.#problem !== "") void this.open(this.#opening);
   }
 
-  /** Nobody looks: the line is let go, and nothing is missed. */
+  /** The page is hidden: closes the stream. Nothing is missed, since it resumes at the last event. */
   pause(): void {
     this.reply.pause();
   }
@@ -363,12 +380,12 @@ export class Chat {
     this.#highlighted = row.id;
   }
 
-  /** Something is about to be said in it elsewhere: its id, and a new conversation where there is none yet. */
+  /** Returns the conversation's id, creating a new conversation first if needed. For calls, which also speak in it. */
   ensureConversation(): Promise<Answer<string>> {
     return this.#ensureConversation();
   }
 
-  /** The id; a new conversation is made when something is first said in it. */
+  /** Creates a new conversation with its first message, not before, so that empty chats leave nothing behind. */
   async #ensureConversation(): Promise<Answer<string>> {
     if (this.#id !== null) return { kind: "ok", value: this.#id };
     const epoch = this.#epoch;
@@ -393,17 +410,18 @@ export class Chat {
     return { kind: "ok", value: id };
   }
 
-  /** A new conversation stands at its instructions: what is said in it goes below them. */
+  /** The first message of a new conversation goes below its instructions, whose row the server has just made. */
   #addSystemRow({ leaf }: Conversation, text: string): void {
     if (text !== "" && leaf !== null) this.#thread.insertAbove(messageOf({ id: leaf, parent: null, role: "system", sequence: 1, content: [{ type: "text", text }] }));
   }
 
-  /** What was said just now and had no answer at all is said again, not twice: gives where, and what to delete first. */
+  /** A question that never got an answer is replaced by the next message instead of being sent twice. Returns the
+   * parent of the next message, and the message the server has to delete first. */
   #dropUnanswered(): { parent: string | null; replaces: string | null } {
     const { unsent } = this.reply;
     const last = this.shown.at(-1);
     const question = last?.kind === "reply" && isUnanswered(last) ? this.#thread.get(last.rows[0]?.parent ?? "") : undefined;
-    // A reply that was asked for once more, and not even that arrived: only the asking goes.
+    // A failed request to regenerate leaves only its placeholder behind.
     if (unsent?.command.verb === "regenerate") this.#thread.remove([unsent.placeholder.id]);
     else if (question?.role === "user") {
       this.#thread.remove([question.id], question.parent);
@@ -413,7 +431,7 @@ export class Chat {
   }
 
   async #queue(content: readonly Content[], steer: boolean): Promise<void> {
-    // A new chat may not be a conversation yet, and what waits for its first reply waits in one.
+    // The chat may have no conversation yet, and the queue belongs to one.
     const page = this.#page;
     const ensured = await this.#ensureConversation();
     if (ensured.kind !== "ok") return restoreUnsent(this.#deps, this.#id, content);
@@ -441,7 +459,8 @@ export class Chat {
     });
   }
 
-  /** Read the conversation again, and follow what runs in it. */
+  /** Reloads the conversation and follows a run in it. Skipped while a request is under way, whose optimistic rows it
+   * would overwrite. */
   async #refresh(): Promise<void> {
     const [epoch, changeCount] = [this.#epoch, this.#changeCount];
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
@@ -453,7 +472,7 @@ export class Chat {
   }
 }
 
-/** A row's content with another text. */
+/** A message's content with its text replaced. */
 function withNewText(row: Row, text: string): Content[] {
   const { content } = row.message;
   if (textOf(content) === text) return [...content];

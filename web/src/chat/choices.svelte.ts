@@ -1,16 +1,16 @@
-// Who answers and how, in the conversation on the page: its own choices, over what the person likes. What is chosen in
-// a conversation stays with it, and is where the next new one begins. Knows no DOM.
+// Model and options of the conversation on the page: its own choices over the user's preferences. A choice is stored
+// with the conversation and becomes the default of the next new one. No DOM.
 import { chosen } from "../settings/options";
 import type { Preferences } from "../settings/preferences.svelte";
 import type { Answer } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 
-/** What is chosen; undefined takes a choice back. */
+/** Changed options; undefined removes one. */
 export type OptionChanges = { readonly [Name in keyof GenerationOptions]?: GenerationOptions[Name] | undefined };
 
 export interface ChoiceDependencies {
   readonly preferences: Preferences;
-  /** Keep a conversation's choices on the server. */
+  /** Stores a conversation's options on the server. */
   readonly save: (conversation: string, options: GenerationOptions) => Promise<Answer<unknown>>;
   readonly reportProblem: (answer: Answer<unknown>) => void;
 }
@@ -24,12 +24,12 @@ export class Choices {
     this.#deps = deps;
   }
 
-  /** What holds now. */
+  /** The options in effect. */
   get current(): GenerationOptions {
     return chosen(this.#deps.preferences.options, this.#own);
   }
 
-  /** What only this conversation has. */
+  /** The conversation's own options. */
   get own(): GenerationOptions {
     return this.#own;
   }
@@ -40,14 +40,14 @@ export class Choices {
     this.#own = own;
   }
 
-  /** Choose for this conversation and for those to come. */
+  /** Changes this conversation's options and the user's preferences. */
   async choose(options: OptionChanges): Promise<void> {
     const changes = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, value ?? null]));
     this.#deps.preferences.change({ options: changes });
     await this.chooseHere(options);
   }
 
-  /** Choose for this conversation alone; there has to be one. */
+  /** Changes this conversation's options only; does nothing in a new one. */
   async chooseHere(options: OptionChanges): Promise<void> {
     if (this.#conversation === null) return;
     this.#own = chosen(this.#own, options as GenerationOptions);

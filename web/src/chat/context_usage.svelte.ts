@@ -1,14 +1,14 @@
-// How full the context of the conversation on the page is: asked for when something changed, never more often than it
-// can be read. Owns the last answer. Knows no DOM.
+// How full the model's context is for the conversation on the page. Owns the last answer and debounces requests. No
+// DOM.
 import type { Clock } from "../wire/transport/clock";
 import type { ContextFill, ConversationClient } from "../wire/conversations";
 
-/** Changes that come together are asked about once, milliseconds. */
+/** Changes within this time (milliseconds) cause one request. */
 const DEBOUNCE_MS = 500;
-/** From this share of the context on it is worth a warning. */
+/** A warning is shown from this share of the context on. */
 export const WARNING_SHARE = 0.8;
 
-/** Which branch of which conversation; null where there is nothing to ask about. */
+/** The branch in view; null if there is nothing to measure. */
 export type Branch = { readonly conversation: string; readonly leaf: string | null } | null;
 
 export class ContextUsage {
@@ -25,12 +25,12 @@ export class ContextUsage {
     this.#branch = branch;
   }
 
-  /** Null until the server has said it, and where it cannot. */
+  /** Null before the first answer, and where the server does not know. */
   get fill(): ContextFill | null {
     return this.#fill;
   }
 
-  /** From 0 to 1. */
+  /** 0 to 1. */
   get share(): number {
     const { tokens = 0, context = 0 } = this.#fill ?? {};
     return context > 0 ? Math.min(1, tokens / context) : 0;
@@ -62,7 +62,7 @@ export class ContextUsage {
     const number = ++this.#requestNumber;
     const answer = await this.#client.context(branch.conversation, branch.leaf);
     if (number !== this.#requestNumber) return;
-    // What was known stays while the server is away.
+    // A failed request keeps the last known value.
     if (answer.kind === "ok") this.#fill = (answer.value?.context ?? 0) > 0 ? answer.value : null;
   }
 }

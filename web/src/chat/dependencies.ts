@@ -1,9 +1,8 @@
-// What a conversation on the page needs of everything around it, and what it does to the desk beside it: what had no
-// answer or did not arrive goes back to where it was typed, and is taken from there when it is asked again.
+// What the open conversation needs from the rest of the page.
 import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient, RunOptions } from "../wire/conversations";
 import type { EventStream, StreamListener } from "../wire/transport/event_stream";
-import { type Content, type Conversation, textOf } from "../wire/rows";
+import type { Conversation } from "../wire/rows";
 import type { Announcer } from "./announce/announcer.svelte";
 import type { Attachments } from "./draft/attachments.svelte";
 import type { Choices } from "./choices.svelte";
@@ -19,36 +18,14 @@ export interface ChatDependencies {
   readonly announcer: Announcer;
   readonly notices: Notices;
   readonly choices: Choices;
-  /** Who answers, and how it is asked, at this moment. */
+  /** The model's display name and the options for the next run. */
   readonly options: () => RunOptions & { readonly speaker: string };
-  /** The system prompt of a conversation that begins. */
+  /** System prompt of a new conversation. */
   readonly systemPrompt: () => string;
-  /** A command failed: the server may have changed its state. */
+  /** A command failed: the server's state may have changed. */
   readonly onFailure: () => void;
-  /** How a conversation that was begun or opened stands as a whole. */
+  /** A conversation was created or opened. */
   readonly onLoaded: (conversation: Conversation) => void;
-  /** Make this the page's address; null is a new conversation. `stays`: whoever is on another screen is left there. */
+  /** Makes this the page's address; null is a new conversation. `stays`: only if the chat screen is in view. */
   readonly navigate: (conversation: string | null, stays?: boolean) => void;
-}
-
-type DraftAndFiles = Pick<ChatDependencies, "draft" | "attachments">;
-
-/** Unless something else is being typed there: whether it is there now. */
-export function restoreIfEmpty({ draft, attachments }: DraftAndFiles, content: readonly Content[]): boolean {
-  if (draft.text !== "" || attachments.items.length > 0) return false;
-  draft.text = textOf(content);
-  attachments.restore(content);
-  return true;
-}
-
-/** Before what is being typed in a conversation, whichever one is looked at: it is nowhere else. */
-export function restoreUnsent({ draft, attachments }: DraftAndFiles, conversation: string | null, content: readonly Content[]): void {
-  attachments.restore(content, conversation);
-  draft.prepend(conversation, textOf(content));
-}
-
-export function removeRestored({ draft, attachments }: DraftAndFiles, content: readonly Content[]): void {
-  if (draft.text !== textOf(content)) return;
-  draft.text = "";
-  attachments.take();
 }

@@ -1,5 +1,5 @@
-// A conversation that an earlier version of the page kept in the tab's own storage, as a file the server imports:
-// lines of JSON, the conversation first and then its rows. Pure.
+// Converts a conversation that an early version of the page kept in session storage into a JSONL file the server can
+// import: the conversation first, then its messages. Pure.
 import type { TextStorage } from "../settings/storage";
 
 const KEY = "duologue.conversation";
@@ -29,7 +29,7 @@ function read(storage: TextStorage): LegacyConversation | null {
     const legacy = JSON.parse(storage.get(KEY) ?? "null") as LegacyConversation | null;
     return legacy?.version === 1 && Array.isArray(legacy.turns) && legacy.turns.length > 0 ? legacy : null;
   } catch {
-    // Not written by us: there is nothing to bring over.
+    // Not valid JSON: nothing to import.
     return null;
   }
 }
@@ -45,12 +45,12 @@ function rowOf(turn: LegacyTurn, conversation: string, created: number): object 
 }
 
 export interface LegacyExport {
-  /** Of the conversation. The same each time: what was brought over already is not brought twice. */
+  /** The conversation's id, always the same, so that a second import is skipped. */
   readonly id: string;
   readonly text: string;
 }
 
-/** Null where there is nothing. */
+/** Null if there is none. */
 export function legacyConversation(storage: TextStorage, now: number): LegacyExport | null {
   const legacy = read(storage);
   if (!legacy) return null;

@@ -1,5 +1,5 @@
-// What is done with the conversation on the page beside talking: its instructions to the model, a copy of its beginning,
-// the room in the model's context and how to get more. Owns what a new conversation begins with. Knows no run and no DOM.
+// What the model reads besides the messages of the open conversation: its instructions, the room left in the context
+// window, and compaction. Owns the instructions of a conversation that does not exist yet. No DOM.
 import { thread as words } from "../language/en/thread";
 import { type Answer, problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
@@ -7,11 +7,11 @@ import { ContextUsage } from "./context_usage.svelte";
 import type { ChatDependencies } from "./dependencies";
 import type { Row, Thread } from "./thread.svelte";
 
-/** The conversation it is about. */
+/** The open conversation. */
 export interface ConversationHost {
   readonly id: () => string | null;
   readonly thread: Thread;
-  /** It changed by what was done here. */
+  /** This page changed the conversation: ignore the feed's echo. */
   readonly muteFeed: () => void;
   readonly refresh: () => Promise<void>;
   readonly remove: (row: Row) => Promise<void>;
@@ -21,9 +21,9 @@ export class ModelContext {
   readonly usage: ContextUsage;
   readonly #deps: ChatDependencies;
   readonly #host: ConversationHost;
-  /** Null: as the person likes it. */
+  /** Instructions of a new conversation; null: the user's preference. */
   #newInstructions = $state<string | null>(null);
-  /** The conversations whose oldest turns are being summed up. */
+  /** Conversations that are being compacted. */
   #compacting = $state.raw<ReadonlySet<string>>(new Set());
 
   constructor(deps: ChatDependencies, host: ConversationHost) {
@@ -32,14 +32,14 @@ export class ModelContext {
     this.usage = new ContextUsage(deps.client, deps.clock, () => this.#branch());
   }
 
-  /** What the model is told before everything else; of a new conversation what it will be told. */
+  /** The system prompt of the conversation, or of a new one. */
   get instructions(): string {
     if (this.#host.id() === null) return this.#newInstructions ?? this.#deps.systemPrompt();
     const first = this.#host.thread.path[0];
     return first?.role === "system" && first.kind === "message" ? first.text : "";
   }
 
-  /** The oldest turns are being summed up. */
+  /** The conversation is being compacted. */
   get compacting(): boolean {
     return this.#compacting.has(this.#host.id() ?? "");
   }
@@ -50,7 +50,7 @@ export class ModelContext {
     this.usage.clear();
   }
 
-  /** Gives a sentence when it fails. An empty text takes the instructions away. */
+  /** Returns a sentence if that fails. An empty text removes the instructions. */
   async setInstructions(text: string): Promise<string> {
     const id = this.#host.id();
     const instructions = text.trim() === "" ? "" : text;
@@ -65,7 +65,7 @@ export class ModelContext {
     return "";
   }
 
-  /** Take the instructions away; they can be brought back. */
+  /** Removes the instructions, with an undo. */
   async removeInstructions(): Promise<void> {
     const { notices } = this.#deps;
     const previous = this.instructions;
@@ -79,24 +79,7 @@ export class ModelContext {
     else notices.show(problem);
   }
 
-  /** A copy of everything up to this message, as a conversation of its own, and there. */
-  async fork(message: string): Promise<void> {
-    const { client, notices, navigate, onLoaded } = this.#deps;
-    const id = this.#host.id();
-    if (id === null) return;
-    const answer = await client.fork(id, newId(), message);
-    if (answer.kind !== "ok") return notices.show(problemOf(answer));
-    onLoaded(answer.value);
-    if (this.#host.id() !== id) return;
-    navigate(answer.value.id);
-    const goBack = () => {
-      notices.clear();
-      navigate(id);
-    };
-    notices.show(words().forked, { label: words().forkedFrom, run: goBack });
-  }
-
-  /** Sum the oldest turns up, so that there is room again. */
+  /** Summarises the oldest turns to make room. */
   async compact(): Promise<void> {
     const { client, notices, announcer } = this.#deps;
     const id = this.#host.id();

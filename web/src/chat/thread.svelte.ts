@@ -1,5 +1,5 @@
-// The page's copy of one conversation: its rows, and which branch of them is shown. A row's content changes while it
-// is written, and only what draws that row has to know. Owns no command and no connection.
+// The page's copy of one conversation: its messages as rows and the branch that is shown. A row's content is its own
+// reactive state, so a growing message redraws only itself.
 import { filesOf, type Message, textOf } from "../wire/rows";
 import { newestVersion } from "../wire/runs";
 import { Tree } from "./tree";
@@ -8,7 +8,7 @@ import { type Turn as TurnOf, turnsOf } from "./turns";
 export type Turn = TurnOf<Row>;
 export type ReplyTurn = Extract<Turn, { kind: "reply" }>;
 
-/** Newer than anything the server has numbered. */
+/** Sorts after everything the server has numbered. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 export class Row {
@@ -18,10 +18,10 @@ export class Row {
   readonly kind: Message["kind"];
   readonly sequence: number;
   message: Message = $state.raw() as Message;
-  /** How long the model thought, milliseconds; null where nobody watched. */
+  /** Duration of the reasoning in milliseconds; null if it was not observed. */
   thinkingMs = $state.raw<number | null>(null);
 
-  /** `key` is what the row is drawn under: it stays when the server gives a row made here its own id. */
+  /** `key` identifies the row's component: it stays when the server replaces a local row with its own. */
   constructor(
     message: Message,
     readonly key: string = message.id,
@@ -34,7 +34,7 @@ export class Row {
     this.message = message;
   }
 
-  /** Made here, and not (yet) known to the server. */
+  /** Not yet stored on the server. */
   get isLocal(): boolean {
     return this.sequence === NEWEST;
   }
@@ -44,7 +44,7 @@ export class Row {
   }
 }
 
-/** Whether a model turn has anything of its own that is worth keeping. */
+/** Whether a model turn produced anything worth keeping. */
 export function hasOutput({ content, reasoning, tool_calls: calls }: Message): boolean {
   return textOf(content) !== "" || reasoning !== "" || calls.length > 0 || filesOf(content).length > 0;
 }
@@ -60,7 +60,7 @@ export class Thread {
     return this.#leaf;
   }
 
-  /** The rows of the branch that is shown. */
+  /** Rows of the branch in view. */
   get path(): readonly Row[] {
     return this.#path;
   }
@@ -78,18 +78,18 @@ export class Thread {
     return this.#tree.siblings(row);
   }
 
-  /** Show the branch that `row` is on. */
+  /** Shows the newest branch through `row`. */
   show(row: Row): void {
     this.#leaf = this.#tree.newestLeaf(row.id);
   }
 
-  /** What the server has, in place of what is here. Rows that stay keep their place on the page. */
+  /** Replaces all rows with the server's. Rows that already exist keep their component. */
   load(messages: readonly Message[], leaf: string | null): void {
     this.#rows = messages.map((message) => this.#rowFor(message));
     this.#leaf = leaf !== null && this.#tree.get(leaf) ? leaf : this.#newest();
   }
 
-  /** A row as it is now. A new one is shown; `inPlaceOf` was made here while the server was asked for it. */
+  /** Adds or updates a row. A new one becomes the leaf; `inPlaceOf` is the local placeholder it replaces. */
   put(message: Message, inPlaceOf: Row | null = null): Row {
     const known = this.get(message.id);
     const row = this.#rowFor(message, inPlaceOf?.key);
@@ -99,12 +99,12 @@ export class Thread {
     return row;
   }
 
-  /** A row that stands above those that are shown; which branch that is stays as it is. */
+  /** Adds a row above the visible ones without changing the branch. */
   insertAbove(message: Message): void {
     if (!this.get(message.id)) this.#rows = [...this.#rows, new Row(message)];
   }
 
-  /** Take rows away and everything below them. */
+  /** Removes rows and their descendants. */
   remove(ids: Iterable<string>, leaf: string | null = null): void {
     const removed = new Set(ids);
     for (const row of [...removed]) this.#collectDescendants(row, removed);
@@ -135,7 +135,7 @@ export class Thread {
     const known = this.get(message.id);
     if (!known) return new Row(message, key);
     const next = newestVersion(known.message, message);
-    // Moved, or numbered by now: another row on the same place of the page.
+    // Its parent or number changed: a new row under the same key, since those fields are immutable.
     if (known.parent !== message.parent || (message.sequence !== 0 && known.sequence !== message.sequence)) {
       const row = new Row(next, known.key);
       row.thinkingMs = known.thinkingMs;

@@ -1,10 +1,9 @@
-// The shape of a conversation: nodes that know only their parent; everything else is derived. Pure; knows nothing of
-// what a node says.
+// A tree of nodes that know only their parent; everything else is derived. Pure.
 
 export interface Node {
   readonly id: string;
   readonly parent: string | null;
-  /** Grows with every node: the order of siblings. */
+  /** Ascending in the order of creation; orders siblings. */
   readonly sequence: number;
 }
 
@@ -35,18 +34,18 @@ export class Tree<N extends Node> {
     return this.children(node.parent);
   }
 
-  /** From the first node to `leaf`; of a leaf that is not there, nothing. */
+  /** From the root to `leaf`; empty if there is no such node. */
   path(leaf: string | null): N[] {
     const nodes: N[] = [];
     for (let node = leaf === null ? undefined : this.get(leaf); node; node = node.parent === null ? undefined : this.get(node.parent)) {
       nodes.push(node);
-      // A ring would be damage, and no reason to hang.
+      // Damaged data could contain a cycle, which must not hang the page.
       if (nodes.length > this.#nodes.size) return [];
     }
     return nodes.reverse();
   }
 
-  /** The end of the branch that was written last below `id`. */
+  /** The most recently written leaf below `id`. */
   newestLeaf(id: string): string {
     let newest = this.get(id);
     const below = [...this.children(id)];

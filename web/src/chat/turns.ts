@@ -1,5 +1,5 @@
-// A path of rows as it is drawn: what a person said, and what came back. A reply is everything up to the next thing
-// said: its model turns, and the tools' rows between them. Pure.
+// Groups a path of rows into the turns that are drawn: a user message, or a reply with all model turns and tool results
+// up to the next user message. Pure.
 import type { Role } from "../wire/rows";
 
 export interface TurnRow {
@@ -9,7 +9,7 @@ export interface TurnRow {
 }
 
 export type Turn<R extends TurnRow> =
-  | { readonly kind: "said" | "system" | "summary"; readonly key: string; readonly row: R }
+  | { readonly kind: "user" | "system" | "summary"; readonly key: string; readonly row: R }
   | { readonly kind: "reply"; readonly key: string; readonly rows: readonly R[] };
 
 export function turnsOf<R extends TurnRow>(path: readonly R[]): Turn<R>[] {
@@ -22,26 +22,26 @@ export function turnsOf<R extends TurnRow>(path: readonly R[]): Turn<R>[] {
       continue;
     }
     reply = null;
-    turns.push({ kind: row.kind === "summary" ? "summary" : row.role === "system" ? "system" : "said", key: row.key, row });
+    turns.push({ kind: row.kind === "summary" ? "summary" : row.role === "system" ? "system" : "user", key: row.key, row });
   }
   return turns;
 }
 
-/** A turn of the model with the rows of the tools it called; `row` is null where only those are left. */
+/** One model turn with its tool results; `row` is null if only those are left. */
 export interface ModelTurn<R> {
   readonly key: string;
   readonly row: R | null;
   readonly tools: readonly R[];
 }
 
-/** Turns of the model that are drawn as one: the first may say something, the others only called tools. */
+/** Model turns drawn as one: after the first they only called tools. */
 export interface TurnGroup<R> {
   readonly key: string;
   readonly row: R | null;
   readonly parts: readonly ModelTurn<R>[];
 }
 
-/** A reply's model turns. */
+/** The model turns of a reply. */
 export function modelTurns<R extends TurnRow>(rows: readonly R[]): ModelTurn<R>[] {
   const parts: { key: string; row: R | null; tools: R[] }[] = [];
   for (const row of rows) {
@@ -53,7 +53,7 @@ export function modelTurns<R extends TurnRow>(rows: readonly R[]): ModelTurn<R>[
   return parts;
 }
 
-/** Parts whose row is `silent` are drawn with the one before them. */
+/** Joins model turns whose row is `silent` to the one before. */
 export function groupSilent<R extends TurnRow>(parts: readonly ModelTurn<R>[], silent: (row: R) => boolean): TurnGroup<R>[] {
   const groups: { key: string; row: R | null; parts: ModelTurn<R>[] }[] = [];
   for (const part of parts) {

@@ -1,7 +1,8 @@
 // Files of conversations on their way into the server, one after the other, and what came of each. Knows no DOM.
-import type { ImportFile, ImportReport, Sending } from "../wire/archive";
+import type { ImportReport } from "../wire/conversations";
 import { problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
+import type { SendFile, Upload } from "../wire/transport/upload";
 
 export interface Import {
   readonly key: string;
@@ -15,12 +16,12 @@ export interface Import {
 }
 
 export class Imports {
-  readonly #importFile: ImportFile;
+  readonly #importFile: SendFile<ImportReport>;
   #items = $state.raw<readonly Import[]>([]);
   #waiting: { readonly key: string; readonly file: File }[] = [];
-  #sending: { readonly key: string; readonly sending: Sending } | null = null;
+  #current: { readonly key: string; readonly upload: Upload<ImportReport> } | null = null;
 
-  constructor(importFile: ImportFile) {
+  constructor(importFile: SendFile<ImportReport>) {
     this.#importFile = importFile;
   }
 
@@ -44,20 +45,20 @@ export class Imports {
   /** Take it away; one that is on its way is stopped. What the server has read of it stays there. */
   remove(key: string): void {
     this.#waiting = this.#waiting.filter((other) => other.key !== key);
-    if (this.#sending?.key === key) this.#sending.sending.abort();
+    if (this.#current?.key === key) this.#current.upload.abort();
     this.#items = this.#items.filter((other) => other.key !== key);
   }
 
   async #next(): Promise<void> {
-    if (this.#sending) return;
+    if (this.#current) return;
     const next = this.#waiting.shift();
     if (!next) return;
     const { key, file } = next;
     this.#change(key, { stage: "sending" });
-    const sending = this.#importFile(file, (share) => this.#change(key, share < 1 ? { share } : { share, stage: "reading" }));
-    this.#sending = { key, sending };
-    const answer = await sending.answer;
-    this.#sending = null;
+    const upload = this.#importFile(file, (share) => this.#change(key, share < 1 ? { share } : { share, stage: "reading" }));
+    this.#current = { key, upload };
+    const answer = await upload.answer;
+    this.#current = null;
     if (answer.kind === "ok") this.#change(key, { stage: "done", share: 1, report: answer.value });
     else this.#change(key, { stage: "failed", problem: problemOf(answer) });
     void this.#next();

@@ -96,9 +96,11 @@ export interface ContextFill {
 export type Decision = "once" | "tool" | "server" | "deny";
 export type ApprovalAnswer = { readonly decision: Decision } | { readonly action: "accept" | "decline" | "cancel"; readonly values: Readonly<Record<string, unknown>> };
 
-export interface Imported {
+/** `skipped` already existed; `problems` are sentences about what was left out. */
+export interface ImportReport {
   readonly imported: number;
   readonly skipped: number;
+  readonly problems: readonly string[];
   readonly conversations: readonly string[];
 }
 
@@ -106,6 +108,8 @@ type Changes = Readonly<Partial<Record<"title" | "leaf" | "pinned" | "archived" 
 
 // Largest number of ids in one bulk request.
 const BULK_LIMIT = 1000;
+// Largest page of a list.
+const LARGEST_PAGE = 200;
 const BULK_TIMEOUT_MS = 60_000;
 // A title waits for a free slot of the model.
 const TITLE_TIMEOUT_MS = 120_000;
@@ -132,15 +136,31 @@ export class ConversationClient {
     this.#fetch = fetch;
   }
 
-  /** `before` is the cursor `next` of the previous page. */
-  async list({ archived, folder, tag }: View, before: string | null = null): Promise<Answer<ConversationPage>> {
+  /** `before` is the cursor `next` of the previous page; `limit` its size, null for the server's default. */
+  async list({ archived, folder, tag }: View, before: string | null = null, limit: number | null = null): Promise<Answer<ConversationPage>> {
     const query = new URLSearchParams();
+    if (limit !== null) query.set("limit", String(limit));
     if (archived) query.set("archived", "true");
     if (folder !== null) query.set("folder", folder);
     if (tag !== null) query.set("tag", tag);
     if (before !== null) query.set("before", before);
     const answer = await request<{ conversations: SparseConversation[]; next?: string | null }>(this.#fetch, `api/conversations${query.size ? `?${query}` : ""}`);
     return mapAnswer(answer, ({ conversations, next = null }) => ({ conversations: conversations.map(conversationOf), next }));
+  }
+
+  /** Ids of all conversations, archived ones included; those in one folder if `folder` is given. */
+  async ids(folder: string | null = null): Promise<Answer<readonly string[]>> {
+    const ids = new Set<string>();
+    for (const archived of [false, true]) {
+      let before: string | null = null;
+      do {
+        const answer: Answer<ConversationPage> = await this.list({ archived, folder, tag: null }, before, LARGEST_PAGE);
+        if (answer.kind !== "ok") return answer;
+        for (const { id } of answer.value.conversations) ids.add(id);
+        before = answer.value.next;
+      } while (before !== null);
+    }
+    return { kind: "ok", value: [...ids] };
   }
 
   async open(id: string): Promise<Answer<ConversationDetail>> {
@@ -235,7 +255,7 @@ export class ConversationClient {
     return mapAnswer(answer, ({ hits }) => hits);
   }
 
-  import(name: string, body: string): Promise<Answer<Imported>> {
+  import(name: string, body: string): Promise<Answer<ImportReport>> {
     return request(this.#fetch, `api/import?name=${encodeURIComponent(name)}`, {
       method: "POST",
       headers: { "Content-Type": "application/octet-stream" },

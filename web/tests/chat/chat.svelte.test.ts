@@ -497,7 +497,7 @@ describe("tools", () => {
     server.writes("It rains.");
     server.ends();
     await drawn();
-    expect(chat.shown.map(({ kind }) => kind)).toEqual(["said", "reply"]);
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["user", "reply"]);
     expect(texts()).toEqual(["weather?", "", "rain", "It rains."]);
   });
 });
@@ -677,7 +677,7 @@ describe("the conversation as a whole", () => {
     await calm();
     expect(server.asked.find(({ address, method }) => method === "POST" && address === "api/conversations")?.body.system).toBe("Be brief.");
     await drawn();
-    expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "said", "reply"]);
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "user", "reply"]);
     expect(chat.modelContext.instructions).toBe("Be brief.");
     chat.startNew();
     expect(chat.modelContext.instructions).toBe("");
@@ -706,7 +706,7 @@ describe("the conversation as a whole", () => {
   it("is copied up to a message, and the copy is where one is then", async () => {
     server.conversation("c", past());
     await open("c");
-    await chat.modelContext.fork("u");
+    await chat.fork("u");
     expect(server.last("/fork")).toMatchObject({ message: "u" });
     expect(went.at(-1)).toBe(server.last("/fork").id);
     notices.current?.action?.run();
@@ -735,7 +735,7 @@ describe("the conversation as a whole", () => {
     expect(chat.modelContext.compacting).toBe(true);
     await summed;
     expect(chat.modelContext.compacting).toBe(false);
-    expect(chat.shown.map(({ kind }) => kind)).toEqual(["said", "summary", "reply"]);
+    expect(chat.shown.map(({ kind }) => kind)).toEqual(["user", "summary", "reply"]);
     notices.current?.action?.run();
     await calm();
     expect(server.commands().at(-1)).toMatch(/^DELETE .*messages/);

@@ -8,7 +8,7 @@ const row = (key: string, role: Role, kind: "message" | "summary" = "message") =
 describe("a path as it is drawn", () => {
   it("makes one reply of everything up to the next thing said", () => {
     const turns = turnsOf([row("s", "system"), row("u", "user"), row("a", "assistant"), row("t", "tool"), row("b", "assistant"), row("v", "user")]);
-    expect(turns.map(({ kind, key }) => `${kind} ${key}`)).toEqual(["system s", "said u", "reply a", "said v"]);
+    expect(turns.map(({ kind, key }) => `${kind} ${key}`)).toEqual(["system s", "user u", "reply a", "user v"]);
     expect(turns[2]).toMatchObject({ rows: [{ key: "a" }, { key: "t" }, { key: "b" }] });
   });
 

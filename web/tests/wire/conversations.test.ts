@@ -73,3 +73,33 @@ describe("the conversations' API", () => {
     ]);
   });
 });
+
+describe("all conversations", () => {
+  function clientOf(pages: Record<string, { ids: string[]; next: string | null }>): ConversationClient {
+    return new ConversationClient(async (address) => {
+      const { ids, next } = pages[address.replace("api/conversations?limit=200", "")]!;
+      return new Response(JSON.stringify({ conversations: ids.map((id) => ({ id })), next }));
+    });
+  }
+
+  it("are listed page by page, archived ones too", async () => {
+    const all = clientOf({
+      "": { ids: ["a", "b"], next: "7.b" },
+      "&before=7.b": { ids: ["c"], next: null },
+      "&archived=true": { ids: ["d"], next: null },
+    });
+    expect(await all.ids()).toEqual({ kind: "ok", value: ["a", "b", "c", "d"] });
+  });
+
+  it("are listed for one folder", async () => {
+    const all = clientOf({ "&folder=f": { ids: ["a"], next: null }, "&archived=true&folder=f": { ids: ["b"], next: null } });
+    expect(await all.ids("f")).toEqual({ kind: "ok", value: ["a", "b"] });
+  });
+
+  it("are left at the first command that fails", async () => {
+    server.refusal = { status: 503, code: "busy", message: "Not now." };
+    const ids = Array.from({ length: 1500 }, (_, index) => `c${index}`);
+    expect(await client.bulk(ids, "restore")).toMatchObject({ kind: "refused", message: "Not now." });
+    expect(server.asked).toHaveLength(1);
+  });
+});

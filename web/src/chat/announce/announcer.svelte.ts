@@ -1,14 +1,14 @@
-// What a screen reader is told: beginnings, ends and questions; of a reply that is being written whole sentences at
-// most, never single tokens. Owns the sentence in the page's polite region.
+// What a screen reader announces: starts, ends and approvals, and of a running reply whole sentences at most, never
+// single tokens. Owns the text of the page's polite live region.
 import { thread as words } from "../../language/en/thread";
 import type { Clock } from "../../wire/transport/clock";
 import { plainText, Sentences } from "./sentences";
 
-/** What of a reply is read out: its end, its sentences as they come, nothing. */
+/** How a reply is announced: at its end, sentence by sentence, or not at all. */
 export type AnnounceMode = "ends" | "sentences" | "off";
 
 const MAX_READ_OUT = 400;
-/** Sentences of a growing reply are read out no faster than this, milliseconds. */
+/** Minimum interval between announcements of a running reply, milliseconds. */
 const SENTENCE_INTERVAL_MS = 2000;
 
 export class Announcer {
@@ -28,19 +28,19 @@ export class Announcer {
     return this.#sentence;
   }
 
-  /** Something a person has to know. */
+  /** Announces something the user has to know. */
   say(sentence: string): void {
-    // The region is emptied first: the same sentence twice would be no change, and stay unsaid.
+    // Clear the region first: screen readers ignore a repeated text, because the region does not change.
     this.#sentence = "";
     this.#clock.frame(() => (this.#sentence = sentence));
   }
 
-  /** How a reply goes: unsaid where nobody wants to hear of it. */
+  /** Announces the progress of a reply, unless that is switched off. */
   sayProgress(sentence: string): void {
     if (this.#mode() !== "off") this.say(sentence);
   }
 
-  /** More of a row is written; `text` gives all of it. Costs nothing until it is time to read out. */
+  /** A row has grown; `text` returns all of it and is only called when it is time to announce. */
   update(row: string, text: () => string): void {
     if (this.#mode() !== "sentences") return;
     if (this.#active?.row !== row) {
@@ -56,20 +56,20 @@ export class Announcer {
     });
   }
 
-  /** A reply has ended: it is read out, as far as it was not. */
+  /** A reply has ended: announces what was not announced yet. */
   finish(speaker: string, text: string): void {
     const rest = this.#readRest();
     if (rest === null) this.sayProgress(readOut(speaker, text));
     else this.sayProgress(rest === "" ? words().ended(speaker) : rest);
   }
 
-  /** What grew is not on the page any more, or says nothing more. */
+  /** Forgets the running reply: it has left the page or is complete. */
   reset(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = this.#active = null;
   }
 
-  /** What was not read out yet of what grows; null where nothing does. */
+  /** The part of the running reply that was not announced; null if there is none. */
   #readRest(): string | null {
     const rest = this.#active?.sentences.next(this.#text(), true) ?? null;
     this.reset();
@@ -77,7 +77,7 @@ export class Announcer {
   }
 }
 
-/** A reply, as it is read out: whole when short, else its beginning and its length. */
+/** The announcement of a complete reply: all of a short one, else its beginning and length. */
 export function readOut(speaker: string, text: string): string {
   const plain = plainText(text);
   if (plain.length <= MAX_READ_OUT) return `${speaker}: ${plain}`;

@@ -1,4 +1,4 @@
-// A short word on what just happened, with at most one thing to do about it. The next one takes its place.
+// A short message about what just happened (a toast), with at most one action. The next one replaces it.
 import type { Clock } from "../../wire/transport/clock";
 
 export interface Notice {
@@ -26,7 +26,7 @@ export class Notices {
     this.hold(false);
   }
 
-  /** It does not go away under a pointer or with the focus in it. */
+  /** Stops the timeout while the pointer or the focus is on it. */
   hold(isHeld: boolean): void {
     this.#cancelTimer?.();
     this.#cancelTimer = isHeld || !this.#current ? null : this.#clock.after(DURATION_MS, () => this.clear());

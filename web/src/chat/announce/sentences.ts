@@ -1,5 +1,4 @@
-// What of a growing text can be read out by now: its finished sentences, each once, without the marks of Markdown. A
-// pure machine: the text so far in, the next sentences out.
+// Extracts finished sentences from a growing text, each once and without Markdown syntax. Pure.
 
 const FENCE = /^[ \t]*(`{3,}|~{3,})[^\n`]*$/m;
 const END = /(?:[.!?…][)\]"'”’»*_`]*(?=\s))|(?:[。！？]["”’」』）]*)|\n/g;
@@ -20,15 +19,15 @@ function lastEnd(text: string): number {
 export class Sentences {
   readonly #codePhrase: () => string;
   #read = 0;
-  /** The marks of the block of code that the reading stands in. */
+  /** The opening fence of the code block being read; empty outside. */
   #fence = "";
 
-  /** `code` is what is said in place of a block of code. */
+  /** `code` returns the phrase that stands for a code block. */
   constructor(code: () => string) {
     this.#codePhrase = code;
   }
 
-  /** What was finished since the last time; with `ended` also what was not. */
+  /** What was finished since the last call; with `complete`, also the rest. */
   next(text: string, complete = false): string {
     const parts: string[] = [];
     while (this.#read < text.length) {

@@ -1,17 +1,17 @@
-// Files beside what is being typed: each is sent to the server at once, and belongs to the message when that is. What
-// has arrived outlives a reload, in each conversation; what is on its way arrives though another one is looked at.
+// Files attached to the draft. Each is uploaded at once and sent with the message. Finished uploads survive a reload,
+// per conversation; running ones continue while another conversation is open.
 import { composer as words } from "../../language/en/composer";
 import type { TextStorage } from "../../settings/storage";
 import { problemOf } from "../../wire/transport/http";
-import { type Content, type FileContent, filesOf, newId, type ResourceContent } from "../../wire/rows";
+import { type Content, type FileContent, filesOf, newId, type ResourceContent, type StoredFile } from "../../wire/rows";
 import type { Upload, Uploader } from "../../wire/transport/upload";
 import { draftKey } from "./draft.svelte";
 import { type DocumentMode, isText } from "./file_support";
 
 const KEY = "duologue.files";
-/** Files are sent so many at a time: a browser has few lines to one server, and replies need some. */
+/** Uploads at a time: a browser opens few connections to one server, and replies need some. */
 const MAX_PARALLEL = 3;
-/** Bytes of a text that are read for its beginning, and characters of it that are shown. */
+/** How much of a text file is read for its preview, in bytes, and shown, in characters. */
 const [PREVIEW_BYTES, PREVIEW_LENGTH] = [600, 160];
 const MEGABYTE = 2 ** 20;
 
@@ -20,26 +20,26 @@ export interface Attachment {
   readonly name: string;
   readonly mime: string;
   readonly stage: "sending" | "kept" | "failed";
-  /** How much of it is there, 0 to 1. */
+  /** Uploaded share, 0 to 1. */
   readonly share: number;
-  /** The hash it is kept under. */
+  /** Hash of the stored file. */
   readonly blob: string;
   readonly problem: string;
-  /** Bytes; 0 where unknown. */
+  /** Bytes; 0 if unknown. */
   readonly size: number;
-  /** How a document was chosen to be given; absent: as usual. */
+  /** How the user chose to send a document; absent: the default. */
   readonly given?: DocumentMode;
-  /** How a text begins. */
+  /** Preview of a text file. */
   readonly beginning?: string;
-  /** It is no file but something a tool server let be read. */
+  /** A resource of a tool server instead of a file. */
   readonly resource?: ResourceContent;
 }
 
-/** What there is to know outside about files that are attached. */
+/** What the rest of the page decides about attachments. */
 export interface AttachmentRules {
-  /** Of the server: `attachments` files a message, `blob_bytes` a file. */
+  /** Server limits: `attachments` per message, `blob_bytes` per file. */
   readonly limits: () => Readonly<Record<string, number>>;
-  /** Whether the model that answers can take it. */
+  /** Whether the current model accepts it. */
   readonly isSupported: (item: Attachment) => boolean;
   readonly documentMode: (item: Attachment) => DocumentMode | undefined;
   readonly reportProblem: (sentence: string) => void;
@@ -51,14 +51,14 @@ export class Attachments {
   readonly #storage: TextStorage;
   readonly #upload: Uploader;
   readonly #rules: AttachmentRules;
-  readonly #sending = new Map<string, Upload>();
-  /** Of what did not arrive, or not yet: to be sent, once more. */
+  readonly #sending = new Map<string, Upload<StoredFile>>();
+  /** Files that are not stored yet, for the first or another attempt. */
   readonly #files = new Map<string, File>();
-  /** Conversations that are not looked at and wait for files, or for somebody to try them again. */
+  /** Attachments of other conversations with unfinished or failed uploads. */
   readonly #background = new Map<string, readonly Attachment[]>();
   #key = KEY;
   #items = $state.raw<readonly Attachment[]>([]);
-  /** Told of every change of what would outlive a reload. */
+  /** Called when what survives a reload has changed. */
   changed: () => void = () => {};
 
   constructor(storage: TextStorage, upload: Uploader, rules: AttachmentRules = NO_RULES) {
@@ -72,12 +72,12 @@ export class Attachments {
     return this.#items;
   }
 
-  /** Some file is still on its way. */
+  /** An upload is running. */
   get busy(): boolean {
     return this.#items.some(({ stage }) => stage === "sending");
   }
 
-  /** There is something that can go with a message. */
+  /** At least one attachment can be sent. */
   get ready(): boolean {
     return this.#items.some((item) => this.#isSendable(item));
   }
@@ -89,7 +89,7 @@ export class Attachments {
     this.#background.delete(this.#key);
   }
 
-  /** The new conversation has a name now: what is here goes on in it. */
+  /** The new conversation got an id: its attachments move there. */
   assignId(conversation: string): void {
     this.#storage.put(this.#key, null);
     this.#key = draftKey(KEY, conversation);
@@ -103,7 +103,7 @@ export class Attachments {
     this.#storage.put(key, null);
   }
 
-  /** What is more or larger than the server takes is not sent, and it is said why. */
+  /** Files beyond the server's limits are not uploaded; the reason is shown. */
   add(files: Iterable<File>): void {
     const { attachments: most = Infinity, blob_bytes: largest = Infinity } = this.#rules.limits();
     const all = [...files];
@@ -120,14 +120,14 @@ export class Attachments {
     this.#sendWaiting();
   }
 
-  /** Attach a long text as a file; gives its key, or nothing where there was no room for it. */
+  /** Attaches a long text as a file. Returns its key, or "" if there was no room. */
   addText(text: string, name: string): string {
     const before = this.#items.length;
     this.add([new File([text], name, { type: "text/plain" })]);
     return this.#items[before]?.key ?? "";
   }
 
-  /** Send once more what did not arrive. */
+  /** Repeats a failed upload. */
   retry(key: string): void {
     if (!this.#files.has(key)) return;
     this.#change(key, { stage: "sending", share: 0, problem: "" });
@@ -138,7 +138,7 @@ export class Attachments {
     return this.#files.has(key) && size <= (this.#rules.limits()["blob_bytes"] ?? Infinity);
   }
 
-  /** Give a document as its text or as its pages; undefined: as usual. */
+  /** Sends a document as text or as page images; undefined: the default. */
   setDocumentMode(key: string, given: DocumentMode | undefined): void {
     const withMode = (item: Attachment): Attachment => {
       const { given: before, ...rest } = item;
@@ -153,15 +153,15 @@ export class Attachments {
     this.#sendWaiting();
   }
 
-  /** What is there and can be taken, to go with a message; what cannot stays. */
+  /** Removes and returns everything that can be sent; the rest stays. */
   take(): Content[] {
     const taken = this.#items.filter((item) => this.#isSendable(item));
     this.#set(this.#items.filter((item) => !taken.includes(item)));
     return taken.map((item) => item.resource ?? this.#contentOf(item));
   }
 
-  /** Put a message's files back where they came from, here or in another conversation; or what was read at a tool
-   * server, which looks the same. */
+  /** Attaches the files of a message again, here or in another conversation. Also used for resources of tool servers.
+   * Attaches the files of a message again, here or in another conversation. Also used for resources of tool servers. */
   restore(content: readonly Content[], conversation?: string | null): void {
     const items = filesOf(content).map((part): Attachment => {
       const fields = { key: newId(), name: part.name ?? "", mime: part.mime ?? "", stage: "kept", share: 1, problem: "", size: 0 } as const;
@@ -175,7 +175,7 @@ export class Attachments {
     this.#store(key, all);
   }
 
-  /** What another device has attached here, in place of what is here; what has not arrived is no other device's. */
+  /** Replaces the stored attachments with those of another device; unfinished uploads stay. */
   replace(items: readonly Attachment[]): void {
     this.#set([...items, ...this.#items.filter(({ stage }) => stage !== "kept")]);
   }
@@ -192,7 +192,7 @@ export class Attachments {
     return { type: "document", blob, mime, name, ...(given ? { given } : {}) };
   }
 
-  /** Wherever they are attached: files that were not begun to be sent. */
+  /** Starts waiting uploads of all conversations, up to the limit. */
   #sendWaiting(): void {
     const waiting = [this.#items, ...this.#background.values()].flat().filter(({ key, stage }) => stage === "sending" && !this.#sending.has(key));
     for (const { key } of waiting.slice(0, Math.max(0, MAX_PARALLEL - this.#sending.size))) void this.#send(key, this.#files.get(key)!);
@@ -255,12 +255,12 @@ export class Attachments {
   }
 }
 
-/** What tells whether anything has to be kept anew: progress has not. */
+/** What is compared to decide whether to store again: progress does not count. */
 function storedKeys(items: readonly Attachment[]): string[] {
   return items.filter(({ stage }) => stage === "kept").map(({ key, given, beginning }) => `${key} ${given} ${beginning !== undefined}`);
 }
 
-/** Of what was written by a page like this one, here or elsewhere; nothing of anything else. */
+/** Attachments from stored JSON; anything else is ignored. */
 export function attachmentsOf(stored: unknown): readonly Attachment[] {
   if (!Array.isArray(stored)) return [];
   const isAttachment = (item: Partial<Attachment> | null) => typeof item?.key === "string" && typeof item.blob === "string" && item.stage === "kept";

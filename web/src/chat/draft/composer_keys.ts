@@ -1,4 +1,4 @@
-// What a key means where one types; shell/shortcuts.ts says it for the page. Pure: a key event's fields in, an action out.
+// What a key means in a text field; shell/shortcuts.ts handles the rest of the page. Pure.
 
 export interface Key {
   readonly key: string;
@@ -10,22 +10,20 @@ export interface Key {
   readonly keyCode: number;
 }
 
-/** Safari ends a composition before the Enter that confirmed it; only this code tells that key. */
+/** Safari ends an IME composition before the Enter that confirms it; only this legacy key code reveals that Enter. */
 const COMPOSING_KEY_CODE = 229;
 
 export function isComposing(key: Key): boolean {
   return key.isComposing || key.keyCode === COMPOSING_KEY_CODE;
 }
 
-/**
- * In the composer: `empty` when nothing is typed; `enterSends` is false on touch keyboards, which have no Shift+Enter.
- * "steer" is to send it into the reply that is on.
- */
+/** In the composer. `empty`: nothing is typed. `enterSends` is false on touch keyboards, which have no Shift+Enter.
+ * "steer" hands the message to the running reply. */
 export function composerAction(key: Key, empty: boolean, enterSends: boolean): "send" | "steer" | "edit-last" | null {
   if (isComposing(key) || key.altKey) return null;
   if (key.key === "Enter") {
     const modified = key.ctrlKey || key.metaKey;
-    // Where Enter alone breaks the line, Ctrl+Enter sends, and one key more is in a hurry.
+    // Where Enter breaks the line, Ctrl+Enter sends, so steering takes Shift as well.
     if (modified && key.shiftKey !== enterSends) return "steer";
     return !key.shiftKey && (enterSends || modified) ? "send" : null;
   }
@@ -33,7 +31,7 @@ export function composerAction(key: Key, empty: boolean, enterSends: boolean): "
   return null;
 }
 
-/** In the editor of an earlier message. */
+/** In the editor of an existing message. */
 export function editorAction(key: Key, enterSends: boolean): "send" | "leave" | null {
   if (isComposing(key) || key.altKey) return null;
   if (key.key === "Escape") return "leave";

@@ -1,25 +1,24 @@
-// What is typed and not yet sent, in each conversation. Outlives a reload. What it becomes on the server is
-// draft_keeper's.
+// The unsent text of each conversation, kept in this browser across reloads. draft_sync.ts copies it to the server.
 import type { TextStorage } from "../../settings/storage";
 
 const KEY = "duologue.draft";
 
-/** The draft of a conversation is kept under its id, that of a new one under none. */
+/** Storage key of a conversation's draft; a new conversation has none. */
 export function draftKey(what: string, conversation: string | null): string {
   return conversation === null ? what : `${what}.${conversation}`;
 }
 
-/** Hears what becomes of the draft. */
+/** Follows the draft, for the copy on the server. */
 export interface DraftObserver {
   draftChanged(): void;
-  /** Another conversation's draft will be here: this is the last look at the old one. */
+  /** Another conversation's draft is about to replace this one. */
   beforeSwitch(): void;
   switched(conversation: string | null): void;
   idAssigned(conversation: string): void;
   draftDeleted(conversation: string): void;
-  /** Something was put to what is kept of a conversation that is not looked at. */
+  /** Text was put into the draft of a conversation that is not open. */
   draftPrepended(conversation: string | null): void;
-  /** Keep what is typed where it outlives this browser; ends when that is done, or cannot be. */
+  /** Saves the draft outside this browser; resolves when that succeeded or failed. */
   flush(): Promise<void>;
 }
 
@@ -28,7 +27,7 @@ export class Draft {
   #key = KEY;
   #text = $state("");
   observer: DraftObserver | null = null;
-  /** Something was typed that no watcher heard of. */
+  /** The text changed before an observer was attached. */
   changedUnobserved = false;
 
   constructor(storage: TextStorage) {
@@ -48,7 +47,7 @@ export class Draft {
     else this.changedUnobserved = true;
   }
 
-  /** Take up what was being typed in `conversation`; null is a new one. */
+  /** Switches to the draft of `conversation`; null is a new one. */
   switchTo(conversation: string | null): void {
     this.observer?.beforeSwitch();
     this.#key = draftKey(KEY, conversation);
@@ -56,7 +55,7 @@ export class Draft {
     this.observer?.switched(conversation);
   }
 
-  /** The new conversation has a name now: what is typed goes on in it. */
+  /** The new conversation got an id: its draft moves there. */
   assignId(conversation: string): void {
     this.#storage.put(this.#key, null);
     this.#key = draftKey(KEY, conversation);
@@ -64,7 +63,7 @@ export class Draft {
     this.observer?.idAssigned(conversation);
   }
 
-  /** Put `text` before what is typed in a conversation, this one or another. */
+  /** Puts `text` before the draft of a conversation, open or not. */
   prepend(conversation: string | null, text: string): void {
     const key = draftKey(KEY, conversation);
     const isHere = key === this.#key;

@@ -1,6 +1,6 @@
-// The server's copy of what is being typed: sent a moment after the last key, taken where another device was later.
-// This browser's own copy is the first and the immediate one, so nothing here may ever cost a letter: of two that
-// differ the newer is shown, and the other can be brought back. Owns which copy is the newer.
+// Keeps the server's copy of the draft in sync: saved shortly after the last key, read when another device wrote later.
+// The browser's copy is authoritative, so that no keystroke is ever lost: if both differ, the newer one is shown and
+// the other is offered for restoring.
 import { composer as words } from "../../language/en/composer";
 import type { TextStorage } from "../../settings/storage";
 import type { Clock } from "../../wire/transport/clock";
@@ -11,31 +11,31 @@ import type { FeedEvent } from "../list/feed";
 import type { Notices } from "../announce/notices.svelte";
 
 const MARK_KEY = "duologue.draft.mark";
-/** Milliseconds after the last key. */
+/** Milliseconds after the last keystroke. */
 const SAVE_DELAY_MS = 1000;
 
-/** How this browser's copy stands to the server's. */
+/** How the local copy relates to the server's. */
 interface SyncMark {
-  /** The server's copy that this one is, or was made of; 0 is none. */
+  /** `updated` of the server copy this one equals or was edited from; 0 is none. */
   readonly base: number;
-  /** It was changed since. */
+  /** Edited since then. */
   readonly dirty: boolean;
-  /** When it was, by this machine's clock. */
+  /** When, by this machine's clock. */
   readonly at: number;
 }
 
 export interface DraftDependencies {
   readonly client: DraftClient;
   readonly clock: Clock;
-  /** The time of day, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly wall: () => number;
   readonly storage: TextStorage;
   readonly draft: Draft;
   readonly attachments: Attachments;
-  /** The one that is looked at when the keeper comes. */
+  /** The conversation open when syncing starts. */
   readonly conversation: string | null;
   readonly notices: Notices;
-  /** Whether the server may keep it at all: not of a chat that is to be temporary. */
+  /** Whether the server may store the draft: not of a temporary chat. */
   readonly mayStore: () => boolean;
 }
 
@@ -43,16 +43,17 @@ export class DraftSync implements DraftObserver {
   readonly #deps: DraftDependencies;
   #conversation: string | null;
   #mark: SyncMark;
-  /** Counts what is typed. */
+  /** Counts edits, to notice typing during a request. */
   #revision = 0;
   #applying = false;
-  /** The server was there. */
+  /** The server has been reachable. */
   #online = false;
-  /** What the server has of this conversation was seen: nothing is put over a copy that nobody looked at. */
+  /** The server's copy of this conversation was read. Until then nothing is saved, or it would overwrite an unseen
+   * copy. */
   #remoteSeen = false;
   #savesInFlight = 0;
   #lastSave: Promise<void> = Promise.resolve();
-  /** What the feed said last, until it was looked at. */
+  /** `updated` of a change announced by the feed and not read yet. */
   #announcedUpdate: number | null = null;
   #cancelTimer: (() => void) | null = null;
 
@@ -109,13 +110,13 @@ export class DraftSync implements DraftObserver {
     this.#deps.storage.put(draftKey(MARK_KEY, conversation), JSON.stringify(mark));
   }
 
-  /** The server can be asked, now or again. */
+  /** The server is reachable, for the first time or again. */
   resume(): void {
     this.#online = true;
     void this.#read();
   }
 
-  /** The page may go away: what is not there yet goes there by a request that outlives it. */
+  /** The page may be unloaded: saves with a keepalive request. */
   flushOnExit(): void {
     if (!this.#mark.dirty || !this.#remoteSeen) return;
     this.#cancelTimer?.();
@@ -128,7 +129,7 @@ export class DraftSync implements DraftObserver {
     else await this.#lastSave;
   }
 
-  /** What the feed says. */
+  /** Applies an event of the feed. */
   handleEvent(event: FeedEvent): void {
     if (event.type === "reset") return void this.#read();
     if (event.type !== "draft" || event.conversation !== (this.#conversation ?? NEW_CONVERSATION)) return;
@@ -153,7 +154,7 @@ export class DraftSync implements DraftObserver {
     return { text: draft.text, files: attachments.items.filter(({ stage }) => stage === "kept") };
   }
 
-  /** One after the other, so that the last one is what stays; but not where the page is going. */
+  /** Saves are serialised so that the last one wins, except on unload, where there is no time to wait. */
   async #save(leaving = false): Promise<void> {
     if (!this.#deps.mayStore()) return;
     if (!this.#remoteSeen) return this.#read();
@@ -178,7 +179,7 @@ export class DraftSync implements DraftObserver {
     await save;
   }
 
-  /** When it was kept; 0 where nothing is, null where that failed. */
+  /** Time of the stored copy; 0 if deleted, null if the request failed. */
   async #send(conversation: string, copy: StoredDraft, leaving: boolean): Promise<number | null> {
     const { client } = this.#deps;
     if (isEmpty(copy)) return (await client.drop(conversation, leaving)).kind === "ok" ? 0 : null;
@@ -196,7 +197,7 @@ export class DraftSync implements DraftObserver {
     this.#compare({ text, files, updated }, revision !== this.#revision);
   }
 
-  /** `typed`: something was, while the server was asked. */
+  /** `editedMeanwhile`: the user typed during the request. */
   #compare(remote: Required<StoredDraft>, editedMeanwhile: boolean): void {
     const local = this.#localCopy();
     const { base, dirty, at } = this.#mark;
@@ -251,9 +252,9 @@ export class DraftSync implements DraftObserver {
       const stored = JSON.parse(this.#deps.storage.get(draftKey(MARK_KEY, conversation)) ?? "null") as Partial<SyncMark> | null;
       if (stored) return { base: Number(stored.base) || 0, dirty: stored.dirty === true, at: Number(stored.at) || 0 };
     } catch {
-      // Not written by us.
+      // Not valid JSON.
     }
-    // What an earlier version kept is as if it was typed now.
+    // Drafts of versions without marks count as edited now.
     const { draft, storage } = this.#deps;
     const files = storage.get(draftKey("duologue.files", conversation)) !== null;
     return { base: 0, dirty: draft.text !== "" || files, at: this.#deps.wall() };

@@ -1,22 +1,22 @@
-// Which files which model can take, and what can be done about one that it cannot. Pure: a file's kind and what models
-// say of themselves in, a verdict out. The server has the last word, and says it on the message.
+// Which files a model accepts, and what to do about one it does not. Pure. The server decides in the end and reports on
+// the message.
 import type { Model } from "../../wire/server";
 
 export type Modality = "image" | "audio" | "video";
 export type DocumentMode = "text" | "pages";
 
-/** A file, as far as it matters to a model. */
+/** What matters about a file to a model. */
 export interface FileInput {
   readonly mime: string;
-  /** A document's text, or its pages as pictures. */
+  /** A document as text or as page images. */
   readonly given?: DocumentMode | undefined;
 }
 
 export interface UnsupportedFile {
   readonly kind: Modality;
-  /** It would do as text. */
+  /** It can be sent as text instead. */
   readonly asText: boolean;
-  /** Names of models that can take it, now. */
+  /** Names of models that accept it now. */
   readonly others: readonly string[];
 }
 
@@ -28,18 +28,18 @@ export function isPdf({ mime }: Pick<FileInput, "mime">): boolean {
   return mime === PDF;
 }
 
-/** Plain text of any kind, of which a beginning can be shown. */
+/** Text files, which get a preview. */
 export function isText({ mime }: Pick<FileInput, "mime">): boolean {
   return /^text\/|^application\/(json|xml|yaml)$/.test(mime);
 }
 
-/** What a model must be able to take for it; null where text will do. */
+/** The modality a model needs for the file; null if text is enough. */
 export function requiredModality({ mime, given }: FileInput): Modality | null {
   if (isPdf({ mime })) return given === "pages" ? "image" : null;
   return (/^(image|audio|video)\//.exec(mime)?.[1] as Modality | undefined) ?? null;
 }
 
-/** A model that does not say what it takes is asked; the answer is the server's. */
+/** A model that declares no modalities gets the file, and the server decides. */
 export function accepts(model: ModelSupport | null, file: FileInput): boolean {
   const modality = requiredModality(file);
   return modality === null || !model?.modalities || model.modalities.includes(modality);
@@ -53,7 +53,8 @@ export function unsupportedFile(file: FileInput, model: ModelSupport | null, mod
   return { kind, asText: isPdf(file), others };
 }
 
-/** How a document is given: as was chosen for it, else as the person likes it where the model can; absent, the server chooses. */
+/** How to send a document: as chosen for it, else as the user prefers if the model can; undefined: the server
+ * decides. */
 export function documentModeFor(mime: string, chosen: DocumentMode | undefined, preferred: DocumentMode | "auto", model: ModelSupport | null): DocumentMode | undefined {
   if (!isPdf({ mime })) return undefined;
   if (chosen) return chosen;

@@ -1,11 +1,11 @@
-// What is being typed that asks for a list: "/" at the beginning of an otherwise empty line for prompts and commands,
-// "@" at the beginning of a word for resources. Pure: a text and where the caret stands in, a trigger out.
+// Finds the text at the caret that opens the suggestions: "/" at the start of an otherwise empty line for prompts and
+// commands, "@" at the start of a word for resources. Pure.
 
 export interface Trigger {
   readonly kind: "prompts" | "resources";
   /** What was typed after the sign. */
   readonly query: string;
-  /** The piece of the text that a choice takes the place of. */
+  /** Range that the chosen suggestion replaces. */
   readonly start: number;
   readonly end: number;
 }

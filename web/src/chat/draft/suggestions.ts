@@ -1,4 +1,4 @@
-// What the list over the composer shows for what was typed: prompts and commands after "/", resources after "@". Pure.
+// Suggestions above the composer for what is being typed: prompts and commands after "/", resources after "@". Pure.
 import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/mcp_content";
 
 export type ChatCommand = "new-chat" | "temporary-chat" | "compact";
@@ -12,14 +12,14 @@ export type SuggestionAction =
 
 export interface Suggestion {
   readonly id: string;
-  /** What it stands under: a server, or a heading of the page. */
+  /** Heading: a server, or a category of the page. */
   readonly group: string;
   readonly label: string;
   readonly detail: string;
   readonly action: SuggestionAction;
 }
 
-/** So many are shown; who wants another types on. */
+/** Longer lists are cut: the user types on to narrow them. */
 const MAX_SUGGESTIONS = 50;
 
 function plain(text: string): string {
@@ -29,7 +29,8 @@ function plain(text: string): string {
     .toLowerCase();
 }
 
-/** Some word of it begins so. Not its middle: what happens to be typed is not to be taken for a choice. */
+/** Whether a word in one of the texts starts with the query. Not the middle of a word: typed text must not match by
+ * accident. */
 export function matchesWordStart(query: string, ...texts: (string | undefined)[]): boolean {
   const prefix = plain(query);
   return texts.some((text) => {
@@ -84,14 +85,14 @@ export function resourceSuggestions(query: string, servers: readonly ServerResou
 
 const VARIABLE = /\{([+#]?)([^{}]*)\}/g;
 
-/** What has to be said to fill a pattern in; null for a pattern of a kind that is not known here. */
+/** The variables of a URI template as prompt arguments; null for operators that are not supported. */
 export function templateVariables(template: string): PromptArgument[] | null {
   const names = [...template.matchAll(VARIABLE)].map(([, , name = ""]) => name);
   if (names.some((name) => !/^\w[\w.]*$/.test(name))) return null;
   return [...new Set(names)].map((name) => ({ name, required: true }));
 }
 
-/** The address that a pattern stands for; `{+name}` and `{#name}` keep slashes as they are. */
+/** Expands a URI template; `{+name}` and `{#name}` keep slashes unescaped. */
 export function expandTemplate(template: string, values: Readonly<Record<string, string>>): string {
   return template.replace(VARIABLE, (_, sign: string, name: string) => {
     const value = values[name] ?? "";
@@ -99,7 +100,7 @@ export function expandTemplate(template: string, values: Readonly<Record<string,
   });
 }
 
-/** What a filled in prompt says, as one text to go on with. */
+/** The messages of a prompt as one text to edit. */
 export function promptText(messages: readonly { readonly text: string }[]): string {
   return messages
     .map(({ text }) => text.trim())
@@ -107,7 +108,7 @@ export function promptText(messages: readonly { readonly text: string }[]): stri
     .join("\n\n");
 }
 
-/** The entries under their headings, in the order of the first of each. */
+/** Suggestions by heading, in the order of first occurrence. */
 export function groupSuggestions(suggestions: readonly Suggestion[]): { readonly group: string; readonly suggestions: readonly Suggestion[] }[] {
   const groups = new Map<string, Suggestion[]>();
   for (const suggestion of suggestions) groups.set(suggestion.group, [...(groups.get(suggestion.group) ?? []), suggestion]);

@@ -1,11 +1,11 @@
-// How many words a growing text has. A pure machine: each update reads only what was added.
+// Counts the words of a growing text. Each update reads only the new part.
 
 export class WordCount {
   #length = 0;
   #words = 0;
   #inside = false;
 
-  /** The count of `text`, which begins with what it was before; else it is counted anew. */
+  /** The count of `text`, which extends the previous one; if it does not, counting starts over. */
   update(text: string): number {
     if (text.length < this.#length) {
       this.#length = this.#words = 0;

@@ -1,5 +1,5 @@
-// The list of conversations, newest first, as far as it was looked at, and what is done with one of them or many as a
-// whole. Kept in step by the feed. Knows no message.
+// The list of conversations, newest first, as far as it was read, and the commands on one or many of them. Kept in sync
+// by the feed.
 import { shell } from "../../language/en/shell";
 import { sidebar as words } from "../../language/en/sidebar";
 import type { TextStorage } from "../../settings/storage";
@@ -17,7 +17,7 @@ import type { Notices } from "../announce/notices.svelte";
 import { Selection } from "./selection.svelte";
 import { type FolderNode, visibleNodes } from "./folder_tree";
 
-/** Many changes that come together are read once. */
+/** Changes within this time (milliseconds) cause one reload. */
 const RELOAD_DELAY_MS = 120;
 const TITLE_LENGTH = 40;
 
@@ -29,23 +29,23 @@ export interface ListDependencies {
   /** Milliseconds since 1970. */
   readonly wall: () => number;
   readonly notices: Notices;
-  /** A conversation was taken away here: whether it was the one on the page. */
+  /** Conversations were deleted here. Returns whether one of them was open. */
   readonly onDeleted: (id: string) => boolean;
-  /** The one on the page was brought back. */
+  /** The open conversation was restored. */
   readonly onRestored: (id: string) => void;
-  /** What the list says now. */
+  /** Newer data about a conversation. */
   readonly onUpdated: (conversation: Conversation) => void;
 }
 
-/** A part of the list under a heading. */
+/** A section of the list under a heading. */
 export interface Section {
-  /** "pinned", "temporary", a group's key, or the id of a folder. */
+  /** "pinned", "temporary", a date group's key, or a folder's id. */
   readonly key: string;
   readonly node: FolderNode | null;
   readonly items: readonly Conversation[];
-  /** Something in it is being answered while it is folded. */
+  /** A reply is running in a closed folder. */
   readonly busy: boolean;
-  /** There is more of it than was read. */
+  /** Not read to the end. */
   readonly more: boolean;
 }
 
@@ -54,7 +54,7 @@ type Changes = Partial<Pick<Conversation, "title" | "archived" | "pinned" | "fol
 export class ConversationList {
   readonly #deps: ListDependencies;
   readonly folders: Folders;
-  /** Chosen ones; null while none are being chosen. */
+  /** Selected conversations; null outside selection mode. */
   selection = $state.raw<Selection | null>(null);
   #all = $state.raw<readonly Conversation[]>([]);
   #cursors = $state.raw<Readonly<Record<string, string | null>>>({});
@@ -67,10 +67,10 @@ export class ConversationList {
   readonly #rows = $derived(this.#sections.flatMap(({ items }) => items));
   #lastSections: readonly Section[] = [];
   readonly #activeReads = new Set<string>();
-  /** Of each list, which of its readings was taken last; they are numbered as they are asked for. */
+  /** The latest read applied, by view: reads are numbered, so that an older answer that arrives later is dropped. */
   readonly #latestRead = new Map<string, number>();
   #readCount = 0;
-  /** What the server was asked to change and has not answered yet, the latest last. */
+  /** Changes the server has not confirmed yet, by conversation, latest last. */
   readonly #pendingChanges = new Map<string, readonly Changes[]>();
   readonly #deletedIds = new Set<string>();
   #reloadScheduled = false;
@@ -81,7 +81,7 @@ export class ConversationList {
     this.folders = new Folders(deps.folders, deps.storage);
   }
 
-  /** All that are known and not archived. */
+  /** All known conversations that are not archived. */
   get items(): readonly Conversation[] {
     return this.#items;
   }
@@ -90,22 +90,22 @@ export class ConversationList {
     return this.#view;
   }
 
-  /** The view as it is shown: headings, and what is under them. */
+  /** The current view as sections with headings. */
   get sections(): readonly Section[] {
     return this.#sections;
   }
 
-  /** What is shown, from top to bottom. */
+  /** All visible rows from top to bottom. */
   get rows(): readonly Conversation[] {
     return this.#rows;
   }
 
-  /** The server has said what there is in this view. */
+  /** The current view was loaded. */
   get known(): boolean {
     return this.#cursors[viewKey(this.#view)] !== undefined;
   }
 
-  /** Where the rest of this view begins; null where all of it was read. */
+  /** Cursor of the next page; null if all of it was read. */
   get rest(): string | null {
     return this.#cursors[viewKey(this.#view)] ?? null;
   }
@@ -119,39 +119,39 @@ export class ConversationList {
     return this.#waiting[id] ?? "";
   }
 
-  /** The model is thinking of a title. */
+  /** A title is being generated. */
   isTitling(id: string): boolean {
     return this.#titling.has(id);
   }
 
-  /** The one below or above, as they are shown; of none, the first. */
+  /** The next or previous visible conversation; of none, the first. */
   neighbour(id: string | null, step: 1 | -1): string | null {
     const at = this.#rows.findIndex((row) => row.id === id);
     return this.#rows[at < 0 && step < 0 ? -1 : at + step]?.id ?? null;
   }
 
-  /** Begin to choose some, to do something with all of them. */
+  /** Enters selection mode. */
   choose(): Selection {
     return (this.selection ??= new Selection());
   }
 
-  /** Show the archived ones, or those with a tag; without anything, all. */
+  /** Shows the archived ones, or those with a tag; without arguments, all. */
   async show(view: Partial<View> = {}): Promise<void> {
     this.#view = { ...ALL, ...view };
     this.selection = null;
     await this.#read(this.#view);
   }
 
-  /** Read what is newest, once more. */
+  /** Reloads the first page of the view and of open folders. */
   async load(): Promise<void> {
     this.#updateToday();
-    // Chats shown before their folders would jump into them, from under the pointer too.
+    // Wait for the folders: rows drawn before them would later jump into a folder, even under the pointer.
     const folders = this.folders.known ? null : this.folders.load();
     const inside = [...this.folders.open].map((folder) => this.#read({ ...ALL, folder }));
     await Promise.all([this.#read(this.#view, null, folders), ...inside]);
   }
 
-  /** Read on in this view, or in a folder. */
+  /** Reads the next page of the view, or of a folder. */
   async more(folder: string | null = null): Promise<void> {
     const view = folder === null ? this.#view : { ...ALL, folder };
     const before = this.#cursors[viewKey(view)] ?? null;
@@ -172,7 +172,7 @@ export class ConversationList {
         const { conversation, run, waiting = "", outcome = null } = event;
         this.#waiting = { ...this.#waiting, [conversation]: outcome === null ? waiting : "" };
         this.#change([conversation], { running: outcome === null ? run : null });
-        // One that is not known yet is read; and what has an answer now may stand elsewhere in the list.
+        // An unknown one has to be read, and one with a new answer may have moved in the list.
         if (outcome !== null || !this.get(conversation)) this.#onChanged(conversation);
         return;
       }
@@ -185,7 +185,7 @@ export class ConversationList {
     }
   }
 
-  /** A conversation was begun or opened here. */
+  /** Adds or updates a conversation that was created or opened here. */
   add(conversation: Conversation): void {
     if (this.#deletedIds.has(conversation.id)) return;
     this.#all = [...this.#all.filter(({ id }) => id !== conversation.id), conversation].sort(byAge);
@@ -200,7 +200,7 @@ export class ConversationList {
     await this.#update(id, { tags });
   }
 
-  /** Let the model write a title. */
+  /** Generates a title with the model. */
   async retitle(id: string): Promise<void> {
     if (this.#titling.has(id)) return;
     this.#titling = new Set([...this.#titling, id]);
@@ -210,7 +210,7 @@ export class ConversationList {
     this.#change([id], { title: answer.value.title });
   }
 
-  /** End the reply that is being written in it. */
+  /** Stops the running reply of a conversation. */
   async stop(id: string): Promise<void> {
     const run = this.get(id)?.running;
     if (run) this.#reportProblem(await this.#deps.client.stop(run));
@@ -228,7 +228,7 @@ export class ConversationList {
     this.#offerUndo(message, () => this.#bulk(all, back, { archived: !archived }));
   }
 
-  /** Null takes them out of their folders. */
+  /** Null moves them out of their folders. */
   async move(ids: string | readonly string[], folder: string | null): Promise<void> {
     const moving = [ids].flat().filter((id) => this.get(id)?.folder !== folder);
     const before = new Map<string | null, string[]>();
@@ -260,7 +260,7 @@ export class ConversationList {
     if (done) open.forEach(this.#deps.onRestored);
   }
 
-  /** The view cut into its sections; what is as before is the same object, so that it is not drawn again. */
+  /** The current sections. Unchanged ones keep their identity, so that they are not redrawn. */
   #stableSections(): readonly Section[] {
     const before = new Map(this.#lastSections.map((section) => [section.key, section]));
     this.#lastSections = this.#buildSections().map((section) => {
@@ -295,7 +295,7 @@ export class ConversationList {
     return { key: id, node, items: open ? all : [], busy: !open && all.some(({ running }) => running !== null), more: open && rest !== null };
   }
 
-  /** Read a page of a view, from its beginning or `before` another; it is taken once this `other` is done. */
+  /** Reads the first page of a view, or the one after `before`; applies it once `other` is done. */
   async #read(view: View, before: string | null = null, other: Promise<void> | null = null): Promise<void> {
     const key = viewKey(view);
     const reading = `${key} ${before}`;
@@ -304,7 +304,7 @@ export class ConversationList {
     const number = ++this.#readCount;
     const [answer] = await Promise.all([this.#deps.client.list(view, before), other]);
     this.#activeReads.delete(reading);
-    // While this was asked for, the list may have been read anew from its beginning.
+    // The list may have been reloaded from its start meanwhile; this page would leave a gap.
     if (answer.kind !== "ok" || (before !== null && this.#cursors[key] !== before)) return;
     if (before === null && number < (this.#latestRead.get(key) ?? 0)) return;
     this.#latestRead.set(key, number);
@@ -316,7 +316,7 @@ export class ConversationList {
     for (const conversation of conversations) this.#deps.onUpdated(conversation);
   }
 
-  /** Change one at once, and take it back when the server will not. */
+  /** Changes one optimistically and reverts if the server refuses. */
   async #update(id: string, changes: Changes): Promise<void> {
     const before = this.get(id);
     if (!before) return;
@@ -326,7 +326,7 @@ export class ConversationList {
     this.#reportProblem(answer);
   }
 
-  /** Change many at once; gives whether the server did. */
+  /** Changes many optimistically. Returns whether the server did. */
   async #bulk(ids: readonly string[], verb: BulkAction, changes: Changes = {}): Promise<boolean> {
     const answer = await this.#optimistically(ids, changes, () => this.#deps.client.bulk(ids, verb, changes.folder));
     if (answer.kind === "ok") return true;
@@ -335,7 +335,7 @@ export class ConversationList {
     return false;
   }
 
-  /** What was asked for is shown until the answer is there, whatever is read meanwhile. */
+  /** Shows the changes until the answer, whatever is read from the server meanwhile. */
   async #optimistically(ids: readonly string[], changes: Changes, ask: () => Promise<Answer<unknown>>): Promise<Answer<unknown>> {
     for (const id of ids) this.#pendingChanges.set(id, [...(this.#pendingChanges.get(id) ?? []), changes]);
     this.#change(ids, changes);
@@ -360,7 +360,7 @@ export class ConversationList {
     this.selection?.remove(removed);
   }
 
-  /** One that is in no list of the server is read by itself. */
+  /** Temporary conversations are in no list of the server and are read by themselves. */
   #onChanged(id: string): void {
     if (!this.get(id)?.temporary) return this.#scheduleLoad();
     void this.#deps.client.open(id).then((answer) => {
@@ -379,14 +379,14 @@ export class ConversationList {
     });
   }
 
-  /** "Today" is another day at midnight. */
+  /** Regroups the list at midnight. */
   #updateToday(): void {
     this.#cancelMidnight?.();
     this.#now = new Date(this.#deps.wall());
     this.#cancelMidnight = this.#deps.clock.after(untilMidnight(this.#now) + 1000, () => this.#updateToday());
   }
 
-  /** One by its title, many by their number. */
+  /** One by its title, several by their number. */
   #label(ids: readonly string[]): string {
     if (ids.length !== 1) return words().chats(ids.length);
     return words().quoted(shortened(this.get(ids[0]!)?.title || words().untitled));

@@ -1,24 +1,24 @@
-// How long ago a conversation was last spoken in, in the groups a list shows. Pure: the time is an argument, and days
-// are those of this machine's clock.
+// Groups conversations by their last change: today, yesterday and so on. Pure: the time is an argument; days are those
+// of the local time zone.
 import type { Conversation } from "../../wire/rows";
 
 export interface DateGroup {
-  /** "today", "yesterday", "week" and "month" for the days before, or a month as "2026-03". */
+  /** "today", "yesterday", "week" and "month" for the last 7 and 30 days, or a month as "2026-03". */
   readonly key: string;
   readonly items: readonly Conversation[];
 }
 
-/** The beginning of the day that is so many days before `now`. */
+/** Start of the day that many days before `now`. */
 function midnight(now: Date, daysBefore: number): number {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysBefore).getTime();
 }
 
-/** Milliseconds until the groups of `now` are out of date. */
+/** Milliseconds until "today" changes. */
 export function untilMidnight(now: Date): number {
   return midnight(now, -1) - now.getTime();
 }
 
-/** The newest first, as they are given. */
+/** `items` are sorted, newest first. */
 export function dateGroups(items: readonly Conversation[], now: Date): DateGroup[] {
   const starts = [
     ["today", midnight(now, 0)],

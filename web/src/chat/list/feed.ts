@@ -1,4 +1,4 @@
-// What changes elsewhere: the server's feed of all conversations, kept while the page is looked at.
+// The server's feed of changes to all conversations.
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import type { Outcome, WaitReason } from "../../wire/runs";
 
@@ -8,7 +8,7 @@ export type ListEvent =
   | { readonly type: "run"; readonly conversation: string; readonly run: string; readonly waiting?: WaitReason; readonly outcome?: Outcome | null }
   | { readonly type: "reset" };
 
-/** What was begun to be written in a conversation, or in none ("new"), is another; `updated` is 0 where it is gone. */
+/** The draft of a conversation, or of none ("new"), was changed elsewhere; `updated` is 0 if it was deleted. */
 export interface DraftEvent {
   readonly type: "draft";
   readonly conversation: string;
@@ -31,11 +31,11 @@ export function parseFeedEvent(data: string): FeedEvent | null {
 
 export interface FeedListener {
   onEvent(event: FeedEvent): void;
-  /** Nobody answers, or a key is needed. */
+  /** The server is unreachable or asks for a login. */
   onFailure(): void;
 }
 
-/** The feed's stream, asleep until woken. */
+/** The feed's stream, paused until `resume`. */
 export function openFeed(openStream: (address: string, listener: StreamListener) => EventStream, { onEvent, onFailure }: FeedListener): EventStream {
   return openStream("api/events", {
     event: (data) => {

@@ -1,4 +1,4 @@
-// What is done with folders: made, renamed, moved, taken away and brought back. Loaded when it is wanted.
+// Creates, changes and deletes folders, with undo. Loaded on demand.
 import { shelving as words } from "../../language/en/shelving";
 import { shell } from "../../language/en/shell";
 import type { ConversationClient } from "../../wire/conversations";
@@ -19,7 +19,7 @@ export class FolderCommands {
     this.#notices = notices;
   }
 
-  /** Gives its id; null where it could not be made. */
+  /** Returns the folder's id, or null if it could not be created. */
   async create(name: string, parent: string | null): Promise<string | null> {
     const folder = { id: newId(), name: name.trim(), parent };
     if (folder.name === "" || !(await this.update(folder))) return null;
@@ -29,7 +29,7 @@ export class FolderCommands {
     return folder.id;
   }
 
-  /** Give it another name or place; gives whether it has them. */
+  /** Renames or moves a folder. Returns whether that worked. */
   async update(folder: Folder): Promise<boolean> {
     const { folders } = this.#list;
     const answer = await folders.client.put(folder);
@@ -38,10 +38,11 @@ export class FolderCommands {
     return answer.kind === "ok";
   }
 
-  /** What was in it goes where it was. */
+  /** Deletes a folder; its contents move to its parent. The undo needs to know what was in it, so that is read first.
+   * Deletes a folder; its contents move to its parent. The undo needs to know what was in it, so that is read first. */
   async remove(folder: Folder): Promise<void> {
     const { folders } = this.#list;
-    const conversations = await this.#conversations(folder.id);
+    const conversations = await this.#client.ids(folder.id);
     const subfolders = folders.nodes.filter((node) => node.folder.parent === folder.id).map((node) => node.folder);
     const answer = conversations.kind === "ok" ? await folders.client.delete(folder.id) : conversations;
     this.#reportProblem(answer);
@@ -58,21 +59,6 @@ export class FolderCommands {
     if (answer.kind === "ok" && conversations.length > 0) answer = await this.#client.bulk(conversations, "move", folder.id);
     this.#reportProblem(answer);
     await this.#reload();
-  }
-
-  /** Every conversation in it. */
-  async #conversations(folder: string): Promise<Answer<readonly string[]>> {
-    const ids = new Set<string>();
-    for (const archived of [false, true]) {
-      let before: string | null = null;
-      do {
-        const answer: Awaited<ReturnType<ConversationClient["list"]>> = await this.#client.list({ archived, folder, tag: null }, before);
-        if (answer.kind !== "ok") return answer;
-        for (const { id } of answer.value.conversations) ids.add(id);
-        before = answer.value.next;
-      } while (before !== null);
-    }
-    return { kind: "ok", value: [...ids] };
   }
 
   async #reload(): Promise<void> {

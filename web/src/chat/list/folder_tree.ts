@@ -1,4 +1,4 @@
-// Folders within folders, in the order they are shown. Pure.
+// Flattens nested folders into display order. Pure.
 import type { Folder } from "../../wire/folders";
 
 export interface FolderNode {
@@ -7,7 +7,7 @@ export interface FolderNode {
   readonly depth: number;
 }
 
-/** Each folder above what is in it, by name. One whose place is not known stands at the top. */
+/** Depth first, siblings by name. A folder whose parent is unknown is shown at the top level. */
 export function folderNodes(folders: readonly Folder[]): FolderNode[] {
   const known = new Set(folders.map(({ id }) => id));
   const within = new Map<string | null, Folder[]>();
@@ -22,7 +22,7 @@ export function folderNodes(folders: readonly Folder[]): FolderNode[] {
   return lay(null, 0);
 }
 
-/** Those that are in sight: in no folder, or in open ones only. */
+/** Nodes at the top level or inside open folders only. */
 export function visibleNodes(nodes: readonly FolderNode[], open: ReadonlySet<string>): FolderNode[] {
   let shut = Infinity;
   return nodes.filter(({ folder, depth }) => {
@@ -32,7 +32,7 @@ export function visibleNodes(nodes: readonly FolderNode[], open: ReadonlySet<str
   });
 }
 
-/** Where a folder may go: not into itself, nor into what is in it. */
+/** Folders that another may move into: not itself or its descendants. */
 export function moveTargets(id: string, nodes: readonly FolderNode[]): FolderNode[] {
   const start = nodes.findIndex(({ folder }) => folder.id === id);
   const depth = nodes[start]?.depth ?? 0;

@@ -1,4 +1,4 @@
-// The folders, and which of them are open in this browser. What is in them is the list's.
+// The folders and which of them are open in this browser. Their contents belong to the list.
 import type { TextStorage } from "../../settings/storage";
 import type { Folder, FolderClient } from "../../wire/folders";
 import { type FolderNode, folderNodes } from "./folder_tree";
@@ -20,7 +20,7 @@ export class Folders {
     this.#open = new Set((storage.get(KEY) ?? "").split(" ").filter((id) => id !== ""));
   }
 
-  /** In the order they are shown. */
+  /** In display order. */
   get nodes(): readonly FolderNode[] {
     return this.#nodes;
   }
@@ -29,7 +29,7 @@ export class Folders {
     return this.#open;
   }
 
-  /** The server has said which there are. */
+  /** Loaded at least once. */
   get known(): boolean {
     return this.#known;
   }

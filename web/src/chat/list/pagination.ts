@@ -1,5 +1,5 @@
-// What is known of the conversations: rows from several lists (all, the archived ones, a folder's, a tag's), each read
-// page by page, in one order. Owns how a page that was read changes what is known, and how far a list reaches. Pure.
+// Merges pages of several lists (all, archived, a folder's, a tag's) into one sorted set of known conversations, and
+// tracks how far each list was read. Pure.
 import type { ConversationPage, View } from "../../wire/conversations";
 import type { Conversation } from "../../wire/rows";
 
@@ -11,18 +11,18 @@ export function viewKey({ archived, folder, tag }: View): string {
   return JSON.stringify([archived, folder, tag]);
 }
 
-/** Temporary ones are in no list of the server. */
+/** Temporary conversations are in no list. */
 export function matches({ archived, folder, tag }: View, one: Conversation): boolean {
   if (one.temporary || one.archived !== archived) return false;
   return (folder === null || one.folder === folder) && (tag === null || one.tags.includes(tag));
 }
 
-/** The newest change first, as the server has it. */
+/** Latest change first, the server's order. */
 export function byAge(one: Conversation, other: Conversation): number {
   return other.updated - one.updated || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0);
 }
 
-/** Whether a row stands below a page that ends in `next`. */
+/** Whether a row sorts after the cursor `next`, which is "updated.id" of a page's last row. */
 function isBelow({ id, updated }: Conversation, next: string | null): boolean {
   if (next === null) return false;
   const dot = next.indexOf(".");
@@ -30,12 +30,13 @@ function isBelow({ id, updated }: Conversation, next: string | null): boolean {
   return updated < last || (updated === last && id < next.slice(dot + 1));
 }
 
-/** What of a list is known as far as it was read: up to `next`, or whole where that is null. */
+/** The known rows of a view up to the cursor `next`; null is its end. */
 export function loadedRows(known: Known, view: View, next: string | null): Conversation[] {
   return known.filter((one) => matches(view, one) && (one.pinned || !isBelow(one, next)));
 }
 
-/** What is known with a page of a list in it, that was asked for with `before`. What the list has no more is left out. */
+/** The known rows after reading the page after `before`. Rows that the page should contain but does not are dropped:
+ * they have left the view. */
 export function mergePage(known: Known, view: View, { conversations, next }: ConversationPage, before: string | null): Conversation[] {
   const listed = new Set(conversations.map(({ id }) => id));
   const covered = (one: Conversation) => (one.pinned ? before === null : (before === null || isBelow(one, before)) && !isBelow(one, next));
@@ -43,7 +44,8 @@ export function mergePage(known: Known, view: View, { conversations, next }: Con
   return [...others, ...conversations].sort(byAge);
 }
 
-/** How far a list is known when its first page was read once more: as far as before, unless more came than a page. */
+/** The cursor after the first page was read again: unchanged if the page overlaps what was known, else the page's
+ * own, since there may be a gap of unread rows after it. */
 export function cursorAfterReload(known: Known, view: View, { conversations, next }: ConversationPage, cursor: string | null | undefined): string | null {
   if (cursor === undefined || next === null) return next;
   const before = new Map(loadedRows(known, view, cursor).map((one) => [one.id, one.updated]));

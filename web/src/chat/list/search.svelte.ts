@@ -1,11 +1,10 @@
-// Searching everything that was ever said: the words typed, and what the server found. Owns when to ask, and that a
-// late answer to earlier words is dropped.
+// Full-text search: the query and its hits. Owns the debounce, and drops answers to earlier queries.
 import type { Clock } from "../../wire/transport/clock";
 import type { ConversationClient } from "../../wire/conversations";
 import { problemOf } from "../../wire/transport/http";
 import type { SearchHit } from "../../wire/rows";
 
-/** Milliseconds without another letter. */
+/** Milliseconds after the last keystroke. */
 const DEBOUNCE_MS = 150;
 
 export class Search {
@@ -55,7 +54,7 @@ export class Search {
   }
 }
 
-/** The places found in one conversation. */
+/** The hits in one conversation. */
 export interface ConversationHits {
   readonly conversation: string;
   readonly title: string;
@@ -63,7 +62,7 @@ export interface ConversationHits {
   readonly hits: readonly SearchHit[];
 }
 
-/** Each conversation once, where its best place was. */
+/** Groups hits by conversation, in the order of each one's best hit. */
 export function byConversation(hits: readonly SearchHit[]): ConversationHits[] {
   const byId = new Map<string, SearchHit[]>();
   for (const hit of hits) byId.set(hit.conversation, [...(byId.get(hit.conversation) ?? []), hit]);
@@ -78,7 +77,7 @@ export interface SnippetPart {
   readonly marked: boolean;
 }
 
-/** A snippet cut at its marks; they count characters, which JavaScript does not. */
+/** Splits a snippet at its marks. Marks count code points, while JavaScript strings count UTF-16 units. */
 export function snippetParts(snippet: string, marks: SearchHit["marks"]): SnippetPart[] {
   const characters = Array.from(snippet);
   const parts: SnippetPart[] = [];

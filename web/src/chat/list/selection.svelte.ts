@@ -1,4 +1,4 @@
-// Which conversations are chosen to do something with all of them. Knows nothing of them but their ids.
+// The ids of selected conversations.
 
 export class Selection {
   #ids = $state.raw<ReadonlySet<string>>(new Set());
@@ -16,7 +16,7 @@ export class Selection {
     return this.#ids.has(id);
   }
 
-  /** Take one in or out; with `range` all from the one before to it, in the order they are `shown`. */
+  /** Toggles one; with `range`, everything between the last toggled one and it, in the order `shown`. */
   toggle(id: string, range = false, shown: readonly string[] = []): void {
     const ids = new Set(this.#ids);
     const chosen = !ids.has(id);
@@ -33,7 +33,7 @@ export class Selection {
     this.#ids = new Set(ids);
   }
 
-  /** These are not there any more. */
+  /** Removes conversations that no longer exist. */
   remove(removed: ReadonlySet<string>): void {
     if ([...this.#ids].some((id) => removed.has(id))) this.#ids = new Set([...this.#ids].filter((id) => !removed.has(id)));
   }

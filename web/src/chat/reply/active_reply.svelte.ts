@@ -1,40 +1,41 @@
-// The running reply of the conversation on the page: asking for it, following it, stopping it, and what it asks back.
-// Owns what stands in for it until the server has answered. Knows no other conversation.
+// The running reply of the open conversation: requests it, follows it, stops it, and collects its approvals. Owns the
+// placeholder row until the server has made one.
 import type { ApprovalAnswer, RunOptions, StartResult, RunCommand } from "../../wire/conversations";
 import { thread as words } from "../../language/en/thread";
 import { type Answer, problemOf } from "../../wire/transport/http";
 import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/rows";
 import { type RunDone, type RunView, type ToolOutput, EMPTY_RUN } from "../../wire/runs";
 import { initialProgress, type ReplyProgress } from "./progress";
-import { restoreUnsent, restoreIfEmpty, type ChatDependencies, removeRestored } from "../dependencies";
+import type { ChatDependencies } from "../dependencies";
+import { removeRestored, restoreIfEmpty, restoreUnsent } from "../draft/restore";
 import { hasOutput, type ReplyTurn, type Row, type Thread } from "../thread.svelte";
 import { RunViewer } from "./run_viewer";
 
-/** How long the server may take to begin a reply, milliseconds, before a person who said stop is let go. */
+/** After stopping a reply that the server has not accepted, wait this long (milliseconds) before giving up on it. */
 const STOP_TIMEOUT_MS = 2000;
-/** How long a line may be gone before it is worth a word. */
+/** A connection may be lost this long (milliseconds) before the page says so. */
 const DISCONNECT_NOTICE_MS = 1000;
 
-/** The conversation a reply is asked for in. */
+/** The conversation the reply belongs to. */
 export interface ReplyHost {
   readonly thread: Thread;
-  /** Its id; one that is new is made first. */
+  /** The conversation's id; creates a new one first. */
   readonly ensureConversation: () => Promise<Answer<string>>;
-  /** Read it again: what is there is not what was thought. */
+  /** The page's rows may be wrong: reload the conversation. */
   readonly refresh: () => void;
   /** A run that was followed has ended. */
   readonly onEnd: () => void;
 }
 
-/** A reply that was asked for; `waiting` stands in for its row until the server has made one. */
+/** A requested reply; `placeholder` is drawn until the server has a row for it. */
 interface ReplyRequest {
   readonly command: RunCommand;
   readonly placeholder: Row;
-  /** A message without an answer that this one replaces. */
+  /** An unanswered message that this one replaces. */
   readonly replaces: string | null;
-  /** What was said to ask for it; null where it was said before. */
+  /** The user's message; null if the reply is to an existing one. */
   readonly content: readonly Content[] | null;
-  /** That is back where it was typed. */
+  /** `content` was already put back into the composer. */
   restored: boolean;
 }
 
@@ -64,7 +65,7 @@ export class ActiveReply {
     return this.#run;
   }
 
-  /** It was asked for here. */
+  /** This page requested it. */
   get startedHere(): boolean {
     return this.#startedHere;
   }
@@ -73,17 +74,17 @@ export class ActiveReply {
     return this.#progress;
   }
 
-  /** It was told to stop and has not ended yet. */
+  /** A stop was requested and the run has not ended. */
   get stopping(): boolean {
     return this.#stopping;
   }
 
-  /** The server is out of hearing in the middle of it. */
+  /** The connection has been lost for a while. */
   get disconnected(): boolean {
     return this.#disconnected;
   }
 
-  /** How the last run that was followed here ended. */
+  /** How the last run followed here ended. */
   get ending(): RunDone | null {
     return this.#ending;
   }
@@ -92,22 +93,22 @@ export class ActiveReply {
     return this.#approvals;
   }
 
-  /** What running tools last said, by row. */
+  /** Latest output of running tools, by row. */
   get toolOutputs(): Readonly<Record<string, ToolOutput>> {
     return this.#toolOutputs;
   }
 
-  /** The server has not been asked, or has not answered yet. */
+  /** The server has not accepted the request yet. */
   get starting(): boolean {
     return this.#starting !== null;
   }
 
-  /** Whether the run has said something of this row. */
+  /** Whether the run has added or changed this row. */
   hasRow(row: string): boolean {
     return this.#drawnRows.has(row);
   }
 
-  /** What the server could not be asked for: `ask` once more. */
+  /** A request that failed to reach the server; `retry` sends it again. */
   get unsent(): ReplyRequest | null {
     return this.#unsent;
   }
@@ -117,7 +118,7 @@ export class ActiveReply {
     return options;
   }
 
-  /** Ask for a reply below `parent`. */
+  /** Requests a reply below `parent`. */
   start(command: RunCommand, parent: string | null, replaces: string | null = null): void {
     const { thread } = this.#host;
     const target = command.verb === "continue" ? thread.get(command.message) : undefined;
@@ -136,7 +137,7 @@ export class ActiveReply {
     this.#begin(this.#unsent);
   }
 
-  /** What was said and did not arrive goes back to where it was typed; where the page goes away, also what is on its way. */
+  /** Puts a message that did not arrive back into the draft; when the page is `leaving`, also one under way. */
   restoreUnsent(conversation: string | null, leaving = false): void {
     const request = this.#unsent ?? (leaving ? this.#starting : null);
     if (request) this.#restoreOnce(request, conversation);
@@ -154,7 +155,8 @@ export class ActiveReply {
     this.#stopping = true;
     const request = this.#starting;
     if (!request) return void this.#stopRun(run);
-    // Nobody has answered yet: it is stopped when that happens, and the person need not wait for it.
+    // The server has not accepted the run, so there is nothing to stop yet: `#start` stops it as soon as it is
+    // accepted. The user does not have to wait for that.
     this.#deps.clock.after(STOP_TIMEOUT_MS, () => {
       if (this.#starting !== request) return;
       this.#starting = null;
@@ -162,7 +164,7 @@ export class ActiveReply {
     });
   }
 
-  /** Follow a run that was begun elsewhere, or before this page was. */
+  /** Follows a run that was started elsewhere or before the page was loaded. */
   join(run: string, approvals: readonly Approval[]): void {
     if (this.#viewer?.run === run) return;
     this.#startedHere = false;
@@ -171,7 +173,7 @@ export class ActiveReply {
     this.#follow(run, null);
   }
 
-  /** Let go of it; it goes on by itself. */
+  /** Stops following the run, which continues on the server. */
   detach(): void {
     this.#viewer?.close();
     this.#viewer = this.#starting = this.#unsent = this.#run = this.#ending = null;
@@ -189,7 +191,7 @@ export class ActiveReply {
     this.#viewer?.pause();
   }
 
-  /** Answer a question; gives a sentence when that fails. */
+  /** Answers an approval. Returns a sentence if that fails. */
   async answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
     const result = await this.#deps.client.answer(approval.id, answer);
     if (result.kind !== "ok" && !(result.kind === "refused" && result.status === 404)) return problemOf(result);
@@ -215,7 +217,8 @@ export class ActiveReply {
     const conversation = await this.#host.ensureConversation();
     const answer = conversation.kind === "ok" ? await this.#send(request, conversation.value) : conversation;
     if (this.#starting !== request) {
-      // Nobody waits for it any more. Whoever only went elsewhere finds it, or what they said, when they come back.
+      // The request was abandoned meanwhile. After a stop the run must not continue; after switching to another
+      // conversation it may, and a message that failed goes back to its draft.
       if (this.#unsent === request && answer.kind === "ok") void client.stop(run);
       else if (this.#unsent !== request && answer.kind !== "ok") this.#restoreOnce(request, conversation.kind === "ok" ? conversation.value : null);
       return;
@@ -226,7 +229,7 @@ export class ActiveReply {
       return this.#fail(request, { kind: "server", code, message: problemOf(answer) });
     }
     if ("pending" in answer.value) {
-      // Another reply had begun elsewhere: this one waits for its end.
+      // Another device started a reply first: the message was queued behind it.
       this.detach();
       return this.#host.refresh();
     }
@@ -239,7 +242,7 @@ export class ActiveReply {
     return this.#deps.client.start(conversation, command);
   }
 
-  /** The server did not take what was asked of it, or, without an error, was not waited for. */
+  /** The request failed, or, without an error, was stopped before the server accepted it. */
   #fail(request: ReplyRequest, error: RowError | null): void {
     const { placeholder } = request;
     this.#run = null;
@@ -310,13 +313,13 @@ export class ActiveReply {
   #end(view: RunView, placeholder: Row | null): void {
     const { thread } = this.#host;
     const startedHere = this.#startedHere;
-    // Only the end of what grew is still to be read out: `leave` would forget it.
+    // Announce before `detach`, which resets the announcer.
     this.#announceEnd(view);
     this.detach();
     this.#ending = view.done;
     const error = view.done?.error ?? null;
     if (placeholder?.message.status === "running" && thread.get(placeholder.id) === placeholder) {
-      // No row took its place.
+      // The run ended without a row of its own.
       if (error) placeholder.message = { ...placeholder.message, status: "failed", error };
       else this.#host.refresh();
     }
@@ -326,7 +329,7 @@ export class ActiveReply {
   }
 
   #announceEnd({ done, model }: RunView): void {
-    // A failure is an alert of its own on the page.
+    // Failures are shown as an alert, which screen readers announce by themselves.
     if (done?.outcome === "failed") return;
     if (done?.outcome === "stopped") return this.#deps.announcer.sayProgress(words().note.stopped);
     const last = this.#host.thread.turns.at(-1);
@@ -347,7 +350,7 @@ export class ActiveReply {
     });
   }
 
-  /** What had no answer at all is put back where it was typed; gives whether it is there. */
+  /** Puts an unanswered question back into the composer. Returns whether it did. */
   #restoreQuestion(): boolean {
     const last = this.#host.thread.turns.at(-1);
     if (last?.kind !== "reply" || !isUnanswered(last)) return false;
@@ -356,7 +359,7 @@ export class ActiveReply {
   }
 }
 
-/** Whether a reply failed or was stopped before it said anything: its question is still open. */
+/** Whether a reply failed or was stopped before any output, so that its question is still open. */
 export function isUnanswered(turn: ReplyTurn): boolean {
   const [row, ...more] = turn.rows;
   if (!row || more.length > 0 || hasOutput(row.message)) return false;

@@ -1,14 +1,15 @@
-// What is said while a reply runs, and waits: for its end, or for its next step. Owns the line of what waits.
+// Messages sent while a reply runs, queued for its end or its next step.
 import { composer as words } from "../../language/en/composer";
 import { problemOf } from "../../wire/transport/http";
 import { type Content, newId, type PendingMessage, resendable, textOf } from "../../wire/rows";
 import type { RunOptions } from "../../wire/conversations";
-import { restoreUnsent, type ChatDependencies } from "../dependencies";
+import type { ChatDependencies } from "../dependencies";
+import { restoreUnsent } from "../draft/restore";
 
 export class PendingMessages {
   readonly #deps: ChatDependencies;
   #messages = $state.raw<readonly PendingMessage[]>([]);
-  /** Those the server has not answered yet: what is done with one before would be done to nothing. */
+  /** Requests the server has not answered yet. Changing a message before that would hit nothing. */
   readonly #sending = new Map<string, Promise<unknown>>();
 
   constructor(deps: ChatDependencies) {
@@ -19,17 +20,12 @@ export class PendingMessages {
     return this.#messages;
   }
 
-  /** What the server says waits. */
+  /** Takes over the server's list. */
   load(messages: readonly PendingMessage[]): void {
     this.#messages = messages;
   }
 
-  /** Without those that were said in the meantime. */
-  said(wasSaid: (id: string) => boolean): void {
-    if (this.#messages.some(({ id }) => wasSaid(id))) this.#messages = this.#messages.filter(({ id }) => !wasSaid(id));
-  }
-
-  /** Gives true when it does not wait: the reply had just ended, and the server answers it at once. */
+  /** Returns true if the message was not queued: the reply had just ended, and the server answers it at once. */
   async add(conversation: string, content: readonly Content[], options: RunOptions, how: "queue" | "steer" = "queue"): Promise<boolean> {
     const { client, notices } = this.#deps;
     const id = newId();
@@ -47,7 +43,7 @@ export class PendingMessages {
     return false;
   }
 
-  /** It goes into the running reply at its next step. */
+  /** Hands the message to the running reply at its next step. */
   async steer(conversation: string, pending: PendingMessage): Promise<void> {
     if (!(await this.#isQueued(pending))) return;
     const answer = await this.#deps.client.changePending(conversation, pending.id, { how: "steer" });
@@ -56,7 +52,7 @@ export class PendingMessages {
     this.#deps.announcer.say(words().goesInSaid);
   }
 
-  /** It is taken back; with `keep` to where it was typed. */
+  /** Cancels the message; with `keep` its content returns to the composer. */
   async withdraw(conversation: string, pending: PendingMessage, keep: boolean): Promise<void> {
     if (!(await this.#isQueued(pending))) return;
     const answer = await this.#deps.client.dropPending(conversation, pending.id);
@@ -67,7 +63,7 @@ export class PendingMessages {
     if (keep) restoreUnsent(this.#deps, conversation, pending.content);
   }
 
-  /** Whether it waits at the server, once that has answered. */
+  /** Whether the message is in the server's queue, once that has answered. */
   async #isQueued({ id }: PendingMessage): Promise<boolean> {
     const sending = this.#sending.get(id);
     if (sending === undefined) return true;

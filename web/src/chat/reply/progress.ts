@@ -1,18 +1,17 @@
-// What a running reply is doing at this moment, and since when: a pure machine, run events and the time in, the next
-// value out. Knows no row's content.
+// The stage of a running reply and since when: a pure reducer of run events and the time.
 import type { RunEvent, RunProgress } from "../../wire/runs";
 
 export type Stage = "sent" | "queued" | "reading" | "thinking" | "writing" | "working";
 
 export interface ReplyProgress {
   readonly stage: Stage;
-  /** Clock time (milliseconds) at which the stage began, or its estimate was given. */
+  /** Clock time (milliseconds) at which the stage began, or of its latest estimate. */
   readonly since: number;
-  /** The row that is written, or was last. */
+  /** The row being written, or the last one. */
   readonly row: string | null;
   readonly update: RunProgress | null;
   readonly thinkingFrom: number | null;
-  /** How long the model thought, milliseconds, by row. */
+  /** Duration of the reasoning, milliseconds, by row. */
   readonly thought: Readonly<Record<string, number>>;
 }
 
@@ -37,7 +36,7 @@ function enter(progress: ReplyProgress, stage: Stage, now: number): ReplyProgres
 function afterProgress(progress: ReplyProgress, event: RunProgress, now: number): ReplyProgress {
   switch (event.waiting ?? "") {
     case "queue":
-      // Every update brings a fresh estimate, which counts down from now.
+      // Every update carries a new estimate, which counts down from its arrival.
       return { ...enter(progress, "queued", now), since: now, update: event };
     case "tool":
     case "approval":

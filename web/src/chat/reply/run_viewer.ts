@@ -1,5 +1,4 @@
-// Following a run, from its beginning to its end, over however many connections that takes. Owns the stream and the
-// pace of drawing: at most once a frame, however fast the run writes. Knows no conversation.
+// Follows a run to its end, across reconnects, and draws at most once per frame however fast the run writes.
 import type { Clock } from "../../wire/transport/clock";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import { applyEvent, readEvent, type RunView, EMPTY_RUN } from "../../wire/runs";
@@ -10,9 +9,9 @@ const MAX_SILENT_CONNECTIONS = 1;
 export interface RunObserver {
   onDraw(view: RunView, progress: ReplyProgress): void;
   onEnd(view: RunView): void;
-  /** The server can be heard, or not any more. */
+  /** The connection was made or lost. */
   onConnection(isConnected: boolean): void;
-  /** The server does not know this run, or not us; or not as much of it as was heard here. */
+  /** The run is unknown, not accessible, or its log ends before an event that was already received. */
   onRefused(): void;
 }
 
@@ -26,7 +25,7 @@ export class RunViewer {
   #frameScheduled = false;
   #closed = false;
   #connected = false;
-  /** How often in a row the line was there, and not a word came. */
+  /** Consecutive connections that brought no event. */
   #silentConnections = 0;
 
   constructor(run: string, clock: Clock, openStream: (address: string, listener: StreamListener) => EventStream, observer: RunObserver) {
@@ -43,7 +42,7 @@ export class RunViewer {
     this.#stream.resume();
   }
 
-  /** Whether the server can be heard at the moment. */
+  /** Whether the stream is connected. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -62,7 +61,9 @@ export class RunViewer {
   }
 
   #setConnected(isConnected: boolean): void {
-    // A server that lost its last moment with its process has ended the run at a number that was heard here already.
+    // A server that was killed may have lost the last events of this run. Its log then ends at a number this page has
+    // already seen, and every connection closes without an event. Waiting longer cannot help, so the run is reloaded
+    // instead.
     if (!isConnected && this.#connected && ++this.#silentConnections > MAX_SILENT_CONNECTIONS) return this.#refuse();
     this.#connected = isConnected;
     this.#observer.onConnection(isConnected);
@@ -80,7 +81,7 @@ export class RunViewer {
     this.#view = applyEvent(this.#view, event);
     this.#progress = nextProgress(this.#progress, event, this.#clock.now());
     if (!this.#view.done) return this.#scheduleDraw();
-    // The end is drawn at once: in a hidden tab no frame comes.
+    // A hidden tab gets no animation frames, so the end is drawn directly.
     this.#observer.onDraw(this.#view, this.#progress);
     this.close();
     this.#observer.onEnd(this.#view);

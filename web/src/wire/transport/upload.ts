@@ -1,24 +1,31 @@
-// Sending a file. By XMLHttpRequest: fetch tells nothing of how far it is.
+// Sends files with progress. XMLHttpRequest, because fetch reports no upload progress.
 import { type Answer, answerOf } from "./http";
 import type { StoredFile } from "../rows";
 
-export interface Upload {
-  readonly answer: Promise<Answer<StoredFile>>;
+export interface Upload<Value> {
+  readonly answer: Promise<Answer<Value>>;
   readonly abort: () => void;
 }
 
-export type Uploader = (file: File, progress: (share: number) => void) => Upload;
+/** `progress` receives the share that has been sent, 0 to 1. */
+export type SendFile<Value> = (file: File, progress: (share: number) => void) => Upload<Value>;
+export type Uploader = SendFile<StoredFile>;
 
-/** What is sent for a temporary chat is never written to a disk. */
-export function upload(file: File, progress: (share: number) => void, temporary = false): Upload {
+export function postFile<Value>(address: string, file: File, mime: string, progress: (share: number) => void): Upload<Value> {
   const request = new XMLHttpRequest();
-  request.open("POST", `api/blobs?name=${encodeURIComponent(file.name)}${temporary ? "&temporary=true" : ""}`);
-  request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
+  request.open("POST", address);
+  request.setRequestHeader("Content-Type", mime);
   request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
-  const answer = new Promise<Answer<StoredFile>>((resolve) => {
-    request.onload = () => resolve(answerOf<StoredFile>(request.status, request.responseText));
+  const answer = new Promise<Answer<Value>>((resolve) => {
+    request.onload = () => resolve(answerOf<Value>(request.status, request.responseText));
     request.onerror = request.onabort = () => resolve({ kind: "unreachable" });
   });
   request.send(file);
   return { answer, abort: () => request.abort() };
+}
+
+/** Stores a file. Files of a temporary chat are never written to disk. */
+export function upload(file: File, progress: (share: number) => void, temporary = false): Upload<StoredFile> {
+  const address = `api/blobs?name=${encodeURIComponent(file.name)}${temporary ? "&temporary=true" : ""}`;
+  return postFile(address, file, file.type || "application/octet-stream", progress);
 }
