@@ -28,10 +28,10 @@ def test_opening_it_loads_neither_migrations_nor_tool_servers_nor_pictures(tmp_p
     code = (
         "import sys, json, anyio\n"
         "from duologue.config import Settings\n"
-        "from duologue.conversations import routes, service\n"
+        "from duologue.conversations import api, service\n"
         "async def main():\n"
         f"    async with service.opened(Settings(data={str(tmp_path)!r}), generate=None, resolve=None) as it:\n"
-        "        routes.router(it)\n"
+        "        api.router(it)\n"
         "        print(json.dumps(list(sys.modules)))\n"
         "anyio.run(main)\n"
     )

@@ -21,10 +21,11 @@ def test_a_second_server_on_the_same_folder_is_told_who_has_it(tmp_path):
 
 def test_the_folder_is_free_again_when_its_holder_dies(tmp_path):
     script = (
-        "import os, sys; from pathlib import Path; from duologue.gateway import claims\n"
-        "with claims.data_folder(Path(sys.argv[1]), 'u'): os._exit(9)"
+        "import os, sys; from pathlib import Path; from duologue.gateway import process_lock\n"
+        "with process_lock.data_folder(Path(sys.argv[1]), 'u'): os._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    holder = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert holder.returncode == 9
     with process_lock.data_folder(tmp_path, "u"):
         pass
 

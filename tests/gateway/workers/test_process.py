@@ -72,11 +72,11 @@ PATIENCE = 60.0
 """Seconds after which a worker counts as one that never ends."""
 GATEWAY = """
 import anyio, json, os, sys
-from duologue.gateway import supervisor
+from duologue.gateway.workers import process
 from duologue.wire.worker_protocol import Loadout
 
 async def main():
-    async with supervisor.started(Loadout("w", "scripted"), "secret", int(sys.argv[1])) as running:
+    async with process.started(Loadout("w", "scripted"), "secret", int(sys.argv[1])) as running:
         print(json.dumps(running.process.pid), flush=True)
         await anyio.sleep_forever()
 
