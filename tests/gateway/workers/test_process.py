@@ -44,6 +44,7 @@ def test_no_free_port_is_a_sentence(monkeypatch):
         process.listen(taken.getsockname()[1])
 
 
+@pytest.mark.system
 @pytest.mark.anyio
 async def test_a_started_worker_listens_where_it_says_and_is_gone_afterwards():
     loadout = Loadout("worker_0", "scripted")
@@ -55,6 +56,7 @@ async def test_a_started_worker_listens_where_it_says_and_is_gone_afterwards():
         socket.create_connection(("127.0.0.1", running.port)).close()
 
 
+@pytest.mark.system
 @pytest.mark.anyio
 async def test_a_worker_is_not_started_from_what_lies_in_the_folder_one_stands_in(monkeypatch, tmp_path):
     for place in ("duologue/__init__.py", "duologue/worker/__init__.py", "duologue/worker/__main__.py"):
