@@ -60,10 +60,10 @@ def test_what_is_shown_aloud_ends_with_the_sum() -> None:
     random = Random(3)
     for _ in range(1000):
         a, b, sign = random.randint(0, 999), random.randint(0, 999), random.choice("+-")
-        steps = column_sums.aloud(a, sign, b)
+        steps = column_sums.spoken_equations(a, sign, b)
         assert steps[-1] == column_sums.equation(a, sign, b)
         assert len(steps) <= 6
-    assert column_sums.said(47, "+", 38) == "47 + 38 = 85."
+    assert column_sums.sentence(47, "+", 38) == "47 + 38 = 85."
 
 
 def test_stories_never_fall_below_zero_and_name_their_result() -> None:

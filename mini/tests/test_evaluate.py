@@ -7,7 +7,7 @@ import pytest
 
 from duologue_mini import skills
 from duologue_mini.evaluation import evaluate, heldout
-from duologue_mini.evaluation.chat_model import Reply, Speaker, parsed
+from duologue_mini.evaluation.chat_model import ChatModel, ModelReply, parse_reply
 from duologue_mini.evaluation.evaluate import MODEL_PATH, ROWS, Tally, ask_case, families, row_of, table
 from duologue_mini.evaluation.fresh_draws import Outcome
 from duologue_mini.evaluation.heldout import Case
@@ -17,20 +17,22 @@ from duologue_mini.evaluation.heldout import Case
 class Scripted:
     """Answers from a list, and remembers what it was shown."""
 
-    replies: list[Reply]
+    replies: list[ModelReply]
     seen: list[list[dict[str, Any]]] = field(default_factory=list)
 
-    def reply(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool) -> Reply:
+    def reply(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
+    ) -> ModelReply:
         self.seen.append([*messages])
         return self.replies[len(self.seen) - 1]
 
 
-def call(name: str, **arguments: object) -> Reply:
-    return Reply("", "", (heldout.Call(name, arguments),), True, 0)
+def call(name: str, **arguments: object) -> ModelReply:
+    return ModelReply("", "", (heldout.ToolCall(name, arguments),), True, 0)
 
 
-def say(text: str, *, ended: bool = True) -> Reply:
-    return Reply("", text, (), ended, 0)
+def say(text: str, *, ended: bool = True) -> ModelReply:
+    return ModelReply("", text, (), ended, 0)
 
 
 def test_results_are_given_back_and_the_answer_after_them_is_judged() -> None:
@@ -72,7 +74,7 @@ def test_the_table_counts() -> None:
     tally = Tally()
     tally.add(row_of("guide"), Outcome("guide", True, "", [say("a")]))
     tally.add(row_of("guide"), Outcome("guide", False, "", [say("b", ended=False)]))
-    tally.add("times", Outcome("times", True, "", [parsed('<tool_call>\n{"name"\n</tool_call>', True)]))
+    tally.add("times", Outcome("times", True, "", [parse_reply('<tool_call>\n{"name"\n</tool_call>', True)]))
     written = table({"fresh": tally})
     assert "| help | 50% of 2 |" in written
     assert "| all | 67% of 3 |" in written
@@ -82,8 +84,8 @@ def test_the_table_counts() -> None:
 
 @pytest.mark.skipif(not MODEL_PATH.exists(), reason="no model file here")
 def test_the_bundled_model_answers_several_at_once_and_ends() -> None:
-    speaker = Speaker(MODEL_PATH, slots=2)
-    tally = evaluate.tallied(
+    speaker = ChatModel(MODEL_PATH, slots=2)
+    tally = evaluate.run_tally(
         evaluate.fresh_draws.questions("echo", 4, 1),
         lambda question: evaluate.fresh_draws.ask(question, speaker.reply),
         2,

@@ -14,9 +14,9 @@ import pytest
 from duologue_mini.evaluation.heldout import (
     SKILLS,
     Answer,
-    Call,
     Case,
     Reply,
+    ToolCall,
     final_number,
     judge,
     load,
@@ -31,7 +31,7 @@ def each(skill: str = "") -> list[Any]:
     return [pytest.param(case, id=case.id) for case in CASES if skill in ("", case.skill)]
 
 
-def judged(check: Mapping[str, Any], text: str = "", *calls: Call, after: str | None = None) -> bool:
+def judged(check: Mapping[str, Any], text: str = "", *calls: ToolCall, after: str | None = None) -> bool:
     """Whether a reply passes a check, as the only answer to a case of one turn."""
     verify(check)
     case = Case(id="x", skill="sums", turns=("?",), check=check)
@@ -81,7 +81,7 @@ def test_there_are_cases_of_one_tool_and_of_sixteen() -> None:
 @pytest.mark.parametrize("case", each())
 def test_an_empty_reply_and_a_stray_call_pass_nowhere(case: Case) -> None:
     assert judge(case, [Answer(Reply())] * len(case.turns))
-    stray = Answer(Reply(calls=(Call("no_such_tool", {}),)))
+    stray = Answer(Reply(calls=(ToolCall("no_such_tool", {}),)))
     assert judge(case, [stray] * len(case.turns))
 
 
@@ -200,10 +200,10 @@ def test_the_wanted_call_passes_and_another_does_not(case: Case) -> None:
     if not wanted:
         return
     check = {name: value for name, value in case.check.items() if name in ("call", "calls")}
-    calls = [Call(call["name"], first_choice(call["arguments"])) for call in wanted]
+    calls = [ToolCall(call["name"], first_choice(call["arguments"])) for call in wanted]
     assert judged(check, "", *reversed(calls))
     assert not judged(check, "", *calls, calls[0])
-    assert not judged(check, "", *calls[:-1], Call(calls[-1].name, {**calls[-1].arguments, "extra": 1}))
+    assert not judged(check, "", *calls[:-1], ToolCall(calls[-1].name, {**calls[-1].arguments, "extra": 1}))
     assert not judged(check, "I have done that.")
 
 
@@ -304,19 +304,19 @@ def test_exact_forgives_case_space_quotes_and_a_period() -> None:
 def test_arguments_are_compared_as_json() -> None:
     check = {"call": {"name": "f", "arguments": {"a": 3, "b": {"$any": ["x", "y"]}, "c": [True, {"d": 1.5}]}}}
     good = {"a": 3.0, "b": "y", "c": [True, {"d": 1.5}]}
-    assert judged(check, "", Call("f", good))
+    assert judged(check, "", ToolCall("f", good))
     for wrong in ({"a": "3"}, {"b": "z"}, {"b": ["x", "y"]}, {"c": [1, {"d": 1.5}]}, {"c": [True]}, {"e": 1}):
-        assert not judged(check, "", Call("f", good | wrong))
-    assert not judged(check, "", Call("g", good))
-    assert not judged(check, "", Call("f", {name: good[name] for name in "ab"}))
-    assert not judged(check, "", Call("f", None))
-    assert judged({"call": {"name": "f", "arguments": {"$any": [{}, {"n": 1}]}}}, "", Call("f", {"n": 1}))
-    assert not judged({"call": {"name": "f", "arguments": {"n": 1}}}, "", Call("f", {"n": True}))
+        assert not judged(check, "", ToolCall("f", good | wrong))
+    assert not judged(check, "", ToolCall("g", good))
+    assert not judged(check, "", ToolCall("f", {name: good[name] for name in "ab"}))
+    assert not judged(check, "", ToolCall("f", None))
+    assert judged({"call": {"name": "f", "arguments": {"$any": [{}, {"n": 1}]}}}, "", ToolCall("f", {"n": 1}))
+    assert not judged({"call": {"name": "f", "arguments": {"n": 1}}}, "", ToolCall("f", {"n": True}))
 
 
 def test_two_calls_come_in_any_order_and_are_two() -> None:
     check = {"calls": [{"name": "f", "arguments": {"n": 1}}, {"name": "f", "arguments": {"n": 2}}]}
-    one, two = Call("f", {"n": 1}), Call("f", {"n": 2})
+    one, two = ToolCall("f", {"n": 1}), ToolCall("f", {"n": 2})
     assert judged(check, "", two, one)
     assert not judged(check, "", one)
     assert not judged(check, "", one, one)
@@ -325,9 +325,9 @@ def test_two_calls_come_in_any_order_and_are_two() -> None:
 
 def test_what_is_said_after_a_result_has_a_check_of_its_own() -> None:
     check = {"call": {"name": "f", "arguments": {}}, "after_call": {"any": ["14:05"]}}
-    assert judged(check, "", Call("f", {}), after="It is 14:05.")
-    assert not judged(check, "", Call("f", {}), after="It is late.")
-    assert not judged(check, "", Call("f", {}))
+    assert judged(check, "", ToolCall("f", {}), after="It is 14:05.")
+    assert not judged(check, "", ToolCall("f", {}), after="It is late.")
+    assert not judged(check, "", ToolCall("f", {}))
     assert not judged(check, "It is 14:05.", after="It is 14:05.")
 
 
@@ -335,9 +335,9 @@ def test_asking_back_ends_in_a_question_and_calls_nothing() -> None:
     assert judged({"asks": True}, "Which city?")
     assert judged({"asks": True}, 'Sure! "Which city?" 🙂')
     assert not judged({"asks": True}, "Which city? Tell me.")
-    assert not judged({"asks": True}, "Which city?", Call("f", {}))
+    assert not judged({"asks": True}, "Which city?", ToolCall("f", {}))
     assert judged({"no_call": True}, "Hello.")
-    assert not judged({"no_call": True}, "Hello.", Call("f", {}))
+    assert not judged({"no_call": True}, "Hello.", ToolCall("f", {}))
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_asking_back_ends_in_a_question_and_calls_nothing() -> None:
 )
 def test_there_are_many_ways_to_decline(text: str) -> None:
     assert judged({"declines": True}, text)
-    assert not judged({"declines": True}, text, Call("f", {}))
+    assert not judged({"declines": True}, text, ToolCall("f", {}))
 
 
 @pytest.mark.parametrize("text", ["The capital is Ulaanbaatar.", "Sure! Here you go.", "It is 42.", "Hello!"])

@@ -66,7 +66,7 @@ def test_it_is_nobody_else() -> None:
     random = Random(4)
     other = next(aspect for aspect in self_description.ASPECTS if aspect.name == "other")
     for _ in range(300):
-        turn = manners.asked(random, other)
+        turn = manners.aspect_turn(random, other)
         assert "duologue-mini" in turn.assistant
         assert re.search(r"\b(No|Not|not)\b", turn.assistant), turn
 

@@ -6,24 +6,32 @@ from random import Random
 import numpy
 import pytest
 
-from duologue_mini.data.packing import LENGTHS, Encoded, Packer, open_shard, save_shard, shards, unpacked
+from duologue_mini.data.packing import (
+    LENGTHS,
+    EncodedDialogue,
+    Packer,
+    open_shard,
+    save_shard,
+    shards,
+    unpack,
+)
 
 
-def dialogue(random: Random, length: int) -> Encoded:
+def dialogue(random: Random, length: int) -> EncodedDialogue:
     ids = [random.randrange(9, 2000) for _ in range(length)]
     learned = [random.random() < 0.4 for _ in ids]
-    return Encoded(ids, learned, [index * 2 % 4096 for index in range(length)])
+    return EncodedDialogue(ids, learned, [index * 2 % 4096 for index in range(length)])
 
 
 @pytest.fixture(scope="module")
-def dialogues() -> list[Encoded]:
+def dialogues() -> list[EncodedDialogue]:
     random = Random(3)
     lengths = [random.choice([20, 90, 150, 400, 513, 900, 2047, 2049, 4096]) for _ in range(300)]
     return [dialogue(random, length) for length in lengths]
 
 
 @pytest.fixture(scope="module")
-def packed(dialogues: list[Encoded]) -> dict[int, numpy.ndarray]:
+def packed(dialogues: list[EncodedDialogue]) -> dict[int, numpy.ndarray]:
     packer = Packer()
     for it in dialogues:
         packer.add(it)
@@ -31,11 +39,11 @@ def packed(dialogues: list[Encoded]) -> dict[int, numpy.ndarray]:
 
 
 def test_every_dialogue_is_in_exactly_one_row(
-    dialogues: list[Encoded], packed: dict[int, numpy.ndarray]
+    dialogues: list[EncodedDialogue], packed: dict[int, numpy.ndarray]
 ) -> None:
     found = []
     for rows in packed.values():
-        batch = unpacked(rows)
+        batch = unpack(rows)
         for row in range(len(rows)):
             for number in range(1, batch.documents[row].max() + 1):
                 inside = batch.documents[row] == number
@@ -46,14 +54,14 @@ def test_every_dialogue_is_in_exactly_one_row(
     assert all(set(ids) == {0} for ids in rest), "what is left of a row is padding"
 
 
-def test_learned_ids_are_the_targets_of_the_id_before(dialogues: list[Encoded]) -> None:
+def test_learned_ids_are_the_targets_of_the_id_before(dialogues: list[EncodedDialogue]) -> None:
     packer = Packer()
     for it in dialogues[:40]:
         packer.add(it)
-    wanted = sum(sum(it.learned[1:]) for it in dialogues[:40])
+    wanted = sum(sum(it.loss_mask[1:]) for it in dialogues[:40])
     got = 0
     for rows in packer.finish().values():
-        batch = unpacked(rows)
+        batch = unpack(rows)
         taught = batch.targets >= 0
         got += int(taught.sum())
         assert (batch.targets[:, :-1][taught[:, :-1]] == batch.ids[:, 1:][taught[:, :-1]]).all()
@@ -65,7 +73,7 @@ def test_learned_ids_are_the_targets_of_the_id_before(dialogues: list[Encoded]) 
 def test_rows_are_well_filled_and_of_the_shortest_length(packed: dict[int, numpy.ndarray]) -> None:
     assert set(packed) == set(LENGTHS)
     tokens = sum(rows.shape[0] * rows.shape[2] for rows in packed.values())
-    padding = sum(int((unpacked(rows).ids == 0).sum()) for rows in packed.values())
+    padding = sum(int((unpack(rows).ids == 0).sum()) for rows in packed.values())
     assert padding / tokens < 0.2
 
 

@@ -15,18 +15,18 @@ def test_every_known_fact_stands_in_its_sentence() -> None:
     random = Random(1)
     for _ in range(2000):
         read = passage.passage(random)
-        assert read.known
-        for known in read.known:
+        assert read.answers
+        for known in read.answers:
             assert known.sentence in read.text
             assert known.value.lower() in known.sentence.lower()
-            assert known.fact.asked
+            assert known.fact.questions
 
 
 def test_what_is_missing_is_not_told() -> None:
     random = Random(2)
     for _ in range(2000):
         read = passage.passage(random)
-        told = {(id(known.fact.value), known.fills["n"], known.fact.answer) for known in read.known}
+        told = {(id(known.fact.value), known.fills["n"], known.fact.answer) for known in read.answers}
         for fact, fills in read.unknown:
             assert (id(fact.value), fills["n"], fact.answer) not in told
 
@@ -37,8 +37,8 @@ def test_several_subjects_are_always_named() -> None:
         read = passage.passage(random)
         if read.several:
             seen += 1
-            for known in read.known:
-                assert all("$s" in ask or "$n" in ask for ask in known.fact.asked)
+            for known in read.answers:
+                assert all("$s" in ask or "$n" in ask for ask in known.fact.questions)
     assert seen > 200
 
 

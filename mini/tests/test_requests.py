@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from duologue_mini.editing.changes import quoted
+from duologue_mini.editing.changes import quote
 from duologue_mini.text import payloads
-from duologue_mini.text.requests import filled, loose, request
+from duologue_mini.text.requests import fill_slots, loose, request
 
 
 def test_what_is_filled_in_is_never_touched() -> None:
@@ -19,8 +19,8 @@ def test_what_is_filled_in_is_never_touched() -> None:
 
 
 def test_a_value_may_hold_a_dollar() -> None:
-    assert filled("$a and $b", {"a": "$b", "b": "2"}) == "$b and 2"
-    assert filled("$a costs $9", {"a": "it"}) == "it costs $9"
+    assert fill_slots("$a and $b", {"a": "$b", "b": "2"}) == "$b and 2"
+    assert fill_slots("$a costs $9", {"a": "it"}) == "it costs $9"
 
 
 def test_slots_survive_loosening() -> None:
@@ -34,7 +34,7 @@ def test_quotes_hold_the_text() -> None:
     random = Random(3)
     for _ in range(500):
         text = payloads.sentence(random)
-        assert text in quoted(random, text)
+        assert text in quote(random, text)
 
 
 def test_words_are_many() -> None:

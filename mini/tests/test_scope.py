@@ -50,10 +50,10 @@ def test_answers_vary() -> None:
 
 
 @pytest.mark.parametrize("kind", scope.KINDS, ids=lambda kind: kind.name)
-def test_no_kind_is_answered(kind: scope.Kind) -> None:
+def test_no_kind_is_answered(kind: scope.RequestKind) -> None:
     random = Random(7)
     for _ in range(300):
-        turn = scope.refused(random, kind)
+        turn = scope.refusal_turn(random, kind)
         assert not FACTS.search(turn.assistant), turn
         if kind.name not in scope.SERIOUS and kind.name != "advice":
             assert HONEST.search(turn.assistant), turn
@@ -81,10 +81,10 @@ def test_danger_points_to_people() -> None:
     random = Random(1)
     by_name = {kind.name: kind for kind in scope.KINDS}
     for _ in range(200):
-        assert "emergency number" in scope.refused(random, by_name["emergency"]).assistant
-        assert re.search(r"emergency number", scope.refused(random, by_name["despair"]).assistant)
-        assert re.search(r"No|no|not|n't", scope.refused(random, by_name["harm"]).assistant)
-        assert re.search(r"doctor|pharmacist", scope.refused(random, by_name["health"]).assistant)
+        assert "emergency number" in scope.refusal_turn(random, by_name["emergency"]).assistant
+        assert re.search(r"emergency number", scope.refusal_turn(random, by_name["despair"]).assistant)
+        assert re.search(r"No|no|not|n't", scope.refusal_turn(random, by_name["harm"]).assistant)
+        assert re.search(r"doctor|pharmacist", scope.refusal_turn(random, by_name["health"]).assistant)
 
 
 def test_beside_tools_nothing_is_asked_that_a_tool_might_do() -> None:

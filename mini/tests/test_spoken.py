@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from duologue_mini.skills import spoken
-from duologue_mini.text.speech import aloud, sayable
+from duologue_mini.text.speech import sayable, to_speech
 
 
 def test_every_answer_can_be_said() -> None:
@@ -41,4 +41,4 @@ def test_every_answer_can_be_said() -> None:
     ],
 )
 def test_how_things_are_said(written: str, said: str) -> None:
-    assert aloud(written) == said
+    assert to_speech(written) == said

@@ -7,24 +7,24 @@ import pytest
 pytest.importorskip("tokenizers")
 
 from duologue_mini.data import dialogues
-from duologue_mini.data.corpus import rendered
+from duologue_mini.data.corpus import render_dialogue
 from duologue_mini.model import tokenizer
 
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     random = Random(1)
-    return [rendered(dialogues.draw(random, {})) for _ in range(400)]
+    return [render_dialogue(dialogues.draw(random, {})) for _ in range(400)]
 
 
 @pytest.fixture(scope="module")
 def encoder(texts: list[str]) -> tokenizer.Encoder:
-    return tokenizer.Encoder(tokenizer.trained(texts, 1024))
+    return tokenizer.Encoder(tokenizer.train(texts, 1024))
 
 
 def test_ids_say_the_text_again(encoder: tokenizer.Encoder, texts: list[str]) -> None:
     for text in texts[:100]:
-        for cut in (None, tokenizer.Cut(Random(2), 0.5)):
+        for cut in (None, tokenizer.SubwordDropout(Random(2), 0.5)):
             ids, learned, starts = encoder.encode(text, cut)
             assert encoder.tokenizer.decode(ids, skip_special_tokens=False) == text
             assert len(ids) == len(learned)
@@ -36,7 +36,7 @@ def test_only_what_the_assistant_writes_is_learned_and_never_cut(
 ) -> None:
     for text in texts[:100]:
         whole = encoder.encode(text)
-        cut = encoder.encode(text, tokenizer.Cut(Random(3), 0.6))
+        cut = encoder.encode(text, tokenizer.SubwordDropout(Random(3), 0.6))
 
         def written(encoded: tuple[list[int], list[bool], list[int]]) -> list[int]:
             return [identity for identity, learned in zip(*encoded[:2], strict=True) if learned]
@@ -49,13 +49,13 @@ def test_only_what_the_assistant_writes_is_learned_and_never_cut(
 
 def test_a_cut_keeps_markers_whole_and_is_seeded() -> None:
     text = "<|im_start|>user\n<tool_response>\nBruvok said something<|im_end|>\n"
-    parts = tokenizer.Cut(Random(1), 1.0)(text)
+    parts = tokenizer.SubwordDropout(Random(1), 1.0)(text)
     assert "".join(parts) == text
     assert len(parts) > 3
     assert any("<|im_start|>" in part for part in parts)
     assert any("<tool_response>" in part for part in parts)
-    assert parts == tokenizer.Cut(Random(1), 1.0)(text)
-    assert tokenizer.Cut(Random(1), 0.0)(text) == [text]
+    assert parts == tokenizer.SubwordDropout(Random(1), 1.0)(text)
+    assert tokenizer.SubwordDropout(Random(1), 0.0)(text) == [text]
 
 
 def test_digits_stand_alone(encoder: tokenizer.Encoder) -> None:

@@ -41,7 +41,7 @@ def test_an_everyday_tool_asks_for_what_it_needs(action: Action) -> None:
         for slot in SLOT.findall(say(random, f"{{{action.asks}}}")):
             assert slot in action.needs or slot in action.takes, slot
         got = exchanges.result_of(random, drawn, made)
-        answer = exchanges.told(random, drawn, made, got)
+        answer = exchanges.report(random, drawn, made, got)
         assert "$" not in answer or "$" in got.text + made.text, answer
 
 
@@ -50,17 +50,17 @@ def test_a_value_is_said_as_it_goes_into_the_call(kind: str) -> None:
     random = Random(4)
     for _ in range(200):
         drawn = value_kinds.shape(random, kind).draw(random)
-        assert drawn.said
+        assert drawn.text
         if isinstance(drawn.argument, str):
-            assert drawn.argument == drawn.said
+            assert drawn.argument == drawn.text
         if isinstance(drawn.argument, list):
-            assert all(str(one) in drawn.said or isinstance(one, int) for one in drawn.argument)
+            assert all(str(one) in drawn.text or isinstance(one, int) for one in drawn.argument)
 
 
 def test_no_two_tools_on_a_bench_are_for_the_same_thing() -> None:
     random = Random(5)
     for _ in range(300):
-        table, asked = tool_sets.laid(random, [tool_sets.action(random)], 12)
+        table, asked = tool_sets.draw_tool_set(random, [tool_sets.action(random)], 12)
         assert len({one.name for one in table.tools}) == len(table.tools)
         assert len({id(one.action) for one in table.tools}) == len(table.tools)
         assert asked[0] in table.tools
@@ -70,7 +70,7 @@ def test_what_is_missing_is_not_on_the_bench() -> None:
     random = Random(6)
     for _ in range(300):
         missing = tool_sets.action(random)
-        table, _ = tool_sets.laid(random, [], 8, missing=missing)
+        table, _ = tool_sets.draw_tool_set(random, [], 8, missing=missing)
         assert all(one.action is not missing for one in table.tools)
         assert not any("anything" in one.action.also.split() for one in table.tools)
 
@@ -85,9 +85,9 @@ def test_chains_link_what_was_found() -> None:
     random = Random(8)
     for _ in range(300):
         wanted = chains.chain(random)
-        server = server_styles.drawn(random, "x", False)
+        server = server_styles.draw_style(random, "x", False)
         first, second = (tool(random, one, server, False) for one in (wanted.first, wanted.second))
-        turn = chains.chained(random, wanted, first, second)
+        turn = chains.chain_turn(random, wanted, first, second)
         if len(turn.rounds) < 2:
             continue
         found = turn.rounds[0][0].result
@@ -101,7 +101,7 @@ def test_chains_link_what_was_found() -> None:
 
 def test_a_calculator_is_right() -> None:
     random = Random(9)
-    drawn = tool_sets.alone(random, catalogue.named("calculate"))
+    drawn = tool_sets.alone(random, catalogue.action_named("calculate"))
     for _ in range(200):
         made = request(random, drawn)
         text = made.values["sum"].argument
@@ -120,9 +120,9 @@ def test_an_error_is_told_in_its_own_words() -> None:
 def test_a_text_that_came_back_is_told_as_it_came() -> None:
     random = Random(11)
     for name in ("check spelling", "define word", "read file", "read image"):
-        drawn = tool_sets.alone(random, catalogue.named(name))
+        drawn = tool_sets.alone(random, catalogue.action_named(name))
         for _ in range(20):
-            told = exchanges.called(random, drawn)
+            told = exchanges.call_exchange(random, drawn)
             assert told.result
             assert told.result.text in told.turn.assistant
 

@@ -3,8 +3,10 @@
 import json
 import sys
 from argparse import Namespace
+from itertools import count
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -15,21 +17,23 @@ pytest.importorskip("tokenizers")
 import torch
 
 from duologue_mini.data import corpus
-from duologue_mini.data.packing import Encoded, Packer, save_shard
+from duologue_mini.data.packing import EncodedDialogue, Packer, save_shard
 from duologue_mini.model import checkpoint, export, masks, restore, tokenizer
-from duologue_mini.model.network import SIZES, Model, Shape
+from duologue_mini.model.network import SIZES, Model, NetworkShape
 from duologue_mini.training import data_loader, train
 from duologue_mini.training.muon import Muon, orthogonal
 
-SMALL = Shape(vocabulary=2048, layers=2, width=64, heads=2, key_value_heads=1, feed_forward=96)
+SMALL = NetworkShape(vocabulary=2048, layers=2, width=64, heads=2, key_value_heads=1, feed_forward=96)
 
 
-def shard(seed: int, count: int = 60) -> dict[int, numpy.ndarray]:
+def shard(seed: int, dialogues: int = 60) -> dict[int, numpy.ndarray]:
     """Dialogues that count upwards: easy to learn."""
     random, packer = Random(seed), Packer()
-    for _ in range(count):
+    for _ in range(dialogues):
         start, length = random.randrange(9, 60), random.randrange(20, 200)
-        packer.add(Encoded([start + index for index in range(length)], [True] * length, [*range(length)]))
+        packer.add(
+            EncodedDialogue([start + index for index in range(length)], [True] * length, [*range(length)])
+        )
     return packer.finish()
 
 
@@ -49,7 +53,10 @@ def arguments(data: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
     )
     monkeypatch.setattr(sys, "argv", command.split())
     monkeypatch.setattr(train, "REPORT_STEPS", 2)
-    return train.parsed()
+    # A clock that only moves when the trainer reads it: the run has as many steps on any machine.
+    ticks = count(step=0.04)
+    monkeypatch.setattr(train, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    return train.parse_arguments()
 
 
 def test_a_run_learns_and_goes_on_from_its_checkpoint(arguments: Namespace, data: Path) -> None:
@@ -103,13 +110,13 @@ def test_rows_in_one_line_have_the_same_loss() -> None:
     torch.manual_seed(1)
     model, rows = Model(SMALL), next(iter(shard(5).values()))
     device = torch.device("cpu")
-    wide = train.loss_of(model, data_loader.ready(rows, device), torch.float32, "dense")
-    flat = train.loss_of(model, data_loader.ready(rows, device, flat=True), torch.float32, "extents")
+    wide = train.loss_of(model, data_loader.to_device(rows, device), torch.float32, "dense")
+    flat = train.loss_of(model, data_loader.to_device(rows, device, flat=True), torch.float32, "extents")
     assert wide.item() == pytest.approx(flat.item(), rel=1e-5)
 
 
 def test_the_feed_gives_every_row_of_new_shards_once_and_then_old_ones_again(data: Path) -> None:
-    source = data_loader.Feed(data / "rows", 512, seed=1, window=1)
+    source = data_loader.DataLoader(data / "rows", 512, seed=1, window=1)
     every = [row.tobytes() for index in range(3) for row in data_loader.open_shard(data / "rows", index)[512]]
     batches = source.batches()
     seen = [row.tobytes() for _ in range(len(every)) for row in next(batches)]
@@ -141,8 +148,8 @@ def test_muon_turns_matrices_nearly_orthogonal() -> None:
 def pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tokenizer's file."""
     random, path = Random(6), tmp_path_factory.mktemp("pieces") / "tokenizer.json"
-    texts = (corpus.rendered(corpus.dialogues.draw(random, {})) for _ in range(1000))
-    tokenizer.trained(texts, SMALL.vocabulary).save(str(path))
+    texts = (corpus.render_dialogue(corpus.dialogues.draw(random, {})) for _ in range(1000))
+    tokenizer.train(texts, SMALL.vocabulary).save(str(path))
     return path
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from duologue_mini.scene import Scene, ToolUse
 from duologue_mini.skills import unseen_tools
-from duologue_mini.text.typos import typed
-from duologue_mini.text.words import spelled
+from duologue_mini.text.typos import add_typos
+from duologue_mini.text.words import number_in_words
 
 
 def drawn(seed: int, count: int) -> list[Scene]:
@@ -120,7 +120,9 @@ def test_every_number_of_a_call_was_said() -> None:
                 for use in together:
                     for value in use.arguments.values():
                         if isinstance(value, (int, float)) and not isinstance(value, bool):
-                            word = spelled(value) if isinstance(value, int) and 0 <= value <= 60 else "?"
+                            word = (
+                                number_in_words(value) if isinstance(value, int) and 0 <= value <= 60 else "?"
+                            )
                             assert str(value) in seen or word in seen.lower(), (value, seen)
                 seen += "\n".join(use.result for use in together)
 
@@ -143,7 +145,7 @@ def test_users_words_are_exact_where_a_tool_is_called() -> None:
         for turn in scene.turns:
             if turn.rounds:
                 assert turn.exact
-                assert typed(Random(0), turn.user, exact=True)[1:] == turn.user[1:]
+                assert add_typos(Random(0), turn.user, exact=True)[1:] == turn.user[1:]
 
 
 def test_texts_are_clean() -> None:

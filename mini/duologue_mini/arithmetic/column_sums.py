@@ -50,14 +50,14 @@ def _adding(a: int, b: int) -> list[str]:
 def _taking(a: int, b: int) -> list[str]:
     """Subtraction with a >= b."""
     count = len(str(a))
-    lines, owed = [], 0
+    lines, carry = [], 0
     for place, (top, bottom) in enumerate(zip(_digits(a, count), _digits(b, count), strict=True)):
-        less = f"{bottom}" + (" - 1" if owed else "")
-        short = top < bottom + owed
-        left = top - bottom - owed + (10 if short else 0)
-        borrowed = f"borrow, 1{top}" if short else f"{top}"
-        lines.append(f"{COLUMNS[place]}: {borrowed} - {less} = {left}" + (", owe 1" if short else ""))
-        owed = int(short)
+        less = f"{bottom}" + (" - 1" if carry else "")
+        short = top < bottom + carry
+        left = top - bottom - carry + (10 if short else 0)
+        top_digit = f"borrow, 1{top}" if short else f"{top}"
+        lines.append(f"{COLUMNS[place]}: {top_digit} - {less} = {left}" + (", owe 1" if short else ""))
+        carry = int(short)
     return lines
 
 
@@ -74,7 +74,7 @@ def _parts(a: int, b: int) -> list[str]:
     ]
 
 
-def aloud(a: int, sign: str, b: int) -> list[str]:
+def spoken_equations(a: int, sign: str, b: int) -> list[str]:
     """The equations an answer shows when there was no thought before it.
 
     One where both numbers have up to two digits, or one of them has a single digit; else part by part.
@@ -82,23 +82,23 @@ def aloud(a: int, sign: str, b: int) -> list[str]:
     if sign == "*":
         return [*_parts(a, b), equation(a, sign, b)]
     if sign == "-" and a < b:
-        steps = aloud(b, "-", a)
+        steps = spoken_equations(b, "-", a)
         return [equation(a, sign, b)] if len(steps) == 1 else [*steps, equation(a, sign, b)]
     if max(a, b) < 100 or min(a, b) < 10:
         return [equation(a, sign, b)]
     large, small = (max(a, b), min(a, b)) if sign == "+" else (a, b)
-    steps, reached = [], large
+    steps, total = [], large
     for place in (100, 10, 1):
         part = small // place % 10 * place
         if part:
-            steps.append(equation(reached, sign, part))
-            reached = value(reached, sign, part)
+            steps.append(equation(total, sign, part))
+            total = value(total, sign, part)
     return steps if len(steps) == 1 and large == a else [*steps, equation(a, sign, b)]
 
 
-def said(a: int, sign: str, b: int) -> str:
+def sentence(a: int, sign: str, b: int) -> str:
     """The same as running text, the equation itself at the end."""
-    *steps, last = aloud(a, sign, b)
+    *steps, last = spoken_equations(a, sign, b)
     return f"{', '.join(steps)}. So {last}." if steps else f"{last}."
 
 

@@ -45,7 +45,7 @@ def small_sum(random: Random) -> tuple[str, str]:
     ), f"{first} {'×' if kind == '*' else kind} {second} = {value}."
 
 
-def combined(random: Random) -> Scene:
+def combined_scene(random: Random) -> Scene:
     """Several things in one message, each answered in its turn."""
     asks: list[str] = []
     answers: list[str] = []

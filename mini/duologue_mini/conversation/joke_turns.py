@@ -51,7 +51,7 @@ def joking(random: Random) -> list[Turn]:
     return turns
 
 
-def _after_joke(random: Random, joke: Joke, told: str) -> Turn:
+def _after_joke(random: Random, joke: Joke, joke_text: str) -> Turn:
     kind = random.choice(["point", "again", "laugh"])
     if kind == "point":
         return Turn(
@@ -59,9 +59,11 @@ def _after_joke(random: Random, joke: Joke, told: str) -> Turn:
         )
     if kind == "again":
         return Turn(
-            pick(random, small_talk.AGAIN), told, "The user wants to hear it again. I repeat my last answer."
+            pick(random, small_talk.AGAIN),
+            joke_text,
+            "The user wants to hear it again. I repeat my last answer.",
         )
-    return small_talk.exchanged(random, small_talk.LAUGH)
+    return small_talk.small_talk_turn(random, small_talk.LAUGH)
 
 
 def _knock_knock(random: Random) -> list[Turn]:
@@ -69,7 +71,7 @@ def _knock_knock(random: Random) -> list[Turn]:
         personal_names.name(random)
         if random.random() < 0.4
         else random.choice(
-            [random.choice(words.THINGS), words.invented(random), random.choice(words.FOODS)]
+            [random.choice(words.THINGS), words.invent_word(random), random.choice(words.FOODS)]
         ).capitalize()
     )
     turns = [Turn(pick(random, KNOCK), "Who's there?", "A knock-knock joke. I ask who is there.")]

@@ -155,6 +155,6 @@ def beyond(random: Random) -> Act:
         "l": random.choice(words.LANGUAGES),
         "p": payloads.place(random),
         "m": payloads.person(random),
-        "z": payloads.coined(random),
+        "z": payloads.coin_word(random),
     }
     return Act(pick(random, BEYOND, **fills), pick(random, BEYOND_ANSWERS), "beyond")

@@ -510,7 +510,7 @@ AGAIN = [
 ]
 
 
-def exchanged(random: Random, exchange: Exchange, **slots: object) -> Turn:
+def small_talk_turn(random: Random, exchange: Exchange, **slots: object) -> Turn:
     """One turn of a table of courtesies."""
     questions, answers, thought, _ = exchange
     user = LOOSE.sub(r"\1", pick(random, questions, **slots)).rstrip(" ,")

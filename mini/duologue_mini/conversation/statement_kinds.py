@@ -14,16 +14,16 @@ Value = Callable[[Random], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class StatementKind:
     """Something people tell. `mine` says it as the user, `yours` as the model; `$k` is a key, `$v` the value."""
 
     key: Value
     value: Value
     mine: str
     yours: str
-    asked: list[str]
+    questions: list[str]
     about: str
-    told: list[str]
+    statements: list[str]
 
 
 def one_of(*options: str) -> Value:
@@ -37,8 +37,8 @@ def _nothing(random: Random) -> str:
 
 def _several(maker: Value) -> Value:
     def draw(random: Random) -> str:
-        found = [maker(random) for _ in range(random.randint(2, 5))]
-        return words.joined(list(dict.fromkeys(found)))
+        values = [maker(random) for _ in range(random.randint(2, 5))]
+        return words.join_words(list(dict.fromkeys(values)))
 
     return draw
 
@@ -91,13 +91,13 @@ def _thing(random: Random) -> str:
     return random.choice(words.THINGS) if random.random() < 0.6 else payloads.thing(random)
 
 
-def _favourite(key: Value, *liked: list[str]) -> tuple["Kind", int]:
+def _favourite(key: Value, *favourites: list[str]) -> tuple["StatementKind", int]:
     """Mostly something of that kind, at times any word."""
 
     def value(random: Random) -> str:
-        return random.choice(random.choice(liked)) if random.random() < 0.7 else payloads.word(random)
+        return random.choice(random.choice(favourites)) if random.random() < 0.7 else payloads.word(random)
 
-    asked = [
+    questions = [
         "{What is|What's|Tell me|Do you remember|Do you know} my {favourite|favorite} $k[?]",
         "{Which|What} $k do I like {best|most}?",
     ]
@@ -106,13 +106,13 @@ def _favourite(key: Value, *liked: list[str]) -> tuple["Kind", int]:
         "The $k I like {best|most} is $v[.]",
         "$v is my {favourite|favorite} $k[.]",
     ]
-    said = ("my favourite $k is $v", "your favourite $k is $v")
-    return Kind(key, value, *said, asked, "my favourite $k", telling), 2
+    patterns = ("my favourite $k is $v", "your favourite $k is $v")
+    return StatementKind(key, value, *patterns, questions, "my favourite $k", telling), 2
 
 
-KINDS: list[tuple[Kind, int]] = [
+KINDS: list[tuple[StatementKind, int]] = [
     (
-        Kind(
+        StatementKind(
             _nothing,
             payloads.person,
             "my name is $v",
@@ -140,7 +140,7 @@ KINDS: list[tuple[Kind, int]] = [
     _favourite(one_of("day"), of.WEEKDAYS),
     _favourite(one_of("country"), words.COUNTRIES),
     (
-        Kind(
+        StatementKind(
             RELATIVE,
             payloads.first_name,
             "my $k is called $v",
@@ -155,7 +155,7 @@ KINDS: list[tuple[Kind, int]] = [
         7,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             payloads.place,
             "I live in $v",
@@ -167,7 +167,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             one_of(*of.JOBS),
             "I work as a $v",
@@ -179,7 +179,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             of.age,
             "I am $v years old",
@@ -191,7 +191,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             of.date,
             "my birthday is on $v",
@@ -203,7 +203,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             LOCKED,
             payloads.code,
             "the code of my $k is $v",
@@ -221,7 +221,7 @@ KINDS: list[tuple[Kind, int]] = [
         7,
     ),
     (
-        Kind(
+        StatementKind(
             _thing,
             of.spot,
             "I put the $k $v",
@@ -233,7 +233,7 @@ KINDS: list[tuple[Kind, int]] = [
         6,
     ),
     (
-        Kind(
+        StatementKind(
             payloads.first_name,
             of.clock,
             "I meet $k at $v",
@@ -248,7 +248,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             of.weekday,
             payloads.place,
             "on $k I go to $v",
@@ -260,7 +260,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             payloads.first_name,
             lambda r: r.choice(words.FOODS + words.HOBBIES),
             "$k likes $v",
@@ -272,7 +272,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             payloads.first_name,
             one_of(*of.JOBS),
             "$k is a $v",
@@ -284,7 +284,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             one_of("report", "homework", "tax form", "painting", "application", "project", "article"),
             of.date,
             "the $k is due on $v",
@@ -296,7 +296,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             _thing,
             of.price,
             "I paid $v for the $k",
@@ -308,7 +308,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             one_of("number", "secret number", "lucky number"),
             payloads.number,
             "the $k is $v",
@@ -320,7 +320,7 @@ KINDS: list[tuple[Kind, int]] = [
         5,
     ),
     (
-        Kind(
+        StatementKind(
             one_of("word", "secret word", "password", "magic word", "code word"),
             payloads.any_word,
             "the $k is $v",
@@ -332,8 +332,8 @@ KINDS: list[tuple[Kind, int]] = [
         6,
     ),
     (
-        Kind(
-            payloads.coined,
+        StatementKind(
+            payloads.coin_word,
             lambda r: payloads.article(payloads.thing(r)),
             "a $k is $v",
             "a $k is $v",
@@ -344,7 +344,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             _thing,
             one_of(*words.COLOURS),
             "my $k is $v",
@@ -356,7 +356,7 @@ KINDS: list[tuple[Kind, int]] = [
         5,
     ),
     (
-        Kind(
+        StatementKind(
             one_of("shopping list", "list", "packing list", "to-buy list"),
             _several(lambda r: r.choice([r.choice(words.FOODS), payloads.things(r)])),
             "$v are on my $k",
@@ -368,7 +368,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             lambda r: r.choice(words.FOODS),
             "I am allergic to $v",
@@ -380,7 +380,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             _nothing,
             payloads.mail,
             "my mail address is $v",
@@ -392,7 +392,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             payloads.things,
             of.amount,
             "I have $v $k",
@@ -404,7 +404,7 @@ KINDS: list[tuple[Kind, int]] = [
         4,
     ),
     (
-        Kind(
+        StatementKind(
             one_of("file", "report", "log", "config", "picture", "song"),
             payloads.file_path,
             "the $k is $v",
@@ -416,7 +416,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             _thing,
             payloads.code,
             "the $k has number $v",
@@ -428,7 +428,7 @@ KINDS: list[tuple[Kind, int]] = [
         3,
     ),
     (
-        Kind(
+        StatementKind(
             payloads.first_name,
             payloads.place,
             "$k lives in $v",

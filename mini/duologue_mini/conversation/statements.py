@@ -6,23 +6,23 @@ Knows how it is told, asked for and said back; nothing of when.
 from dataclasses import dataclass
 from random import Random
 
-from duologue_mini.conversation.statement_kinds import KINDS, Kind
-from duologue_mini.passages.passage import agreed
+from duologue_mini.conversation.statement_kinds import KINDS, StatementKind
+from duologue_mini.passages.passage import fix_articles
 from duologue_mini.text.phrases import pick
-from duologue_mini.text.requests import filled
+from duologue_mini.text.requests import fill_slots
 
 
 @dataclass(frozen=True)
-class Told:
+class Statement:
     """One such thing with its slots filled."""
 
-    kind: Kind
+    kind: StatementKind
     key: str
     value: str
 
     def fill(self, pattern: str) -> str:
         """The pattern with this key and value."""
-        return agreed(filled(pattern, {"k": self.key, "v": self.value}))
+        return fix_articles(fill_slots(pattern, {"k": self.key, "v": self.value}))
 
     @property
     def mine(self) -> str:
@@ -43,25 +43,25 @@ class Told:
 _WEIGHTS = [weight for _, weight in KINDS]
 
 
-def told(random: Random, kind: Kind | None = None) -> Told:
+def draw_statement(random: Random, kind: StatementKind | None = None) -> Statement:
     """Something to tell."""
     chosen = kind or random.choices(KINDS, _WEIGHTS)[0][0]
-    return Told(chosen, chosen.key(random), chosen.value(random))
+    return Statement(chosen, chosen.key(random), chosen.value(random))
 
 
-def several(random: Random, count: int) -> list[Told]:
+def several(random: Random, count: int) -> list[Statement]:
     """Things that neither contradict each other nor ask the same."""
-    found: list[Told] = []
+    statements: list[Statement] = []
     seen: set[str] = set()
-    while len(found) < count:
-        one = told(random)
+    while len(statements) < count:
+        one = draw_statement(random)
         names = {one.about, one.key or one.about, one.value}
         if not names & seen:
             seen |= names
-            found.append(one)
-    return found
+            statements.append(one)
+    return statements
 
 
-def statement(random: Random, one: Told) -> str:
+def statement(random: Random, one: Statement) -> str:
     """One way to tell it."""
-    return one.fill(pick(random, one.kind.told))
+    return one.fill(pick(random, one.kind.statements))

@@ -144,7 +144,7 @@ SITE_ENDINGS = "com org net io example.org/news example.com/a dev/docs co/blog".
 def extra_fills(random: Random) -> dict[str, object]:
     """Random words for the slots that curiosity.fills does not fill."""
     pick = random.choice
-    name = words.invented(random)
+    name = words.invent_word(random)
     return {
         "t": pick(TONGUES),
         "t2": pick(TONGUES),
@@ -154,7 +154,7 @@ def extra_fills(random: Random) -> dict[str, object]:
         "h": pick(words.HOBBIES),
         "r": pick(RELATIVES),
         "fo2": pick(words.FOODS),
-        "z2": words.invented(random),
+        "z2": words.invent_word(random),
         "k": random.randint(2, 99),
         "k2": random.randint(2, 12),
         "j": random.randint(10, 999),

@@ -92,13 +92,13 @@ def subject(random: Random) -> str:
 def _invented_name(random: Random) -> str:
     first = words.name(random)
     return (
-        f"{first} {words.invented(random).capitalize()}"
+        f"{first} {words.invent_word(random).capitalize()}"
         if random.random() < 0.6
-        else words.invented(random).capitalize()
+        else words.invent_word(random).capitalize()
     )
 
 
-def _composed(random: Random) -> str:
+def _compose(random: Random) -> str:
     country, thing = random.choice(words.COUNTRIES), random.choice(words.THINGS)
     return random.choice(
         [
@@ -118,8 +118,8 @@ def _composed(random: Random) -> str:
     )
 
 
-def _coined(random: Random) -> str:
-    name = words.invented(random).capitalize()
+def _coin(random: Random) -> str:
+    name = words.invent_word(random).capitalize()
     kind = random.choice(
         "law theorem paradox effect theory method war principle syndrome conjecture disease bridge river castle opera".split()
     )
@@ -141,10 +141,10 @@ SUBJECTS = [
     lambda random: random.choice(words.PLACES + words.COUNTRIES),
     lambda random: plural(random.choice(words.ANIMALS)),
     _invented_name,
-    _composed,
-    _composed,
-    _coined,
-    _coined,
+    _compose,
+    _compose,
+    _coin,
+    _coin,
 ]
 
 GENERAL = [
@@ -287,7 +287,7 @@ def fills(random: Random) -> dict[str, object]:
         "fo": pick(words.FOODS),
         "d": pick(words.ADJECTIVES),
         "m": words.name(random),
-        "z": words.invented(random).capitalize(),
+        "z": words.invent_word(random).capitalize(),
         "y": random.randint(900, 2029),
     }
 

@@ -17,7 +17,7 @@ from random import Random
 
 from duologue_mini.data import dialogues
 from duologue_mini.data.curriculum import Lesson, lesson_at
-from duologue_mini.data.packing import Encoded, Packer, save_shard, shards
+from duologue_mini.data.packing import EncodedDialogue, Packer, save_shard, shards
 from duologue_mini.model import tokenizer
 from duologue_mini.model.chat_template import render
 from duologue_mini.skills import WEIGHTS
@@ -52,7 +52,7 @@ class Plan:
         )
 
 
-def rendered(dialogue: dialogues.Dialogue) -> str:
+def render_dialogue(dialogue: dialogues.Dialogue) -> str:
     """The dialogue as the model reads it."""
     return render(dialogue.messages, dialogue.tools, enable_thinking=dialogue.thinking)
 
@@ -70,13 +70,17 @@ def spread_positions(random: Random, length: int, starts: list[int]) -> list[int
     return positions
 
 
-def encoded(random: Random, encoder: tokenizer.Encoder, text: str, lesson: Lesson) -> Encoded:
+def encode(random: Random, encoder: tokenizer.Encoder, text: str, lesson: Lesson) -> EncodedDialogue:
     """A rendered dialogue as ids, its words perhaps cut and its positions perhaps spread."""
-    cut = tokenizer.Cut(random, random.uniform(0.03, 0.4)) if random.random() < lesson.cut_share else None
-    ids, learned, starts = encoder.encode(text, cut)
+    cut = (
+        tokenizer.SubwordDropout(random, random.uniform(0.03, 0.4))
+        if random.random() < lesson.cut_share
+        else None
+    )
+    ids, loss_mask, starts = encoder.encode(text, cut)
     spread = random.random() < lesson.spread_share and len(starts) > 1
     positions = spread_positions(random, len(ids), starts) if spread else list(range(len(ids)))
-    return Encoded(ids, learned, positions)
+    return EncodedDialogue(ids, loss_mask, positions)
 
 
 def make_shard(task: tuple[Plan, int]) -> Counter[str]:
@@ -88,11 +92,11 @@ def make_shard(task: tuple[Plan, int]) -> Counter[str]:
     lesson, packer, counts = plan.lesson(index), Packer(), Counter[str]()
     for _ in range(SHARD):
         dialogue = dialogues.draw(random, lesson.emphasis, topics=lesson.topics, long_share=lesson.long_share)
-        row = encoded(random, encoder, rendered(dialogue), lesson)
+        row = encode(random, encoder, render_dialogue(dialogue), lesson)
         packer.add(row)
         counts[f"skill {dialogue.skill}"] += len(row.ids)
         counts["tokens"] += len(row.ids)
-        counts["learned"] += sum(row.learned)
+        counts["learned"] += sum(row.loss_mask)
     rows = packer.finish()
     save_shard(plan.folder / plan.rows, 0 if plan.rows == HELD_OUT else index, rows)
     counts["room"] += sum(array.shape[0] * array.shape[2] for array in rows.values())
@@ -105,8 +109,8 @@ def make_shard(task: tuple[Plan, int]) -> Counter[str]:
 def train_tokenizer(path: Path, seed: int, vocabulary: int) -> None:
     """Learns the pieces from dialogues of their own."""
     random = Random(f"tokenizer {seed}")
-    texts = (rendered(dialogues.draw(random, {})) for _ in range(TOKENIZER_DIALOGUES))
-    tokenizer.trained(texts, vocabulary).save(str(path))
+    texts = (render_dialogue(dialogues.draw(random, {})) for _ in range(TOKENIZER_DIALOGUES))
+    tokenizer.train(texts, vocabulary).save(str(path))
 
 
 def take_tokenizer(source: Path, target: Path) -> None:
@@ -128,13 +132,13 @@ def write(plan: Plan, processes: int) -> None:
         tasks.insert(0, (replace(plan, rows=HELD_OUT, course=False), 0))
     total: Counter[str] = Counter()
     with Pool(processes) as pool:
-        for made, counts in enumerate(pool.imap_unordered(make_shard, tasks), start=1):
+        for count, counts in enumerate(pool.imap_unordered(make_shard, tasks), start=1):
             total += counts
-            if made % max(1, len(tasks) // 20) == 0 or made == len(tasks):
-                _report(plan.folder, total, made, len(tasks), time.monotonic() - began)
+            if count % max(1, len(tasks) // 20) == 0 or count == len(tasks):
+                _report(plan.folder, total, count, len(tasks), time.monotonic() - began)
 
 
-def _report(folder: Path, total: Counter[str], made: int, wanted: int, seconds: float) -> None:
+def _report(folder: Path, total: Counter[str], shard_count: int, expected: int, seconds: float) -> None:
     skills = {
         name.removeprefix("skill "): count for name, count in total.items() if name.startswith("skill ")
     }
@@ -150,13 +154,13 @@ def _report(folder: Path, total: Counter[str], made: int, wanted: int, seconds: 
     }
     (folder / "corpus.json").write_text(json.dumps(report, indent=2) + "\n")
     print(
-        f"shard {made} of {wanted}: {total['tokens'] / 1e6:.1f} M tokens, {report['tokens a second']} a second,"
+        f"shard {shard_count} of {expected}: {total['tokens'] / 1e6:.1f} M tokens, {report['tokens a second']} a second,"
         f" {report['tokens a second and core']} a core, rows {report['filled']:.0%} full",
         flush=True,
     )
 
 
-def weighted(text: str) -> tuple[str, float]:
+def parse_emphasis(text: str) -> tuple[str, float]:
     """A skill and its factor, as given on the command line."""
     name, _, factor = text.partition("=")
     if name not in WEIGHTS:
@@ -178,7 +182,7 @@ def main() -> None:
         help="take over this tokenizer.json, or that of this GGUF, instead of a new one",
     )
     parser.add_argument(
-        "--emphasis", type=weighted, nargs="*", default=[], help="SKILL=FACTOR ..: another mix"
+        "--emphasis", type=parse_emphasis, nargs="*", default=[], help="SKILL=FACTOR ..: another mix"
     )
     parser.add_argument("--no-course", action="store_true", help="the last lesson's mix from the start")
     parser.add_argument("--show", type=int, default=0, help="print this many dialogues instead of writing")
@@ -187,7 +191,7 @@ def main() -> None:
     if arguments.show:
         random = Random(arguments.seed)
         for _ in range(arguments.show):
-            print(rendered(dialogues.draw(random, emphasis)), end="\n---\n")
+            print(render_dialogue(dialogues.draw(random, emphasis)), end="\n---\n")
         return
     folder = arguments.data
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 from duologue_mini import skills
 from duologue_mini.scene import Scene, ToolUse, Turn
 from duologue_mini.text.phrases import pick
-from duologue_mini.text.typos import typed
+from duologue_mini.text.typos import add_typos
 
 SYSTEMS = [
     "You are a helpful assistant.",
@@ -80,17 +80,17 @@ def draw(
     first = skills.draw(random, emphasis)
     thinking = random.random() < thinking_share
     if first.system is not None and first.skill not in UNBOUND:
-        return assembled(random, first.skill, first.turns, first.system, first.tools, thinking)
+        return assemble(random, first.skill, first.turns, first.system, first.tools, thinking)
     system = first.system or (pick(random, SYSTEMS) if random.random() < 0.35 else None)
     if first.tools:
         turns, tools = _around_tools(random, first, emphasis, topics)
-        return assembled(random, first.skill, turns, system, tools, thinking)
+        return assemble(random, first.skill, turns, system, tools, thinking)
     if first.system is None and random.random() < long_share:
         scenes = [first, *_many(random, emphasis)]
     else:
         scenes = [first, *_more(random, emphasis, topics)]
     tools = _idle_tools(random, scenes)
-    return assembled(random, first.skill, _ordered(random, scenes), system, tools, thinking)
+    return assemble(random, first.skill, _order(random, scenes), system, tools, thinking)
 
 
 def _further(random: Random, emphasis: Mapping[str, float]) -> Iterator[Scene]:
@@ -108,10 +108,10 @@ def _more(random: Random, emphasis: Mapping[str, float], topics: float) -> list[
 
 def _many(random: Random, emphasis: Mapping[str, float]) -> list[Scene]:
     """So many topics that the conversation fills much of the context; something told early is asked for at the end."""
-    wanted, length, scenes = random.uniform(0.15, 1.0) * LONGEST, 0, [skills.drawer("memory")(random)]
+    limit, length, scenes = random.uniform(0.15, 1.0) * LONGEST, 0, [skills.drawer("memory")(random)]
     for scene in _further(random, emphasis):
         length += sum(len(turn.user) + len(turn.assistant) + 40 for turn in scene.turns)
-        if length > wanted:
+        if length > limit:
             return scenes
         scenes.append(scene)
     raise AssertionError("there are always further scenes")
@@ -137,7 +137,7 @@ def _around_tools(
             )
             if not scene.tools and scene.system is None
         ]
-    return _ordered(random, scenes), tools
+    return _order(random, scenes), tools
 
 
 def _together(first: Scene, second: Scene) -> bool:
@@ -157,8 +157,8 @@ def _together(first: Scene, second: Scene) -> bool:
 
 def _apart(scene: Scene, others: list[dict[str, Any]]) -> bool:
     """Whether no tool called in a scene shares a word with any of the others."""
-    called = {use.name for turn in scene.turns for together in turn.rounds for use in together}
-    own = set().union(*(_words(tool) for tool in scene.tools if _function(tool)["name"] in called))
+    names = {use.name for turn in scene.turns for together in turn.rounds for use in together}
+    own = set().union(*(_words(tool) for tool in scene.tools if _function(tool)["name"] in names))
     return not any(own & _words(tool) for tool in others)
 
 
@@ -180,7 +180,7 @@ def _idle_tools(random: Random, scenes: list[Scene]) -> list[dict[str, Any]]:
     return skills.draw(random, {name: 0.0 for name in skills.WEIGHTS if "tools" not in name}).tools
 
 
-def _ordered(random: Random, scenes: list[Scene]) -> list[Turn]:
+def _order(random: Random, scenes: list[Scene]) -> list[Turn]:
     """Greetings first, goodbyes last, and other topics between what is told and what is asked for."""
     random.shuffle(scenes)
     if random.random() < 0.7:
@@ -189,11 +189,11 @@ def _ordered(random: Random, scenes: list[Scene]) -> list[Turn]:
     memories = [scene for scene in scenes if scene.skill == "memory" and len(scene.turns) > 1]
     turns = [turn for scene in scenes for turn in scene.turns]
     if memories and random.random() < 0.7:
-        asked = memories[0].turns[-1]
+        question = memories[0].turns[-1]
         last = len(turns) - 1 if scenes[-1].skill == "goodbyes" else len(turns)
-        index = next(index for index, turn in enumerate(turns) if turn is asked)
+        index = next(index for index, turn in enumerate(turns) if turn is question)
         far = random.randint(index, max(index, last)) if random.random() < 0.7 else max(index, last)
-        turns.insert(far, asked)
+        turns.insert(far, question)
         del turns[index]
     return turns
 
@@ -216,7 +216,7 @@ def _tells_a_name(scene: Scene) -> bool:
     return any(turn.exact and TELLS_A_NAME.search(turn.user) for turn in scene.turns)
 
 
-def assembled(
+def assemble(
     random: Random,
     skill: str,
     turns: list[Turn],
@@ -228,12 +228,12 @@ def assembled(
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for index, turn in enumerate(turns):
         thinks = thinking and index == len(turns) - 1
-        messages.append({"role": "user", "content": typed(random, turn.user, exact=turn.exact)})
-        messages += answered(turn, thinks)
+        messages.append({"role": "user", "content": add_typos(random, turn.user, exact=turn.exact)})
+        messages += answer_messages(turn, thinks)
     return Dialogue(skill, messages, tools, thinking)
 
 
-def answered(turn: Turn, thinks: bool) -> list[dict[str, Any]]:
+def answer_messages(turn: Turn, thinks: bool) -> list[dict[str, Any]]:
     """Everything after the user's words: calls, their results, the answer."""
     messages = [message for together in turn.rounds for message in _tool_messages(together, thinks)]
     answer = turn.after_thought if thinks and turn.after_thought else turn.assistant

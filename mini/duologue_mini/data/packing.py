@@ -21,15 +21,15 @@ LEARNED = 0x8000
 ID_MASK = OPENS - 1
 """A vocabulary may have so many pieces less one."""
 
-Packed = npt.NDArray[numpy.uint16]
+PackedRows = npt.NDArray[numpy.uint16]
 
 
 @dataclass
-class Encoded:
-    """One dialogue as ids; `learned` marks what the model writes, `positions` may jump between messages."""
+class EncodedDialogue:
+    """One dialogue as ids; `loss_mask` marks what the model writes, `positions` may jump between messages."""
 
     ids: list[int]
-    learned: list[bool]
+    loss_mask: list[bool]
     positions: list[int]
 
 
@@ -46,17 +46,17 @@ class Row:
         """How many ids still fit."""
         return self.length - len(self.tokens)
 
-    def add(self, dialogue: Encoded) -> None:
+    def add(self, dialogue: EncodedDialogue) -> None:
         """Appends a dialogue; the caller has looked at the room."""
         tokens = [
-            identity | (LEARNED if learned else 0)
-            for identity, learned in zip(dialogue.ids, dialogue.learned, strict=True)
+            identity | (LEARNED if counts_for_loss else 0)
+            for identity, counts_for_loss in zip(dialogue.ids, dialogue.loss_mask, strict=True)
         ]
         tokens[0] |= OPENS
         self.tokens += tokens
         self.positions += dialogue.positions
 
-    def packed(self) -> Packed:
+    def pack(self) -> PackedRows:
         """The row as it lies on disk: ids with their marks, then positions."""
         left = self.room
         tokens, positions = self.tokens, self.positions
@@ -72,10 +72,10 @@ class Packer:
     def __init__(self, open_rows: int = 32) -> None:
         self._limit = open_rows
         self._open: list[Row] = []
-        self.done: dict[int, list[Packed]] = {length: [] for length in LENGTHS}
+        self.done: dict[int, list[PackedRows]] = {length: [] for length in LENGTHS}
         self.too_long = 0
 
-    def add(self, dialogue: Encoded) -> None:
+    def add(self, dialogue: EncodedDialogue) -> None:
         """Finds a row for this dialogue; a dialogue longer than the longest row is counted and left out."""
         need = len(dialogue.ids)
         if need > LENGTHS[-1]:
@@ -91,12 +91,12 @@ class Packer:
         if row.room < 8 or len(self._open) > self._limit:
             fullest = min(self._open, key=lambda row: row.room / row.length)
             self._open.remove(fullest)
-            self.done[fullest.length].append(fullest.packed())
+            self.done[fullest.length].append(fullest.pack())
 
-    def finish(self) -> dict[int, Packed]:
+    def finish(self) -> dict[int, PackedRows]:
         """All rows, by length; a length without rows is left out."""
         for row in self._open:
-            self.done[row.length].append(row.packed())
+            self.done[row.length].append(row.pack())
         self._open.clear()
         return {length: numpy.stack(rows) for length, rows in self.done.items() if rows}
 
@@ -112,15 +112,15 @@ class Batch:
     """The id to be written after each; -100 where none is learned."""
 
 
-def unpacked(rows: Packed) -> Batch:
+def unpack(rows: PackedRows) -> Batch:
     """Rows from disk as arrays for the network. Dialogues are numbered from 1 within each row."""
     tokens = rows[:, 0]
     ids = (tokens & ID_MASK).astype(numpy.int64)
     documents = ((tokens & OPENS) != 0).cumsum(axis=1, dtype=numpy.int32)
     targets = numpy.full(ids.shape, -100, numpy.int64)
     same = documents[:, 1:] == documents[:, :-1]
-    wanted = same & ((tokens[:, 1:] & LEARNED) != 0)
-    targets[:, :-1][wanted] = ids[:, 1:][wanted]
+    is_target = same & ((tokens[:, 1:] & LEARNED) != 0)
+    targets[:, :-1][is_target] = ids[:, 1:][is_target]
     return Batch(ids, rows[:, 1].astype(numpy.int32), documents, targets)
 
 
@@ -129,7 +129,7 @@ def shard_path(folder: Path, index: int, length: int) -> Path:
     return folder / f"{index:05d}-{length}.npy"
 
 
-def save_shard(folder: Path, index: int, rows: dict[int, Packed]) -> None:
+def save_shard(folder: Path, index: int, rows: dict[int, PackedRows]) -> None:
     """Writes a shard; `NNNNN.done` comes last, so that a reader never sees half of it."""
     folder.mkdir(parents=True, exist_ok=True)
     for length, array in rows.items():
@@ -144,7 +144,7 @@ def shards(folder: Path) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob("*.done"))
 
 
-def open_shard(folder: Path, index: int) -> dict[int, Packed]:
+def open_shard(folder: Path, index: int) -> dict[int, PackedRows]:
     """The rows of a shard by length, mapped into memory."""
     paths = {length: shard_path(folder, index, length) for length in LENGTHS}
     return {length: numpy.load(path, mmap_mode="r") for length, path in paths.items() if path.exists()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from duologue_mini.text.phrases import pick
-from duologue_mini.text.requests import filled, loose
+from duologue_mini.text.requests import fill_slots, loose
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ QUOTES = ['"{}"', '"{}"', '"{}"', "'{}'", "`{}`", "“{}”", "«{}»", "*{}*"]
 BREAKS = [": ", ": ", ": ", ":\n", ":\n\n", " - ", "\n"]
 
 
-def quoted(random: Random, text: str, *, bare: float = 0.0) -> str:
+def quote(random: Random, text: str, *, bare: float = 0.0) -> str:
     """The text in some kind of quotes, or bare as often as `bare` says."""
     if random.random() < bare:
         return text
@@ -58,23 +58,25 @@ def quoted(random: Random, text: str, *, bare: float = 0.0) -> str:
     return style.format(text) if style[0] not in text else f'"{text}"'
 
 
-def posed(
+def phrase_request(
     random: Random, asks: list[str], thing: str, nouns: list[str], *, bare: float, fills: dict[str, object]
 ) -> str:
     """The wish with the thing inside it, after it or before it."""
     wish = loose(random, pick(random, asks))
     where = random.random()
     if "\n" not in thing and where < 0.5:
-        named = random.choice(["", "", "", f"the {random.choice(nouns)} "])
-        return filled(wish, {**fills, "o": named + quoted(random, thing, bare=bare)})
-    wish = filled(wish, {**fills, "o": _pointer(random, random.choice(nouns))})
-    shown = quoted(random, thing, bare=0.8) if "\n" not in thing else thing
-    if where < 0.9 or shown[0].isupper():  # a message may lose the case of its first letter, a thing never
-        return wish.rstrip(".?!, ") + random.choice(BREAKS if "\n" not in thing else BREAKS[3:5]) + shown
+        noun = random.choice(["", "", "", f"the {random.choice(nouns)} "])
+        return fill_slots(wish, {**fills, "o": noun + quote(random, thing, bare=bare)})
+    wish = fill_slots(wish, {**fills, "o": _pointer(random, random.choice(nouns))})
+    quotation = quote(random, thing, bare=0.8) if "\n" not in thing else thing
+    if (
+        where < 0.9 or quotation[0].isupper()
+    ):  # a message may lose the case of its first letter, a thing never
+        return wish.rstrip(".?!, ") + random.choice(BREAKS if "\n" not in thing else BREAKS[3:5]) + quotation
     wish = wish.replace(" below", "")
     if "\n" in thing or random.random() < 0.5:
-        return f"{shown}\n\n{wish}"
-    return f"{quoted(random, thing)}{random.choice([' - ', ': ', '. ', ' '])}{wish}"
+        return f"{quotation}\n\n{wish}"
+    return f"{quote(random, thing)}{random.choice([' - ', ': ', '. ', ' '])}{wish}"
 
 
 def _pointer(random: Random, noun: str) -> str:

@@ -13,7 +13,7 @@ from duologue_mini.text.phrases import pick
 VOWELS = "aeiou"
 
 
-def spelled(word: str, mark: str = "-") -> str:
+def spell_out(word: str, mark: str = "-") -> str:
     """The letters with a mark between them."""
     return (" " if mark == "-" and "-" in word else mark).join(word)
 
@@ -42,66 +42,71 @@ def _spell(random: Random, word: str) -> Work:
     """With hyphens, unless something else is asked for."""
     chance = random.random()
     if chance < 0.75:
-        return Work(spelled(word), f"I spell {word}, letter by letter.", fills={"m": ""})
+        return Work(spell_out(word), f"I spell {word}, letter by letter.", fills={"m": ""})
     if chance < 0.85:
-        return Work(spelled(word.upper()), f"I spell {word} in capitals.", fills={"m": " in capitals"})
+        return Work(spell_out(word.upper()), f"I spell {word} in capitals.", fills={"m": " in capitals"})
     mark, name = random.choice(MARKS)
     return Work(
-        spelled(word, mark), f"I spell {word} with {name}.", fills={"m": f" with {name} between the letters"}
+        spell_out(word, mark),
+        f"I spell {word} with {name}.",
+        fills={"m": f" with {name} between the letters"},
     )
 
 
 def _reverse(random: Random, word: str) -> Work:
     backwards = word[::-1]
-    thought = f"{word}: {spelled(word, ' ')}\nbackwards: {spelled(backwards, ' ')}\n{backwards}"
+    thought = f"{word}: {spell_out(word, ' ')}\nbackwards: {spell_out(backwards, ' ')}\n{backwards}"
     if len(word) <= 4:
         return Work(backwards, thought, outcome=backwards)
     answer = pick(
         random,
         ["$s, backwards $b: $w", '$s turned round is $b, so "$w".'],
-        s=spelled(word),
-        b=spelled(backwards),
+        s=spell_out(word),
+        b=spell_out(backwards),
         w=backwards,
     )
     return Work(answer, thought, backwards, backwards)
 
 
-def _numbered(word: str) -> str:
+def _number_letters(word: str) -> str:
     return ", ".join(f"{index} {letter}" for index, letter in enumerate(word, 1))
 
 
 def _count(random: Random, word: str) -> Work:
     size = letters(len(word))
-    full = pick(random, ["$s: {that is $n|$n}.", '"$w" is $s: $n.'], s=spelled(word), n=size, w=word)
+    full = pick(random, ["$s: {that is $n|$n}.", '"$w" is $s: $n.'], s=spell_out(word), n=size, w=word)
     brief = pick(random, ['"$w" has $n.', "$n.", "It has $n."], w=word, n=size)
-    return Work(full, f"I count: {_numbered(word)}. {size}.", brief)
+    return Work(full, f"I count: {_number_letters(word)}. {size}.", brief)
 
 
 def _count_one(random: Random, word: str) -> Work:
     lower = word.lower()
     letter = random.choice(lower) if random.random() < 0.8 else random.choice(payloads.LETTERS)
-    found, lines = 0, []
+    count, lines = 0, []
     for one in lower:
-        found += one == letter
-        lines.append(f"{one} {found}" if one == letter else f"{one} -")
+        count += one == letter
+        lines.append(f"{one} {count}" if one == letter else f"{one} -")
     says = (
-        f'the letter {letter} is in "{word}" {times(found)}' if found else f'there is no {letter} in "{word}"'
+        f'the letter {letter} is in "{word}" {times(count)}' if count else f'there is no {letter} in "{word}"'
     )
     capital = says[0].upper() + says[1:]
     fills: dict[str, object] = {"l": random.choice([letter, f'"{letter}"', letter.upper(), f"'{letter}'"])}
     return Work(
-        f"{spelled(lower)}: {says}.", f"I look for {letter}: {', '.join(lines)}.", f"{capital}.", fills=fills
+        f"{spell_out(lower)}: {says}.",
+        f"I look for {letter}: {', '.join(lines)}.",
+        f"{capital}.",
+        fills=fills,
     )
 
 
 def _vowels(random: Random, word: str) -> Work:
-    found = [letter for letter in word.lower() if letter in VOWELS]
-    count = letters(len(found), "vowel")
-    listed = f" ({', '.join(found)})" if found else ""
+    vowels = [letter for letter in word.lower() if letter in VOWELS]
+    count = letters(len(vowels), "vowel")
+    suffix = f" ({', '.join(vowels)})" if vowels else ""
     return Work(
-        f"{spelled(word)}: {count}{listed}.",
-        f"{spelled(word, ' ')}\nvowels: {' '.join(found)}",
-        f"{count}{listed}.",
+        f"{spell_out(word)}: {count}{suffix}.",
+        f"{spell_out(word, ' ')}\nvowels: {' '.join(vowels)}",
+        f"{count}{suffix}.",
     )
 
 
@@ -111,7 +116,7 @@ def _nth(random: Random, word: str) -> Work:
     which = "last" if last else ordinal(place)
     letter = word[place - 1]
     answer = pick(random, ['The $i letter {of "$w" |}is $l.', "$l", 'It is "$l".'], i=which, w=word, l=letter)
-    return Work(answer, f"I count: {_numbered(word)}. The {which} is {letter}.", fills={"i": which})
+    return Work(answer, f"I count: {_number_letters(word)}. The {which} is {letter}.", fills={"i": which})
 
 
 def _contains(random: Random, word: str) -> Work:
@@ -122,26 +127,26 @@ def _contains(random: Random, word: str) -> Work:
         answer = f'No, there is no {letter} in "{word}".'
     return Work(
         answer,
-        f"{spelled(word, ' ')}: {letter} is {'there' if inside else 'not there'}.",
+        f"{spell_out(word, ' ')}: {letter} is {'there' if inside else 'not there'}.",
         fills={"l": letter},
     )
 
 
 def _without(random: Random, word: str) -> Work | None:
     letter = random.choice(word.lower())
-    kept = "".join(one for one in word if one.lower() != letter)
-    if not kept:
+    rest = "".join(one for one in word if one.lower() != letter)
+    if not rest:
         return None
-    marked = " ".join("(" + one + ")" if one.lower() == letter else one for one in word)
-    return Work(kept, f"{marked}\nWithout {letter}: {kept}", outcome=kept, fills={"l": letter})
+    marks = " ".join("(" + one + ")" if one.lower() == letter else one for one in word)
+    return Work(rest, f"{marks}\nWithout {letter}: {rest}", outcome=rest, fills={"l": letter})
 
 
 def _exchange(random: Random, word: str) -> Work:
     old = random.choice(word.lower())
     new = random.choice([letter for letter in payloads.LETTERS if letter != old])
-    changed = "".join(new if letter == old else letter for letter in word.lower())
-    thought = f"{spelled(word.lower(), ' ')}\n{spelled(changed, ' ')}"
-    return Work(changed, thought, outcome=changed, fills={"l": old, "k": new})
+    result = "".join(new if letter == old else letter for letter in word.lower())
+    thought = f"{spell_out(word.lower(), ' ')}\n{spell_out(result, ' ')}"
+    return Work(result, thought, outcome=result, fills={"l": old, "k": new})
 
 
 def mirror(random: Random, word: str) -> Work:
@@ -152,18 +157,18 @@ def mirror(random: Random, word: str) -> Work:
         lower = half + half[::-1][random.randint(0, 1) :]
     backwards = lower[::-1]
     same = lower == backwards
-    thought = f"{spelled(lower, ' ')}\nbackwards: {spelled(backwards, ' ')}"
-    answer = f"{spelled(lower)}, backwards {spelled(backwards)}: "
+    thought = f"{spell_out(lower, ' ')}\nbackwards: {spell_out(backwards, ' ')}"
+    answer = f"{spell_out(lower)}, backwards {spell_out(backwards)}: "
     verdict = "yes, it is the same both ways" if same else "no, they are not the same"
     return Work(f"{answer}{verdict}.", thought, f"{verdict[0].upper()}{verdict[1:]}.", fills={"z": lower})
 
 
 def _upper(random: Random, word: str) -> Work:
-    return Work(word.upper(), f"{spelled(word, ' ')}\n{spelled(word.upper(), ' ')}", outcome=word.upper())
+    return Work(word.upper(), f"{spell_out(word, ' ')}\n{spell_out(word.upper(), ' ')}", outcome=word.upper())
 
 
 def _lower(random: Random, word: str) -> Work:
-    return Work(word.lower(), f"{spelled(word, ' ')}\n{spelled(word.lower(), ' ')}", outcome=word.lower())
+    return Work(word.lower(), f"{spell_out(word, ' ')}\n{spell_out(word.lower(), ' ')}", outcome=word.lower())
 
 
 def _title(random: Random, word: str) -> Work:

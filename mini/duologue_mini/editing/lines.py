@@ -16,96 +16,96 @@ def bare(word: str) -> str:
     return word.strip(".,!?;:\"'")
 
 
-def _made(text: str, thought: str) -> Work:
+def _work(text: str, thought: str) -> Work:
     return Work(text, thought, outcome=text)
 
 
 def _upper(random: Random, text: str) -> Work:
-    return _made(text.upper(), "Every letter becomes large.")
+    return _work(text.upper(), "Every letter becomes large.")
 
 
 def _lower(random: Random, text: str) -> Work:
-    return _made(text.lower(), "Every letter becomes small.")
+    return _work(text.lower(), "Every letter becomes small.")
 
 
 def _title(random: Random, text: str) -> Work:
-    changed = " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
-    return _made(changed, "Every word gets a large first letter.")
+    result = " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+    return _work(result, "Every word gets a large first letter.")
 
 
 def _first_large(random: Random, text: str) -> Work:
-    return _made(text[:1].upper() + text[1:], "Only the first letter becomes large.")
+    return _work(text[:1].upper() + text[1:], "Only the first letter becomes large.")
 
 
 def _backwards(random: Random, text: str) -> Work:
-    turned = text.split(" ")[::-1]
-    return _made(" ".join(turned), "The words from last to first: " + ", ".join(turned) + ".")
+    backwards = text.split(" ")[::-1]
+    return _work(" ".join(backwards), "The words from last to first: " + ", ".join(backwards) + ".")
 
 
 def _count(random: Random, text: str) -> Work:
-    found = text.split()
-    numbered = ", ".join(f"{index} {bare(word)}" for index, word in enumerate(found, 1))
-    size = f"{len(found)} word" + ("" if len(found) == 1 else "s")
+    words = text.split()
+    numbering = ", ".join(f"{index} {bare(word)}" for index, word in enumerate(words, 1))
+    size = f"{len(words)} word" + ("" if len(words) == 1 else "s")
     brief = pick(random, ["{There are |That is |}$n.", "$n."], n=size)
-    full = brief if len(found) <= 5 else f"{numbered}: {size}."
-    return Work(full, f"I count: {numbered}. {size}.", brief)
+    full = brief if len(words) <= 5 else f"{numbering}: {size}."
+    return Work(full, f"I count: {numbering}. {size}.", brief)
 
 
 def _nth(random: Random, text: str) -> Work:
-    found = text.split()
-    place = random.choice([1, 1, len(found), len(found), random.randint(1, len(found))])
-    which = "last" if place == len(found) and random.random() < 0.85 else ordinal(place)
-    word = bare(found[place - 1])
-    numbered = ", ".join(f"{index} {bare(one)}" for index, one in enumerate(found[:place], 1))
-    thought = f"The last word is {word}." if which == "last" else f"{numbered}. The {which} is {word}."
+    words = text.split()
+    place = random.choice([1, 1, len(words), len(words), random.randint(1, len(words))])
+    which = "last" if place == len(words) and random.random() < 0.85 else ordinal(place)
+    word = bare(words[place - 1])
+    numbering = ", ".join(f"{index} {bare(one)}" for index, one in enumerate(words[:place], 1))
+    thought = f"The last word is {word}." if which == "last" else f"{numbering}. The {which} is {word}."
     answer = pick(random, ["$w", 'The $i word is "$w".', "It is $w."], i=which, w=word)
     return Work(answer, thought, fills={"i": which})
 
 
 def _without(random: Random, text: str) -> Work | None:
-    found = text.split()
-    word = random.choice(found)
-    kept = [one for one in found if one != word]
-    if not kept or word != bare(word):
+    words = text.split()
+    word = random.choice(words)
+    rest = [one for one in words if one != word]
+    if not rest or word != bare(word):
         return None
-    changed = " ".join(kept)
-    return Work(changed, f"All but {word}: {changed}", outcome=changed, fills={"w": word})
+    result = " ".join(rest)
+    return Work(result, f"All but {word}: {result}", outcome=result, fills={"w": word})
 
 
 def _exchange(random: Random, text: str) -> Work | None:
-    found = text.split()
-    old = random.choice(found)
+    words = text.split()
+    old = random.choice(words)
     new = payloads.odd(random) if random.random() < 0.15 else payloads.any_word(random)
     if old != bare(old):
         return None
-    changed = " ".join(new if one == old else one for one in found)
-    return Work(changed, f"{old} becomes {new}.", outcome=changed, fills={"w": old, "n": new})
+    result = " ".join(new if one == old else one for one in words)
+    return Work(result, f"{old} becomes {new}.", outcome=result, fills={"w": old, "n": new})
 
 
-def _placed(random: Random, text: str) -> Work:
+def _place(random: Random, text: str) -> Work:
     front = random.random() < 0.5
     new = payloads.any_word(random)
-    changed = f"{new} {text}" if front else f"{text} {new}"
+    result = f"{new} {text}" if front else f"{text} {new}"
     where = random.choice(
         ["at the start", "at the beginning", "in front"] if front else ["at the end", "to the end"]
     )
-    return Work(changed, f"{new} goes {where}.", outcome=changed, fills={"n": new, "a": where})
+    return Work(result, f"{new} goes {where}.", outcome=result, fills={"n": new, "a": where})
 
 
 def _repeat(random: Random, text: str) -> Work:
     count = random.choice([2, 2, 3, 3, 3, 4, 5, 6])
     count = min(count, max(2, 40 // len(text.split())))
     lines = random.random() < 0.3
-    shown = random.choice([in_words(count), str(count)]) + " times"
+    times_text = random.choice([in_words(count), str(count)]) + " times"
     if count == 2 and random.random() < 0.6:
-        shown = "twice"
-    changed = ("\n" if lines else " ").join([text] * count)
+        times_text = "twice"
+    result = ("\n" if lines else " ").join([text] * count)
     how = random.choice([", each on its own line", ", one per line", " on separate lines"]) if lines else ""
     return Work(
-        changed,
+        result,
         f"I write it {count} times.",
-        outcome=None if lines else changed,
-        fills={"c": shown, "h": how},
+        outcome=None if lines else result,
+        fills={"c": times_text, "h": how},
     )
 
 
@@ -129,7 +129,7 @@ def _marks(random: Random, text: str) -> Work:
     return Work(style.format(text), f"I put it {how}.", fills={"k": how})
 
 
-def _joined(random: Random, text: str) -> Work:
+def _join(random: Random, text: str) -> Work:
     name, mark = random.choice(
         [
             ("hyphens", "-"),
@@ -141,13 +141,13 @@ def _joined(random: Random, text: str) -> Work:
             ("plus signs", "+"),
         ]
     )
-    changed = mark.join(text.split())
-    return Work(changed, f"{name.capitalize()} between the words.", outcome=changed, fills={"m": name})
+    result = mark.join(text.split())
+    return Work(result, f"{name.capitalize()} between the words.", outcome=result, fills={"m": name})
 
 
 def _tight(random: Random, text: str) -> Work:
-    changed = "".join(text.split())
-    return _made(changed, "The words without the spaces.")
+    result = "".join(text.split())
+    return _work(result, "The words without the spaces.")
 
 
 def _lines(random: Random, text: str) -> Work:
@@ -155,22 +155,22 @@ def _lines(random: Random, text: str) -> Work:
 
 
 def _initials(random: Random, text: str) -> Work:
-    found = text.split()
-    answer = "".join(bare(word)[:1].upper() for word in found)
-    steps = ", ".join(f"{bare(word)} {bare(word)[:1].upper()}" for word in found)
+    words = text.split()
+    answer = "".join(bare(word)[:1].upper() for word in words)
+    steps = ", ".join(f"{bare(word)} {bare(word)[:1].upper()}" for word in words)
     return Work(answer, f"{steps}: {answer}")
 
 
 def _contains(random: Random, text: str) -> Work:
-    found = [bare(word) for word in text.split()]
-    word = random.choice(found) if random.random() < 0.5 else payloads.word(random)
-    inside = word in found
+    words = [bare(word) for word in text.split()]
+    word = random.choice(words) if random.random() < 0.5 else payloads.word(random)
+    inside = word in words
     answer = f'Yes, "{word}" is in it.' if inside else f'No, "{word}" is not in it.'
     return Work(answer, f"I look for {word}: {'found' if inside else 'not there'}.", fills={"w": word})
 
 
 def _same(random: Random, text: str) -> Work:
-    return _made(text, "I copy it, word for word.")
+    return _work(text, "I copy it, word for word.")
 
 
 TEXT_CHANGES = [
@@ -258,7 +258,7 @@ TEXT_CHANGES = [
     ),
     Change(
         ['{Add|Put|Write} {the word |}"$n" $a of $o[.]', '{Add|Put} {$n|"$n"} $a: $o'],
-        _placed,
+        _place,
         weight=3,
     ),
     Change(
@@ -281,7 +281,7 @@ TEXT_CHANGES = [
             "{Replace|Change} the spaces in $o {with|by|to} $m[.]",
             "{Write|Put} $o with $m {between the words|instead of spaces}[.]",
         ],
-        _joined,
+        _join,
         ["{Now|And now} with $m {between the words|instead of spaces}[.]"],
         4,
     ),

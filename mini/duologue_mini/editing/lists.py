@@ -16,12 +16,12 @@ def items(random: Random) -> list[str]:
     """Three to nine different things of one kind."""
     count = random.choices([2, 3, 4, 5, 6, 7, 8, 9], [2, 6, 7, 6, 4, 3, 2, 1])[0]
     maker = random.choices(MAKERS, [8, 4, 4, 4, 6, 3, 2, 2, 3])[0]
-    found: list[str] = []
-    while len(found) < count:
-        drawn = maker(random)
-        if drawn not in found:
-            found.append(drawn)
-    return found
+    distinct: list[str] = []
+    while len(distinct) < count:
+        item = maker(random)
+        if item not in distinct:
+            distinct.append(item)
+    return distinct
 
 
 def _small_number(random: Random) -> str:
@@ -30,7 +30,7 @@ def _small_number(random: Random) -> str:
 
 MAKERS: list[Callable[[Random], str]] = [
     lambda random: random.choice(payloads.KNOWN),
-    payloads.coined,
+    payloads.coin_word,
     payloads.first_name,
     lambda random: random.choice(words.FOODS + words.ANIMALS + words.COLOURS),
     _small_number,
@@ -41,122 +41,124 @@ MAKERS: list[Callable[[Random], str]] = [
 ]
 
 
-def numeric(found: list[str]) -> bool:
+def numeric(entries: list[str]) -> bool:
     """Whether these are all whole numbers."""
-    return all(one.isdigit() for one in found)
+    return all(one.isdigit() for one in entries)
 
 
-def listed(random: Random, found: list[str]) -> str:
+def write_list(random: Random, entries: list[str]) -> str:
     """The list as somebody might write it."""
     style = random.random()
     if style < 0.6:
-        return ", ".join(found)
+        return ", ".join(entries)
     if style < 0.7:
-        return ", ".join(found[:-1]) + " and " + found[-1]
-    if style < 0.75 and not any(" " in one for one in found):
-        return " ".join(found)
+        return ", ".join(entries[:-1]) + " and " + entries[-1]
+    if style < 0.75 and not any(" " in one for one in entries):
+        return " ".join(entries)
     if style < 0.8:
-        return random.choice(["; ", " | ", " / "]).join(found)
+        return random.choice(["; ", " | ", " / "]).join(entries)
     if style < 0.87:
-        return "\n".join(f"- {one}" for one in found)
+        return "\n".join(f"- {one}" for one in entries)
     if style < 0.92:
-        return "\n".join(f"{index}. {one}" for index, one in enumerate(found, 1))
-    return "\n".join(found) if style < 0.96 else "[" + ", ".join(found) + "]"
+        return "\n".join(f"{index}. {one}" for index, one in enumerate(entries, 1))
+    return "\n".join(entries) if style < 0.96 else "[" + ", ".join(entries) + "]"
 
 
-def _made(found: list[str], thought: str, **fills: object) -> Work:
-    return Work(", ".join(found), thought, outcome=found, fills=fills)
+def _work(entries: list[str], thought: str, **fills: object) -> Work:
+    return Work(", ".join(entries), thought, outcome=entries, fills=fills)
 
 
-def _reverse(random: Random, found: list[str]) -> Work:
-    return _made(found[::-1], f"{len(found)} items, from last to first.")
+def _reverse(random: Random, entries: list[str]) -> Work:
+    return _work(entries[::-1], f"{len(entries)} items, from last to first.")
 
 
-def _sorted(random: Random, found: list[str]) -> Work | None:
-    return _by_alphabet(found, "In order", downwards=False)
+def _sort(random: Random, entries: list[str]) -> Work | None:
+    return _by_alphabet(entries, "In order", downwards=False)
 
 
-def _sorted_down(random: Random, found: list[str]) -> Work | None:
-    return _by_alphabet(found, "From z to a", downwards=True)
+def _sorted_down(random: Random, entries: list[str]) -> Work | None:
+    return _by_alphabet(entries, "From z to a", downwards=True)
 
 
-def _by_alphabet(found: list[str], name: str, *, downwards: bool) -> Work | None:
-    if not all(one.isascii() and one[0].isalpha() for one in found):
+def _by_alphabet(entries: list[str], name: str, *, downwards: bool) -> Work | None:
+    if not all(one.isascii() and one[0].isalpha() for one in entries):
         return None
-    ordered = sorted(found, key=str.casefold, reverse=downwards)
-    firsts = ", ".join(f"{one[0].lower()} {one}" for one in found)
-    shown = ", ".join(f"{one[0].lower()} {one}" for one in ordered)
-    return _made(ordered, f"First letters: {firsts}.\n{name}: {shown}.")
+    order = sorted(entries, key=str.casefold, reverse=downwards)
+    firsts = ", ".join(f"{one[0].lower()} {one}" for one in entries)
+    initials = ", ".join(f"{one[0].lower()} {one}" for one in order)
+    return _work(order, f"First letters: {firsts}.\n{name}: {initials}.")
 
 
-def _numbers_up(random: Random, found: list[str]) -> Work:
-    ordered = sorted(found, key=int)
-    return _made(ordered, _lengths(found) + f"Smallest first: {', '.join(ordered)}.")
+def _numbers_up(random: Random, entries: list[str]) -> Work:
+    order = sorted(entries, key=int)
+    return _work(order, _lengths(entries) + f"Smallest first: {', '.join(order)}.")
 
 
-def _numbers_down(random: Random, found: list[str]) -> Work:
-    ordered = sorted(found, key=int, reverse=True)
-    return _made(ordered, _lengths(found) + f"Largest first: {', '.join(ordered)}.")
+def _numbers_down(random: Random, entries: list[str]) -> Work:
+    order = sorted(entries, key=int, reverse=True)
+    return _work(order, _lengths(entries) + f"Largest first: {', '.join(order)}.")
 
 
-def _lengths(found: list[str]) -> str:
-    groups = [[one for one in found if len(one) == size] for size in (1, 2, 3)]
+def _lengths(entries: list[str]) -> str:
+    groups = [[one for one in entries if len(one) == size] for size in (1, 2, 3)]
     names = ["one digit", "two digits", "three digits"]
     parts = [f"{name}: {', '.join(group)}" for name, group in zip(names, groups, strict=True) if group]
     return ". ".join(parts)[:1].upper() + ". ".join(parts)[1:] + ".\n"
 
 
-def _numbered(found: list[str]) -> str:
-    return ", ".join(f"{index} {one}" for index, one in enumerate(found, 1))
+def _number_items(entries: list[str]) -> str:
+    return ", ".join(f"{index} {one}" for index, one in enumerate(entries, 1))
 
 
-def _count(random: Random, found: list[str]) -> Work:
-    answer = pick(random, ["{There are|That is|That makes} $n[ in the list].", "$n."], n=len(found))
-    return Work(answer, f"I count: {_numbered(found)}. {len(found)}.")
+def _count(random: Random, entries: list[str]) -> Work:
+    answer = pick(random, ["{There are|That is|That makes} $n[ in the list].", "$n."], n=len(entries))
+    return Work(answer, f"I count: {_number_items(entries)}. {len(entries)}.")
 
 
-def _nth(random: Random, found: list[str]) -> Work:
-    place = random.choice([1, 1, len(found), len(found), random.randint(1, len(found))])
-    which = "last" if place == len(found) and random.random() < 0.85 else ordinal(place)
-    one = found[place - 1]
+def _nth(random: Random, entries: list[str]) -> Work:
+    place = random.choice([1, 1, len(entries), len(entries), random.randint(1, len(entries))])
+    which = "last" if place == len(entries) and random.random() < 0.85 else ordinal(place)
+    one = entries[place - 1]
     thought = (
-        f"The last is {one}." if which == "last" else f"{_numbered(found[:place])}. The {which} is {one}."
+        f"The last is {one}."
+        if which == "last"
+        else f"{_number_items(entries[:place])}. The {which} is {one}."
     )
     return Work(pick(random, ["$w", "$w", "The $i one is $w."], i=which, w=one), thought, fills={"i": which})
 
 
-def _without(random: Random, found: list[str]) -> Work:
-    one = random.choice(found)
-    return _made([other for other in found if other != one], f"All but {one}.", w=one)
+def _without(random: Random, entries: list[str]) -> Work:
+    one = random.choice(entries)
+    return _work([other for other in entries if other != one], f"All but {one}.", w=one)
 
 
-def _added(random: Random, found: list[str]) -> Work:
+def _add(random: Random, entries: list[str]) -> Work:
     new = random.choice(MAKERS[:4])(random)
     front = random.random() < 0.3
     where = "at the {start|beginning|front}" if front else "[at the end]"
-    changed = [new, *found] if front else [*found, new]
-    return _made(changed, f"{new} goes {'first' if front else 'last'}.", w=new, a=pick(random, [where]))
+    result = [new, *entries] if front else [*entries, new]
+    return _work(result, f"{new} goes {'first' if front else 'last'}.", w=new, a=pick(random, [where]))
 
 
-def _exchange(random: Random, found: list[str]) -> Work:
-    old, new = random.choice(found), random.choice(MAKERS[:4])(random)
-    return _made([new if one == old else one for one in found], f"{old} becomes {new}.", w=old, n=new)
+def _exchange(random: Random, entries: list[str]) -> Work:
+    old, new = random.choice(entries), random.choice(MAKERS[:4])(random)
+    return _work([new if one == old else one for one in entries], f"{old} becomes {new}.", w=old, n=new)
 
 
-def _bullets(random: Random, found: list[str]) -> Work:
-    return Work("\n".join(f"- {one}" for one in found), f"{len(found)} bullets.", outcome=found)
+def _bullets(random: Random, entries: list[str]) -> Work:
+    return Work("\n".join(f"- {one}" for one in entries), f"{len(entries)} bullets.", outcome=entries)
 
 
-def _numbers(random: Random, found: list[str]) -> Work:
-    lines = "\n".join(f"{index}. {one}" for index, one in enumerate(found, 1))
-    return Work(lines, f"{len(found)} numbered lines.", outcome=found)
+def _numbers(random: Random, entries: list[str]) -> Work:
+    lines = "\n".join(f"{index}. {one}" for index, one in enumerate(entries, 1))
+    return Work(lines, f"{len(entries)} numbered lines.", outcome=entries)
 
 
-def _lines(random: Random, found: list[str]) -> Work:
-    return Work("\n".join(found), "One line each.", outcome=found)
+def _lines(random: Random, entries: list[str]) -> Work:
+    return Work("\n".join(entries), "One line each.", outcome=entries)
 
 
-def _joined(random: Random, found: list[str]) -> Work:
+def _join(random: Random, entries: list[str]) -> Work:
     name, mark = random.choice(
         [
             ("commas", ", "),
@@ -169,55 +171,57 @@ def _joined(random: Random, found: list[str]) -> Work:
             ("arrows", " -> "),
         ]
     )
-    return Work(mark.join(found), f"{name} between them.", outcome=found, fills={"m": name})
+    return Work(mark.join(entries), f"{name} between them.", outcome=entries, fills={"m": name})
 
 
-def _contains(random: Random, found: list[str]) -> Work:
-    one = random.choice(found) if random.random() < 0.5 else random.choice(MAKERS[:4])(random)
-    inside = one in found
+def _contains(random: Random, entries: list[str]) -> Work:
+    one = random.choice(entries) if random.random() < 0.5 else random.choice(MAKERS[:4])(random)
+    inside = one in entries
     answer = f"Yes, {one} is in the list." if inside else f"No, {one} is not in the list."
     return Work(answer, f"I look for {one}: {'found' if inside else 'not there'}.", fills={"w": one})
 
 
-def _place(random: Random, found: list[str]) -> Work:
-    one = random.choice(found)
-    which = ordinal(found.index(one) + 1)
+def _place(random: Random, entries: list[str]) -> Work:
+    one = random.choice(entries)
+    which = ordinal(entries.index(one) + 1)
     answer = pick(
-        random, ["{It is|$w is} the $i.", "$w is number $k."], w=one, i=which, k=found.index(one) + 1
+        random, ["{It is|$w is} the $i.", "$w is number $k."], w=one, i=which, k=entries.index(one) + 1
     )
-    return Work(answer, f"{_numbered(found[: found.index(one) + 1])}.", fills={"w": one})
+    return Work(answer, f"{_number_items(entries[: entries.index(one) + 1])}.", fills={"w": one})
 
 
-def _neighbour(random: Random, found: list[str]) -> Work | None:
-    index = random.randrange(len(found) - 1)
+def _neighbour(random: Random, entries: list[str]) -> Work | None:
+    index = random.randrange(len(entries) - 1)
     after = random.random() < 0.6
-    asked, answer = (found[index], found[index + 1]) if after else (found[index + 1], found[index])
+    given_item, answer = (
+        (entries[index], entries[index + 1]) if after else (entries[index + 1], entries[index])
+    )
     which = "after" if after else "before"
     return Work(
-        pick(random, ["$w", "$w comes $i $z."], w=answer, i=which, z=asked),
-        f"{which.capitalize()} {asked}: {answer}.",
-        fills={"w": asked, "i": which},
+        pick(random, ["$w", "$w comes $i $z."], w=answer, i=which, z=given_item),
+        f"{which.capitalize()} {given_item}: {answer}.",
+        fills={"w": given_item, "i": which},
     )
 
 
-def _upper(random: Random, found: list[str]) -> Work:
-    return _made([one.upper() for one in found], "Every letter becomes large.")
+def _upper(random: Random, entries: list[str]) -> Work:
+    return _work([one.upper() for one in entries], "Every letter becomes large.")
 
 
-def _title(random: Random, found: list[str]) -> Work:
-    return _made([one[:1].upper() + one[1:] for one in found], "Each one starts with a large letter.")
+def _title(random: Random, entries: list[str]) -> Work:
+    return _work([one[:1].upper() + one[1:] for one in entries], "Each one starts with a large letter.")
 
 
-def _some(random: Random, found: list[str]) -> Work | None:
-    if len(found) < 4:
+def _some(random: Random, entries: list[str]) -> Work | None:
+    if len(entries) < 4:
         return None
-    count = random.randint(2, len(found) - 1)
+    count = random.randint(2, len(entries) - 1)
     front = random.random() < 0.6
-    kept = found[:count] if front else found[-count:]
+    part = entries[:count] if front else entries[-count:]
     which = "first" if front else "last"
-    return _made(
-        kept,
-        f"The {which} {count}: {', '.join(kept)}.",
+    return _work(
+        part,
+        f"The {which} {count}: {', '.join(part)}.",
         i=which,
         k=random.choice([str(count), words.NUMBERS[count]]),
     )
@@ -243,7 +247,7 @@ LIST_CHANGES = [
             "{Put|Write|Bring} $o in{to|} alphabetical order[.]",
             "{Alphabetise|Alphabetize} $o[.]",
         ],
-        _sorted,
+        _sort,
         ["{Now sort|Sort|And sort} {it|them|the list}[ alphabetically][.]"],
         9,
         numbers=False,
@@ -307,7 +311,7 @@ LIST_CHANGES = [
     ),
     ListChange(
         ['{Add|Put|Append|Write} {$w|"$w"} $a {to|in|into} $o[.]', '{Add|Put} {$w|"$w"} $a{:| here:} $o'],
-        _added,
+        _add,
         ["{Add|Now add|And add|Also add} $w $a[.]"],
         5,
     ),
@@ -347,7 +351,7 @@ LIST_CHANGES = [
     ),
     ListChange(
         ["{Join|Connect|Link|Combine} $o with $m[.]", "{Write|Put} $o on one line with $m between[ them][.]"],
-        _joined,
+        _join,
         ["{Now|And now} with $m between[ them][.]"],
         5,
     ),

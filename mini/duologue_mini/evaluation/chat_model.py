@@ -17,8 +17,8 @@ from duologue.engines.llama.request import grammar_fields
 from duologue.text.output.reply_grammar import Calls, offered
 from duologue.values.messages import Tool
 
-from duologue_mini.evaluation.heldout import Call
 from duologue_mini.evaluation.heldout import Reply as Said
+from duologue_mini.evaluation.heldout import ToolCall
 from duologue_mini.model.chat_template import render
 
 MOST_TOKENS = 500
@@ -28,19 +28,19 @@ REPEATS = 5
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """What the model wrote."""
 
     thought: str
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ToolCall, ...]
     ended: bool
     """Whether it stopped by itself."""
     broken_calls: int
     """Calls that are no JSON object with a name and arguments, or were never closed."""
 
     @property
-    def said(self) -> Said:
+    def checked(self) -> Said:
         """As the judge of the hand-written cases sees it."""
         return Said(self.text, self.calls)
 
@@ -63,24 +63,24 @@ class Reply:
         return message
 
 
-def parsed(written: str, ended: bool) -> Reply:
+def parse_reply(output: str, ended: bool) -> ModelReply:
     """A reply taken apart."""
-    thought, closed, rest = written.rpartition("</think>")
+    thought, closed, rest = output.rpartition("</think>")
     if not closed:
-        thought, rest = ("", written) if "<think>" not in written else (written, "")
+        thought, rest = ("", output) if "<think>" not in output else (output, "")
     calls, broken = [], 0
-    for found in CALL.findall(rest):
-        call = _call(found)
+    for block in CALL.findall(rest):
+        call = _call(block)
         broken += call is None
-        calls.append(call or Call("", None))
+        calls.append(call or ToolCall("", None))
     text = CALL.sub("", rest)
     broken += "<tool_call>" in text
-    return Reply(thought.replace("<think>", "").strip(), text.strip(), tuple(calls), ended, broken)
+    return ModelReply(thought.replace("<think>", "").strip(), text.strip(), tuple(calls), ended, broken)
 
 
-def _call(written: str) -> Call | None:
+def _call(text: str) -> ToolCall | None:
     try:
-        value = json.loads(written)
+        value = json.loads(text)
     except json.JSONDecodeError:
         return None
     good = (
@@ -88,7 +88,7 @@ def _call(written: str) -> Call | None:
         and isinstance(value.get("name"), str)
         and isinstance(value.get("arguments"), dict)
     )
-    return Call(value["name"], value["arguments"]) if good else None
+    return ToolCall(value["name"], value["arguments"]) if good else None
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Timing:
     tokens: int
 
 
-class Speaker:
+class ChatModel:
     """The model file in the engine; greedy unless a temperature is given. `free_calls`: without the grammar that calls are
     written under."""
 
@@ -126,24 +126,26 @@ class Speaker:
         params.api_keys = [secrets.token_hex(16)]
         self.server = xllamacpp.Server(params)
 
-    def reply(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool) -> Reply:
+    def reply(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
+    ) -> ModelReply:
         """The answer to these messages."""
         prompt = render(messages, tools, enable_thinking=thinking, add_generation_prompt=True)
-        choice = self._complete(prompt, MOST_TOKENS, **self._held(tools))["choices"][0]
-        return parsed(choice["text"], choice["finish_reason"] == "stop")
+        choice = self._complete(prompt, MOST_TOKENS, **self._grammar_fields(tools))["choices"][0]
+        return parse_reply(choice["text"], choice["finish_reason"] == "stop")
 
-    def _held(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
+    def _grammar_fields(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
         """Calls are written as the server has them written."""
         if not tools or self.free_calls:
             return {}
         functions = [tool.get("function") or tool for tool in tools]
-        known = [
+        declarations = [
             Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
         ]
-        grammar = offered(Calls("hermes", tuple(known)))
+        grammar = offered(Calls("hermes", tuple(declarations)))
         return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
-    def timed(self, prompt: str, tokens: int) -> Timing:
+    def time_request(self, prompt: str, tokens: int) -> Timing:
         """One request for at most so many tokens, on the clock."""
         began = time.perf_counter()
         answer = self._complete(prompt, tokens, ignore_eos=True)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from duologue_mini import skills
 from duologue_mini.evaluation import fresh_draws, heldout, speed
-from duologue_mini.evaluation.chat_model import Reply, Speaker
+from duologue_mini.evaluation.chat_model import ChatModel, ModelReply
 from duologue_mini.evaluation.fresh_draws import Outcome
 
 MODEL_PATH = Path(str(files("duologue.models") / "duologue-mini.gguf"))
@@ -45,7 +45,7 @@ class Tally:
     """What a run of questions showed."""
 
     good: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
-    replies: list[Reply] = field(default_factory=list)
+    replies: list[ModelReply] = field(default_factory=list)
 
     def add(self, row: str, outcome: Outcome) -> None:
         """Counts one outcome on its line."""
@@ -74,7 +74,7 @@ def row_of(family: str) -> str:
     return next((row for row, families in ROWS.items() if family in families), family)
 
 
-def ask_case(case: heldout.Case, speaker: Speaker) -> Outcome:
+def ask_case(case: heldout.Case, speaker: ChatModel) -> Outcome:
     """Has a hand-written conversation with the model, and judges it."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": case.system}] if case.system else []
     answers, replies = [], []
@@ -92,14 +92,14 @@ def ask_case(case: heldout.Case, speaker: Speaker) -> Outcome:
             after = speaker.reply(messages, tools, thinking=thinking)
             replies.append(after)
             messages.append(after.message)
-        answers.append(heldout.Answer(first.said, after.said if after else None))
+        answers.append(heldout.Answer(first.checked, after.checked if after else None))
     wrong = heldout.judge(case, answers)
     ended = all(reply.ended for reply in replies)
     why = "; ".join([*wrong, *([] if ended else ["a turn did not end"])])
     return Outcome(case.skill, not why, why, replies, " / ".join(case.turns))
 
 
-def tallied(
+def run_tally(
     items: Sequence[Item], ask: Callable[[Item], Outcome], slots: int, show: Callable[[Outcome], None]
 ) -> Tally:
     """Asks all, some at once, and counts."""
@@ -111,13 +111,13 @@ def tallied(
     return tally
 
 
-def shown(which: str) -> Callable[[Outcome], None]:
+def printer(which: str) -> Callable[[Outcome], None]:
     """Prints all, failed or no outcomes."""
 
     def show(outcome: Outcome) -> None:
         if which == "none" or (which == "failed" and outcome.good):
             return
-        print(f"[{'ok' if outcome.good else 'FAILED'}] {outcome.family}: {outcome.asked!r}")
+        print(f"[{'ok' if outcome.good else 'FAILED'}] {outcome.family}: {outcome.question!r}")
         for reply in outcome.replies:
             calls = "".join(f" -> {call.name}{json.dumps(call.arguments)}" for call in reply.calls)
             thought = f"({reply.thought!r}) " if reply.thought else ""
@@ -142,15 +142,15 @@ def table(columns: dict[str, Tally]) -> str:
     return "\n".join(lines)
 
 
-def families(wanted: Iterable[str] | None) -> list[str]:
+def families(rows: Iterable[str] | None) -> list[str]:
     """The families to draw from: those of the mix, or those of the wanted lines."""
-    return [name for name in skills.WEIGHTS if wanted is None or row_of(name) in wanted or name in wanted]
+    return [name for name in skills.WEIGHTS if rows is None or row_of(name) in rows or name in rows]
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Tally]:
     """The columns the command line asks for."""
     cases = [case for case in heldout.load() if arguments.skill is None or case.skill in arguments.skill]
-    drawn = [
+    questions = [
         question
         for family in families(arguments.skill)
         for question in fresh_draws.questions(family, arguments.draws, arguments.seed)
@@ -158,18 +158,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
     columns = {}
     temperatures = {"greedy": 0.0, "own temperature": OWN_TEMPERATURE}
     for name in arguments.at:
-        speaker = Speaker(
+        speaker = ChatModel(
             arguments.model,
             slots=arguments.slots,
             threads=arguments.threads,
             temperature=temperatures[name],
             free_calls=arguments.free_calls,
         )
-        show = shown(arguments.show)
-        columns[f"fresh, {name}"] = tallied(
-            drawn, lambda it, to=speaker: fresh_draws.ask(it, to.reply), arguments.slots, show
+        show = printer(arguments.show)
+        columns[f"fresh, {name}"] = run_tally(
+            questions, lambda it, to=speaker: fresh_draws.ask(it, to.reply), arguments.slots, show
         )
-        columns[f"hand-written, {name}"] = tallied(
+        columns[f"hand-written, {name}"] = run_tally(
             cases, lambda it, to=speaker: ask_case(it, to), arguments.slots, show
         )
     return columns

@@ -11,23 +11,30 @@ from random import Random
 from typing import Any, Protocol
 
 from duologue_mini import skills
-from duologue_mini.data.dialogues import answered
-from duologue_mini.evaluation.chat_model import Reply
-from duologue_mini.evaluation.judges import JUDGES, Expected, called, declined, similar, spoken
+from duologue_mini.data.dialogues import answer_messages
+from duologue_mini.evaluation.chat_model import ModelReply
+from duologue_mini.evaluation.judges import (
+    JUDGES,
+    Expected,
+    makes_calls,
+    same_and_speakable,
+    same_refusal,
+    similar,
+)
 from duologue_mini.scene import Scene, Turn
-from duologue_mini.text.typos import typed
+from duologue_mini.text.typos import add_typos
 
 THINKING_SHARE = 0.25
 KNOWN_ANSWERS = 2000
 """Scenes drawn to see how else a kind of question is answered."""
 
 
-class Asked(Protocol):
+class ReplyFunction(Protocol):
     """Something that answers messages, given tools, thinking or not."""
 
     def __call__(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
-    ) -> Reply:
+    ) -> ModelReply:
         """The reply."""
 
 
@@ -48,8 +55,8 @@ class Outcome:
     family: str
     good: bool
     why: str
-    replies: list[Reply] = field(default_factory=list)
-    asked: str = ""
+    replies: list[ModelReply] = field(default_factory=list)
+    question: str = ""
 
 
 def questions(family: str, count: int, seed: int) -> list[Question]:
@@ -61,9 +68,9 @@ def questions(family: str, count: int, seed: int) -> list[Question]:
 def _question(random: Random, family: str, scene: Scene) -> Question:
     messages: list[dict[str, Any]] = [{"role": "system", "content": scene.system}] if scene.system else []
     for turn in scene.turns:
-        messages.append({"role": "user", "content": typed(random, turn.user, exact=turn.exact)})
+        messages.append({"role": "user", "content": add_typos(random, turn.user, exact=turn.exact)})
         if turn is not scene.turns[-1]:
-            messages += answered(turn, False)
+            messages += answer_messages(turn, False)
     return Question(family, scene, messages, random.random() < THINKING_SHARE)
 
 
@@ -76,33 +83,40 @@ def kind_of(turn: Turn) -> str:
 def answers(family: str) -> Mapping[str, Sequence[str]]:
     """The answers of a family's generator, by kind of question."""
     random = Random(f"answers {family}")
-    known: defaultdict[str, list[str]] = defaultdict(list)
+    texts_by_kind: defaultdict[str, list[str]] = defaultdict(list)
     for _ in range(KNOWN_ANSWERS):
         for turn in skills.drawer(family)(random).turns:
-            known[kind_of(turn)] += [turn.assistant, *([turn.after_thought] if turn.after_thought else [])]
-    return {kind: tuple(dict.fromkeys(texts)) for kind, texts in known.items()}
+            texts_by_kind[kind_of(turn)] += [
+                turn.assistant,
+                *([turn.after_thought] if turn.after_thought else []),
+            ]
+    return {kind: tuple(dict.fromkeys(texts)) for kind, texts in texts_by_kind.items()}
 
 
-def ask(question: Question, reply_to: Asked) -> Outcome:
+def ask(question: Question, reply_to: ReplyFunction) -> Outcome:
     """Asks it, gives the results of the right calls, and judges."""
     turn, tools, messages = question.scene.turns[-1], question.scene.tools, list(question.messages)
-    outcome = Outcome(question.family, False, "", asked=str(messages[-1]["content"]))
-    begun = len(messages)
-    wanted = answered(turn, question.thinking)
+    outcome = Outcome(question.family, False, "", question=str(messages[-1]["content"]))
+    start = len(messages)
+    expected_messages = answer_messages(turn, question.thinking)
     for together in turn.rounds:
         reply = reply_to(messages, tools, thinking=question.thinking)
         outcome.replies.append(reply)
-        if not called(together, reply.calls):
+        if not makes_calls(together, reply.calls):
             outcome.why = f"expected {[(use.name, use.arguments) for use in together]}"
             return outcome
-        done = len(messages) - begun
-        messages += wanted[done : done + 1 + len(together)]
+        done = len(messages) - start
+        messages += expected_messages[done : done + 1 + len(together)]
     reply = reply_to(messages, tools, thinking=question.thinking)
     outcome.replies.append(reply)
-    answer = str(wanted[-1]["content"])
+    answer = str(expected_messages[-1]["content"])
     context = "\n".join(str(message["content"]) for message in messages)
     judge = JUDGES.get(question.family, similar)
-    alike = answers(question.family).get(kind_of(turn), ()) if judge in (similar, declined, spoken) else ()
+    alike = (
+        answers(question.family).get(kind_of(turn), ())
+        if judge in (similar, same_refusal, same_and_speakable)
+        else ()
+    )
     expected = Expected(answer, str(question.messages[-1]["content"]), context, alike)
     outcome.good = not reply.calls and reply.ended and judge(expected, reply.text)
     outcome.why = "" if outcome.good else f"expected {answer!r}"

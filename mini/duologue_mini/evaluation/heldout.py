@@ -43,7 +43,7 @@ SKILLS: dict[str, int] = {
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolCall:
     """One tool call; the arguments are parsed JSON, or None where what the model wrote is none."""
 
     name: str
@@ -55,7 +55,7 @@ class Reply:
     """What the model said at once: its visible text and its calls."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def load(path: Path = HELDOUT) -> list[Case]:
 
 
 def parse(entry: Mapping[str, Any]) -> Case:
-    known = {"id", "skill", "system", "tools", "thinking", "turns", "results", "check", "judge"}
-    if unknown := set(entry) - known:
+    known_fields = {"id", "skill", "system", "tools", "thinking", "turns", "results", "check", "judge"}
+    if unknown := set(entry) - known_fields:
         raise ValueError(f"unknown fields {sorted(unknown)}")
     if entry["skill"] not in SKILLS:
         raise ValueError(f"unknown skill {entry['skill']!r}")
@@ -143,16 +143,16 @@ def judge(case: Case, answers: Sequence[Answer]) -> list[str]:
     """What is wrong with the answers to a case, one sentence each; nothing when it passed."""
     if len(answers) != len(case.turns):
         return [f"{len(answers)} answers to {len(case.turns)} turns"]
-    judged = answers if case.judge_all else answers[-1:]
-    return [complaint for answer in judged for complaint in complaints(case.check, answer)]
+    relevant = answers if case.judge_all else answers[-1:]
+    return [complaint for answer in relevant for complaint in complaints(case.check, answer)]
 
 
 def complaints(check: Mapping[str, Any], answer: Answer) -> list[str]:
     """The conditions of one check that one answer does not meet."""
     unmet = [
-        f"{name} {json.dumps(wanted, ensure_ascii=False)}: not met by {shown(answer.first)}"
-        for name, wanted in check.items()
-        if name != "after_call" and not CONDITIONS[name](wanted, answer.first)
+        f"{name} {json.dumps(expected, ensure_ascii=False)}: not met by {describe(answer.first)}"
+        for name, expected in check.items()
+        if name != "after_call" and not CONDITIONS[name](expected, answer.first)
     ]
     if "after_call" in check:
         if answer.after is None:
@@ -162,7 +162,7 @@ def complaints(check: Mapping[str, Any], answer: Answer) -> list[str]:
     return unmet
 
 
-def shown(reply: Reply) -> str:
+def describe(reply: Reply) -> str:
     calls = "".join(f" {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in reply.calls)
     return json.dumps(reply.text, ensure_ascii=False) + calls
 
@@ -174,7 +174,7 @@ def plain(text: str) -> str:
     return text.strip()
 
 
-def found(pattern: str, reply: Reply) -> bool:
+def has_match(pattern: str, reply: Reply) -> bool:
     return re.search(pattern, plain(reply.text), re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -220,8 +220,8 @@ def _is_number_word(word: str) -> bool:
 
 def _final_in_words(text: str) -> float | None:
     clauses = re.split(r"[^a-z\s-]+", text.lower())
-    numbered = [clause for clause in clauses if any(map(_is_number_word, re.findall(r"[a-z]+", clause)))]
-    words = re.findall(r"[a-z]+", numbered[-1]) if numbered else []
+    with_numbers = [clause for clause in clauses if any(map(_is_number_word, re.findall(r"[a-z]+", clause)))]
+    words = re.findall(r"[a-z]+", with_numbers[-1]) if with_numbers else []
     end = next((place for place in range(len(words), 0, -1) if _is_number_word(words[place - 1])), 0)
     if not end:
         return None
@@ -237,8 +237,8 @@ def _final_in_words(text: str) -> float | None:
         else:
             group += _SMALL.get(word, 0)
     value = float(total + group)
-    signed = start > 0 and words[start - 1] in ("minus", "negative")
-    return -value if signed and not (start > 1 and _is_number_word(words[start - 2])) else value
+    is_signed = start > 0 and words[start - 1] in ("minus", "negative")
+    return -value if is_signed and not (start > 1 and _is_number_word(words[start - 2])) else value
 
 
 def _is_joint(words: Sequence[str], place: int) -> bool:
@@ -249,35 +249,35 @@ def _is_joint(words: Sequence[str], place: int) -> bool:
 # --- calls
 
 
-def matches(wanted: Any, got: Any) -> bool:
+def matches(expected: Any, actual: Any) -> bool:
     """Whether a value is the one wanted, compared as JSON; `{"$any": [...]}` is any of its values."""
-    if isinstance(wanted, Mapping) and set(wanted) == {"$any"}:
-        return any(matches(choice, got) for choice in wanted["$any"])
-    if isinstance(wanted, Mapping):
+    if isinstance(expected, Mapping) and set(expected) == {"$any"}:
+        return any(matches(choice, actual) for choice in expected["$any"])
+    if isinstance(expected, Mapping):
         return (
-            isinstance(got, Mapping)
-            and set(wanted) == set(got)
-            and all(matches(value, got[name]) for name, value in wanted.items())
+            isinstance(actual, Mapping)
+            and set(expected) == set(actual)
+            and all(matches(value, actual[name]) for name, value in expected.items())
         )
-    if isinstance(wanted, list):
+    if isinstance(expected, list):
         return (
-            isinstance(got, list)
-            and len(wanted) == len(got)
-            and all(matches(one, other) for one, other in zip(wanted, got, strict=True))
+            isinstance(actual, list)
+            and len(expected) == len(actual)
+            and all(matches(one, other) for one, other in zip(expected, actual, strict=True))
         )
-    if isinstance(wanted, bool) or isinstance(got, bool):
-        return wanted is got
-    return bool(wanted == got)
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    return bool(expected == actual)
 
 
-def calls_match(wanted: Sequence[Mapping[str, Any]], got: Sequence[Call]) -> bool:
+def calls_match(expected: Sequence[Mapping[str, Any]], actual: Sequence[ToolCall]) -> bool:
     """Whether exactly these calls were made, in any order."""
-    return len(wanted) == len(got) and any(
+    return len(expected) == len(actual) and any(
         all(
             one["name"] == call.name and matches(one["arguments"], call.arguments)
-            for one, call in zip(wanted, order, strict=True)
+            for one, call in zip(expected, order, strict=True)
         )
-        for order in permutations(got)
+        for order in permutations(actual)
     )
 
 
@@ -345,12 +345,12 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+(?:['-]\w+)*", plain(text).lower())
 
 
-def is_language(wanted: str, text: str) -> bool:
+def is_language(expected: str, text: str) -> bool:
     """By counting stop words: the wanted language has the most, and more than English."""
-    said = words(text)
-    counts = {name: sum(word in stop for word in said) for name, stop in STOP_WORDS.items()}
-    best = counts[wanted]
-    return best > sum(word in _ENGLISH for word in said) and best == max(counts.values())
+    reply_words = words(text)
+    counts = {name: sum(word in stop for word in reply_words) for name, stop in STOP_WORDS.items()}
+    best = counts[expected]
+    return best > sum(word in _ENGLISH for word in reply_words) and best == max(counts.values())
 
 
 def is_spoken(text: str) -> bool:
@@ -376,34 +376,34 @@ def declines(text: str) -> bool:
     return any(re.search(pattern, plain(text), re.IGNORECASE) for pattern in DECLINING)
 
 
-def same(wanted: str | Sequence[str], text: str) -> bool:
+def same(expected: str | Sequence[str], text: str) -> bool:
     """Equal but for case, outer space, quotes around it and a final period; a list is any of its texts."""
 
     def bare(value: str) -> str:
         return plain(value).strip("\" '").removesuffix(".").strip("\" '").casefold()
 
-    return bare(text) in {bare(it) for it in ([wanted] if isinstance(wanted, str) else wanted)}
+    return bare(text) in {bare(it) for it in ([expected] if isinstance(expected, str) else expected)}
 
 
 CONDITIONS: dict[str, Callable[[Any, Reply], bool]] = {
     # at least one pattern is found; each is found; none is found
-    "any": lambda wanted, reply: any(found(pattern, reply) for pattern in wanted),
-    "all": lambda wanted, reply: all(found(pattern, reply) for pattern in wanted),
-    "none": lambda wanted, reply: not any(found(pattern, reply) for pattern in wanted),
+    "any": lambda target, reply: any(has_match(pattern, reply) for pattern in target),
+    "all": lambda target, reply: all(has_match(pattern, reply) for pattern in target),
+    "none": lambda target, reply: not any(has_match(pattern, reply) for pattern in target),
     # the last number of the text is this one
-    "number": lambda wanted, reply: final_number(reply.text) == float(wanted),
-    "exact": lambda wanted, reply: same(wanted, reply.text),
+    "number": lambda target, reply: final_number(reply.text) == float(target),
+    "exact": lambda target, reply: same(target, reply.text),
     # exactly this call; exactly these, in any order; no call at all
-    "call": lambda wanted, reply: calls_match([wanted], reply.calls),
-    "calls": lambda wanted, reply: calls_match(wanted, reply.calls),
-    "no_call": lambda wanted, reply: not wanted or not reply.calls,
+    "call": lambda target, reply: calls_match([target], reply.calls),
+    "calls": lambda target, reply: calls_match(target, reply.calls),
+    "no_call": lambda target, reply: not target or not reply.calls,
     # it asks back, and calls nothing
-    "asks": lambda wanted, reply: not wanted or (is_question(reply.text) and not reply.calls),
+    "asks": lambda target, reply: not target or (is_question(reply.text) and not reply.calls),
     # it says that this is beyond it
-    "declines": lambda wanted, reply: not wanted or (declines(reply.text) and not reply.calls),
+    "declines": lambda target, reply: not target or (declines(reply.text) and not reply.calls),
     # at most so many sentences; from so many words to so many
-    "sentences": lambda wanted, reply: 1 <= sentences(reply.text) <= wanted,
-    "words": lambda wanted, reply: wanted[0] <= len(words(reply.text)) <= wanted[1],
-    "language": lambda wanted, reply: is_language(wanted, reply.text),
-    "spoken": lambda wanted, reply: not wanted or is_spoken(reply.text),
+    "sentences": lambda target, reply: 1 <= sentences(reply.text) <= target,
+    "words": lambda target, reply: target[0] <= len(words(reply.text)) <= target[1],
+    "language": lambda target, reply: is_language(target, reply.text),
+    "spoken": lambda target, reply: not target or is_spoken(reply.text),
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from duologue_mini.evaluation.heldout import (
-    Call,
+    ToolCall,
     calls_match,
     declines,
     final_number,
@@ -150,9 +150,9 @@ class Expected:
 Judge = Callable[[Expected, str], bool]
 
 
-def called(expected: Sequence[ToolUse], got: Sequence[Call]) -> bool:
+def makes_calls(expected: Sequence[ToolUse], actual: Sequence[ToolCall]) -> bool:
     """Whether exactly the expected calls were made, in any order."""
-    return calls_match([{"name": use.name, "arguments": use.arguments} for use in expected], got)
+    return calls_match([{"name": use.name, "arguments": use.arguments} for use in expected], actual)
 
 
 def content(text: str) -> set[str]:
@@ -160,7 +160,7 @@ def content(text: str) -> set[str]:
     return set(words(text)) - COMMON
 
 
-def counted(expected: Expected, reply: str) -> bool:
+def same_number(expected: Expected, reply: str) -> bool:
     """The last number is the same; where none is expected, it declines or says the same in words."""
     number = final_number(expected.answer)
     if declines(expected.answer):
@@ -168,25 +168,29 @@ def counted(expected: Expected, reply: str) -> bool:
     return final_number(reply) == number if number is not None else similar(expected, reply)
 
 
-def copied(expected: Expected, reply: str) -> bool:
+def same_text(expected: Expected, reply: str) -> bool:
     """The same text, but for a phrase around it."""
-    wanted, got = plain(expected.answer), plain(reply)
-    return same(wanted, got) or found_in(wanted, got) or found_in(got, wanted)
+    expected_text, reply_text = plain(expected.answer), plain(reply)
+    return (
+        same(expected_text, reply_text)
+        or ends_with(expected_text, reply_text)
+        or ends_with(reply_text, expected_text)
+    )
 
 
-def found_in(inner: str, outer: str) -> bool:
+def ends_with(inner: str, outer: str) -> bool:
     """Whether one text is the end of the other, after a colon or a line break."""
     return len(inner) > 1 and bool(re.search(rf"(?::\s|\n){re.escape(inner.rstrip('.'))}\.?$", outer))
 
 
-def taken(expected: Expected, reply: str) -> bool:
+def quotes_context(expected: Expected, reply: str) -> bool:
     """The words the answer takes from the conversation, beyond the question's own, are there; of many, most."""
-    asked = " ".join(re.findall(r"[^.!?\n]+\?", expected.question))
-    said, known = stems(reply), stems(asked)
-    keys = (stems(expected.answer) & stems(expected.context)) - known
-    numbers = set(re.findall(r"\d+", expected.answer)) - set(re.findall(r"\d+", asked))
+    question_text = " ".join(re.findall(r"[^.!?\n]+\?", expected.question))
+    reply_stems, question_stems = stems(reply), stems(question_text)
+    keys = (stems(expected.answer) & stems(expected.context)) - question_stems
+    numbers = set(re.findall(r"\d+", expected.answer)) - set(re.findall(r"\d+", question_text))
     if keys or numbers:
-        enough = len(keys & said) >= (len(keys) if len(keys) <= MANY else MOST * len(keys))
+        enough = len(keys & reply_stems) >= (len(keys) if len(keys) <= MANY else MOST * len(keys))
         return enough and numbers <= set(re.findall(r"\d+", reply))
     if opening := re.match(r"(yes|no)\b", expected.answer, re.IGNORECASE):
         return reply.casefold().startswith(opening[1].casefold())
@@ -200,52 +204,54 @@ def stems(text: str) -> set[str]:
     return {re.sub(r"(?<=\w{3})(?:es|ed|ing|s|d|e|'s)$", "", word) for word in content(text)}
 
 
-def declined(expected: Expected, reply: str) -> bool:
+def same_refusal(expected: Expected, reply: str) -> bool:
     """It says that this is beyond it, without a number of its own making; or, where it may, answers alike."""
     if not declines(expected.answer):
         return similar(expected, reply)
-    known = expected.question + expected.context + expected.answer
-    return declines(reply) and set(re.findall(r"\d+", reply)) <= set(re.findall(r"\d+", known))
+    context = expected.question + expected.context + expected.answer
+    return declines(reply) and set(re.findall(r"\d+", reply)) <= set(re.findall(r"\d+", context))
 
 
 def similar(expected: Expected, reply: str) -> bool:
     """Free wording: close to one of the answers to this kind of question, or with the words that carry this one."""
-    said, wanted = set(words(reply)), content(expected.answer)
+    reply_words, key_words = set(words(reply)), content(expected.answer)
     for answer in expected.alike:
         other = set(words(answer))
-        if said == other or len(said & other) >= CLOSE * len(said | other):
+        if reply_words == other or len(reply_words & other) >= CLOSE * len(reply_words | other):
             return True
-    got = content(reply)
-    if not wanted or not got:
-        return said == set(words(expected.answer)) and (bool(said) or plain(reply) == plain(expected.answer))
-    return len(wanted & got) >= SHARED * len(wanted | got)
+    reply_content = content(reply)
+    if not key_words or not reply_content:
+        return reply_words == set(words(expected.answer)) and (
+            bool(reply_words) or plain(reply) == plain(expected.answer)
+        )
+    return len(key_words & reply_content) >= SHARED * len(key_words | reply_content)
 
 
-def spoken(expected: Expected, reply: str) -> bool:
+def same_and_speakable(expected: Expected, reply: str) -> bool:
     """The same in substance, and a voice can read it out."""
-    return is_spoken(reply) and (counted if final_number(expected.answer) else similar)(expected, reply)
+    return is_spoken(reply) and (same_number if final_number(expected.answer) else similar)(expected, reply)
 
 
-def told(expected: Expected, reply: str) -> bool:
+def on_subject(expected: Expected, reply: str) -> bool:
     """A story, rhyme, joke or list: some words long, no excuse, and about what was asked for."""
     subject = content(expected.answer) & content(expected.question)
     length = min(8, len(words(expected.answer)))
-    excused = re.search(r"\b(?:beyond me|too small|larger model)\b", reply)
-    return len(words(reply)) >= length and not excused and subject <= content(reply)
+    has_excuse = re.search(r"\b(?:beyond me|too small|larger model)\b", reply)
+    return len(words(reply)) >= length and not has_excuse and subject <= content(reply)
 
 
 JUDGES: dict[str, Judge] = {
-    "arithmetic": counted,
-    "rewriting": copied,
-    "echo": copied,
-    "reading": taken,
-    "recall": taken,
-    "memory": taken,
-    "unseen_tools": taken,
-    "tools": taken,
-    "stories": told,
-    "spoken": spoken,
-    "scope": declined,
-    "beyond": declined,
+    "arithmetic": same_number,
+    "rewriting": same_text,
+    "echo": same_text,
+    "reading": quotes_context,
+    "recall": quotes_context,
+    "memory": quotes_context,
+    "unseen_tools": quotes_context,
+    "tools": quotes_context,
+    "stories": on_subject,
+    "spoken": same_and_speakable,
+    "scope": same_refusal,
+    "beyond": same_refusal,
 }
 """By family; the others are judged as `similar`."""

@@ -107,8 +107,8 @@ def _knob(random: Random, knob: glossary.Knob) -> Turn:
     if knob.flag and random.random() < 0.3:
         user = capital(pick(random, FLAG_ASKS, flag=knob.flag))
         default = f" The default is {knob.default}." if knob.default and random.random() < 0.5 else ""
-        switched = knob.flag == "--no-ui"
-        answer = f"`{knob.flag}` {'serves the APIs without the page' if switched else knob.does}.{'' if switched else default}"
+        is_negated = knob.flag == "--no-ui"
+        answer = f"`{knob.flag}` {'serves the APIs without the page' if is_negated else knob.does}.{'' if is_negated else default}"
         return Turn(user, answer, f"{knob.flag} is the flag of the setting {knob.name}.", exact=True)
     user = capital(pick(random, KNOB_ASKS, name=knob.name, variable=knob.variable))
     default = f" The default is {knob.default}." if knob.default else ""

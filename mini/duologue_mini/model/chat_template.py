@@ -20,7 +20,7 @@ def template_text() -> str:
 
 
 @cache
-def _compiled() -> jinja2.Template:
+def _compile() -> jinja2.Template:
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
     return environment.from_string(template_text())
@@ -34,7 +34,7 @@ def render(
     add_generation_prompt: bool = False,
 ) -> str:
     """The exact text a model reads for these messages."""
-    return _compiled().render(
+    return _compile().render(
         messages=messages,
         tools=tools,
         enable_thinking=enable_thinking,

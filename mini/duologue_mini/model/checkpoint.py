@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 import torch
 
-from duologue_mini.model.network import Shape
+from duologue_mini.model.network import NetworkShape
 
 NAME = "checkpoint.pt"
 PART_BYTES = 15_000_000
@@ -34,7 +34,7 @@ class Progress:
 
 
 def save(
-    folder: Path, shape: Shape, model: dict[str, Any], optimisers: list[Any], progress: Progress
+    folder: Path, shape: NetworkShape, model: dict[str, Any], optimisers: list[Any], progress: Progress
 ) -> None:
     """Writes the checkpoint in one move, so that a kill never leaves half of one."""
     state = {
@@ -51,18 +51,18 @@ def save(
 def load(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """A checkpoint; `path` may be its folder."""
     file = path / NAME if path.is_dir() else path
-    saved: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
-    return saved
+    state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
+    return state
 
 
 def make_parcel(folder: Path, target: Path) -> None:
     """The run in `folder` as a parcel: weights-1-of-N.bin, .., parcel.json, tokenizer.json, log.jsonl."""
-    saved = load(folder)
-    pack(saved["model"], Shape(**saved["shape"]), Progress(**saved["progress"]), folder, target)
+    state = load(folder)
+    pack(state["model"], NetworkShape(**state["shape"]), Progress(**state["progress"]), folder, target)
 
 
 def pack(
-    weights: dict[str, torch.Tensor], shape: Shape, progress: Progress, folder: Path, target: Path
+    weights: dict[str, torch.Tensor], shape: NetworkShape, progress: Progress, folder: Path, target: Path
 ) -> None:
     """Writes these weights as a parcel, with the files beside the run."""
     target.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def open_parcel(parcel: Path, folder: Path) -> None:
     if start != len(flat):
         raise ValueError(f"{parcel}: {len(flat)} weights, {start} expected")
     folder.mkdir(parents=True, exist_ok=True)
-    save(folder, Shape(**listing["shape"]), model, [], Progress(**listing["progress"]))
+    save(folder, NetworkShape(**listing["shape"]), model, [], Progress(**listing["progress"]))
     for name in SIDE_FILES:
         if (parcel / name).exists():
             shutil.copyfile(parcel / name, folder / name)

@@ -13,7 +13,7 @@ import torch
 
 from duologue_mini.model import checkpoint, tokenizer
 from duologue_mini.model.chat_template import template_text
-from duologue_mini.model.network import Shape
+from duologue_mini.model.network import NetworkShape
 
 NAME = "duologue-mini"
 TEMPERATURE = 0.3
@@ -43,7 +43,7 @@ def tensor_name(name: str) -> str:
     return f"blk.{layer}.{TENSOR_NAMES[rest.removesuffix('.weight')]}.weight"
 
 
-def add_description(writer: gguf.GGUFWriter, shape: Shape, kind: str, version: str) -> None:
+def add_description(writer: gguf.GGUFWriter, shape: NetworkShape, kind: str, version: str) -> None:
     """What the model is, and the sizes the engine needs."""
     writer.add_name(NAME)
     writer.add_basename(NAME)
@@ -111,18 +111,18 @@ def add_weights(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], kind:
 
 def write(data: Path, target: Path, kind: str, version: str) -> None:
     """Writes the model file in one move."""
-    saved = checkpoint.load(data)
+    state = checkpoint.load(data)
     partial = target.with_suffix(".partial")
     writer = gguf.GGUFWriter(partial, "llama")
-    add_description(writer, Shape(**saved["shape"]), kind, version)
+    add_description(writer, NetworkShape(**state["shape"]), kind, version)
     add_tokenizer(writer, data / "tokenizer.json")
-    add_weights(writer, saved["model"], kind)
+    add_weights(writer, state["model"], kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     partial.replace(target)
-    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB, trained on {saved['progress']}")
+    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB, trained on {state['progress']}")
 
 
 def main() -> None:

@@ -44,11 +44,11 @@ def blocks(documents: Tensor) -> BlockMask:
         return (query >= key) & (row[query] == row[key])
 
     return BlockMask.from_kv_blocks(
-        *_ordered(some & ~every), *_ordered(every), BLOCK_SIZE=BLOCK, mask_mod=sees
+        *_sort_blocks(some & ~every), *_sort_blocks(every), BLOCK_SIZE=BLOCK, mask_mod=sees
     )
 
 
-def _ordered(squares: Tensor) -> tuple[Tensor, Tensor]:
+def _sort_blocks(squares: Tensor) -> tuple[Tensor, Tensor]:
     """How many squares of each line are set, and their places, set ones first."""
     places = squares.to(torch.int32).argsort(dim=-1, descending=True, stable=True)
     return squares.sum(dim=-1, dtype=torch.int32)[None, None], places.to(torch.int32)[None, None].contiguous()
@@ -57,8 +57,8 @@ def _ordered(squares: Tensor) -> tuple[Tensor, Tensor]:
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Tensor:
     """Scaled dot-product attention under any kind of mask."""
     if isinstance(mask, BlockMask):
-        mixed: Tensor = flex_attention(query, key, value, block_mask=mask)
-        return mixed
+        output: Tensor = flex_attention(query, key, value, block_mask=mask)
+        return output
     if isinstance(mask, tuple):
         parts = zip(*(states.split(mask, dim=2) for states in (query, key, value)), strict=True)
         return torch.cat([F.scaled_dot_product_attention(*part, is_causal=True) for part in parts], dim=2)

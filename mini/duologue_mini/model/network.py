@@ -15,7 +15,7 @@ from duologue_mini.model.masks import Mask, attend
 
 
 @dataclass(frozen=True)
-class Shape:
+class NetworkShape:
     """Everything that decides the sizes of the weights."""
 
     vocabulary: int = 2048
@@ -35,8 +35,8 @@ class Shape:
 
 
 SIZES = {
-    "mini": Shape(),
-    "large": Shape(
+    "mini": NetworkShape(),
+    "large": NetworkShape(
         vocabulary=4096,
         layers=12,
         width=384,
@@ -52,7 +52,7 @@ SIZES = {
 class Rotation:
     """The cosines and sines of rotary positions for one batch."""
 
-    def __init__(self, shape: Shape, positions: Tensor) -> None:
+    def __init__(self, shape: NetworkShape, positions: Tensor) -> None:
         exponents = torch.arange(0, shape.head_width, 2, dtype=torch.float32, device=positions.device)
         frequencies = shape.rope_theta ** (-exponents / shape.head_width)
         angles = positions[:, None, :, None].float() * frequencies
@@ -68,7 +68,7 @@ class Rotation:
 class Attention(nn.Module):
     """Grouped-query self-attention with rotary positions."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: NetworkShape) -> None:
         super().__init__()
         self.shape = shape
         key_value_width = shape.key_value_heads * shape.head_width
@@ -81,8 +81,8 @@ class Attention(nn.Module):
         """Mixes information between the positions the mask allows."""
         batch, length, width = states.shape
 
-        def split(projected: Tensor, heads: int) -> Tensor:
-            return projected.view(batch, length, heads, self.shape.head_width).transpose(1, 2)
+        def split(projection: Tensor, heads: int) -> Tensor:
+            return projection.view(batch, length, heads, self.shape.head_width).transpose(1, 2)
 
         query = rotation.apply(split(self.query(states), self.shape.heads))
         key = rotation.apply(split(self.key(states), self.shape.key_value_heads))
@@ -96,7 +96,7 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """One layer: attention, then a gated feed-forward network, each on normalised input."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: NetworkShape) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(shape.width, eps=shape.norm_epsilon)
         self.attention = Attention(shape)
@@ -115,7 +115,7 @@ class Block(nn.Module):
 class Model(nn.Module):
     """Token ids in, logits out; the output matrix is the embedding itself."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: NetworkShape) -> None:
         super().__init__()
         self.shape = shape
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)

@@ -14,19 +14,19 @@ from tokenizers import Tokenizer
 
 from duologue_mini.model import tokenizer
 from duologue_mini.model.export import tensor_name
-from duologue_mini.model.network import Model, Shape
+from duologue_mini.model.network import Model, NetworkShape
 
 
 @dataclass(frozen=True)
-class Restored:
+class ModelFile:
     """What a model file holds of a run."""
 
-    shape: Shape
+    shape: NetworkShape
     weights: dict[str, torch.Tensor]
     tokenizer: Tokenizer
 
 
-def read(path: Path) -> Restored:
+def read(path: Path) -> ModelFile:
     """The contents of a model file of ours; a ValueError names what another file lacks."""
     reader = gguf.GGUFReader(path)
 
@@ -39,7 +39,7 @@ def read(path: Path) -> Restored:
     if value("general.architecture") != "llama":
         raise ValueError(f"{path} is not a model of this shape")
     pieces, merges = value("tokenizer.ggml.tokens"), value("tokenizer.ggml.merges")
-    shape = Shape(
+    shape = NetworkShape(
         vocabulary=len(pieces),
         layers=int(value("llama.block_count")),
         width=int(value("llama.embedding_length")),
@@ -50,15 +50,15 @@ def read(path: Path) -> Restored:
         rope_theta=round(float(value("llama.rope.freq_base")), 3),
         norm_epsilon=round(float(value("llama.attention.layer_norm_rms_epsilon")), 9),
     )
-    return Restored(shape, _weights(reader, shape), tokenizer.restored(pieces, merges))
+    return ModelFile(shape, _weights(reader, shape), tokenizer.from_pieces(pieces, merges))
 
 
-def _weights(reader: gguf.GGUFReader, shape: Shape) -> dict[str, torch.Tensor]:
+def _weights(reader: gguf.GGUFReader, shape: NetworkShape) -> dict[str, torch.Tensor]:
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     with torch.device("meta"):
-        wanted = Model(shape).state_dict()
+        templates = Model(shape).state_dict()
     weights = {}
-    for name, like in wanted.items():
+    for name, like in templates.items():
         tensor = tensors[tensor_name(name)]
         array = gguf.dequantize(tensor.data, tensor.tensor_type).astype(numpy.float32)
         weights[name] = torch.from_numpy(array).reshape(like.shape)

@@ -33,7 +33,7 @@ CUTTABLE = re.compile(r"<\|?/?[a-z_]+\|?>|([^\W\d_]{2,})")
 """A marker, which stays whole, or (its group) a word of two letters or more."""
 
 
-def trained(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
+def train(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
     """A tokenizer learned from these texts."""
     tokenizer = _around(models.BPE())
     trainer = trainers.BpeTrainer(
@@ -48,7 +48,7 @@ def trained(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
     return tokenizer
 
 
-def restored(pieces: Sequence[str], merges: Sequence[str]) -> Tokenizer:
+def from_pieces(pieces: Sequence[str], merges: Sequence[str]) -> Tokenizer:
     """The tokenizer a model file describes: its pieces by id, and its merges in order."""
     vocabulary = {piece: identity for identity, piece in enumerate(pieces)}
     pairs = [(first, second) for first, _, second in (merge.partition(" ") for merge in merges)]
@@ -80,16 +80,18 @@ class Encoder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
-    def encode(self, rendered: str, cut: Cut | None = None) -> tuple[list[int], list[bool], list[int]]:
+    def encode(
+        self, conversation: str, cut: SubwordDropout | None = None
+    ) -> tuple[list[int], list[bool], list[int]]:
         """Ids, whether each is learned, and the index at which each message begins.
 
         Learned are the words of every assistant message through `<|im_end|>`. An empty thought is not: where
         it is wanted, the prompt already holds it. With a `cut`, words that are only read are cut at random.
         """
         ids: list[int] = []
-        learned: list[bool] = []
+        loss_mask: list[bool] = []
         starts: list[int] = []
-        for message in rendered.split("<|im_start|>")[1:]:
+        for message in conversation.split("<|im_start|>")[1:]:
             starts.append(len(ids))
             header, body, tail = self._parts(message)
             for text, is_learned in ((header, False), (body, True), (tail, False)):
@@ -97,13 +99,13 @@ class Encoder:
                     continue
                 piece = self._read(text, cut) if cut and not is_learned else self._ids(text)
                 ids += piece
-                learned += [is_learned] * len(piece)
-        return ids, learned, starts
+                loss_mask += [is_learned] * len(piece)
+        return ids, loss_mask, starts
 
     def _ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
-    def _read(self, text: str, cut: Cut) -> list[int]:
+    def _read(self, text: str, cut: SubwordDropout) -> list[int]:
         return [identity for part in cut(text) for identity in self._ids(part)]
 
     @staticmethod
@@ -118,7 +120,7 @@ class Encoder:
         return header, body + end, tail
 
 
-class Cut:
+class SubwordDropout:
     """Subword dropout: a text in parts that are encoded apart, cut inside words at random.
 
     The same word is then read in many pieces and written in its usual ones, so that copying is learned as spelling

@@ -3,17 +3,17 @@
 Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
 """
 
-from duologue_mini.passages.topic import Fact, Topic, one_of
+from duologue_mini.passages.topic import Topic, TopicFact, one_of
 from duologue_mini.text import particulars as of
 from duologue_mini.text import payloads, words
 
 PRODUCT = Topic(
     lambda random: (
-        f"{payloads.coined(random).capitalize()} {random.choice([payloads.number(random)[:3], 'Pro', 'Mini', 'X', 'Plus', 'One'])}"
+        f"{payloads.coin_word(random).capitalize()} {random.choice([payloads.number(random)[:3], 'Pro', 'Mini', 'X', 'Plus', 'One'])}"
     ),
     ["It", "The device", "The machine"],
     [
-        Fact(
+        TopicFact(
             of.price,
             ["The $n costs $v.", "The price of the $n is $v.", "You can buy the $n for $v."],
             ["{How much|What} does $s cost?", "What is the price of $s?"],
@@ -21,7 +21,7 @@ PRODUCT = Topic(
             "Does $s cost $v?",
             "the price",
         ),
-        Fact(
+        TopicFact(
             lambda r: f"{of.amount(r)} {r.choice(['grams', 'kilograms', 'kg', 'pounds', 'g'])}",
             ["It weighs $v.", "$t has a weight of $v."],
             ["{How much|What} does $s weigh?", "{What is the weight of|How heavy is} $s?"],
@@ -29,15 +29,15 @@ PRODUCT = Topic(
             "Does $s weigh $v?",
             "the weight",
         ),
-        Fact(
-            lambda r: words.joined(r.sample(words.COLOURS, r.randint(1, 3))),
+        TopicFact(
+            lambda r: words.join_words(r.sample(words.COLOURS, r.randint(1, 3))),
             ["It comes in $v.", "$t is sold in $v."],
             ["{Which|What} colours {does $s come in|are there}?", "In which colours is $s sold?"],
             "It comes in $v.",
             "",
             "the colours",
         ),
-        Fact(
+        TopicFact(
             of.span,
             ["The battery lasts $v.", "It runs for $v on one charge."],
             ["How long does {the battery|$s} {last|run}?", "What is the battery life[ of $s]?"],
@@ -45,7 +45,7 @@ PRODUCT = Topic(
             "Does the battery last $v?",
             "the battery",
         ),
-        Fact(
+        TopicFact(
             of.span,
             ["The warranty is $v.", "It comes with a warranty of $v."],
             ["How long is the warranty[ of $s]?", "What warranty does $s have?"],
@@ -53,7 +53,7 @@ PRODUCT = Topic(
             "Is the warranty $v?",
             "the warranty",
         ),
-        Fact(
+        TopicFact(
             one_of(*of.MATERIALS),
             ["It is made of $v.", "The case is made of $v."],
             ["What is $s made of?", "Which material is $s made of?"],
@@ -61,7 +61,7 @@ PRODUCT = Topic(
             "Is $s made of $v?",
             "the material",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["It is {made|built} in $v."],
             ["Where is $s {made|built}?"],
@@ -70,7 +70,7 @@ PRODUCT = Topic(
             "where it is made",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             payloads.surname,
             ["The maker is a company called $v.", "It is made by a company called $v."],
             ["Who {made|makes} $s?", "Which company makes $s?"],
@@ -86,7 +86,7 @@ PARCEL = Topic(
     lambda random: f"parcel {payloads.code(random)}",
     ["It", "The parcel"],
     [
-        Fact(
+        TopicFact(
             payloads.person,
             ["The $n is for $v.", "$v {ordered|is waiting for} the $n."],
             ["For whom is $s?", "Who is $s for?", "Who {ordered|gets|receives} $s?"],
@@ -94,15 +94,15 @@ PARCEL = Topic(
             "Is $s for $v?",
             "who gets it",
         ),
-        Fact(
-            of.described,
+        TopicFact(
+            of.thing_with_quality,
             ["It contains $v.", "Inside is $v."],
             ["What is in $s?", "What does $s contain?"],
             "It contains $v.",
             "",
             "what is in it",
         ),
-        Fact(
+        TopicFact(
             of.date,
             ["It {will arrive|arrives} on $v.", "Delivery is on $v."],
             ["When {will it arrive|is delivery|does $s arrive}?", "On which day does $s arrive?"],
@@ -111,7 +111,7 @@ PARCEL = Topic(
             "the day",
             "On $v",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["It {comes|was sent} from $v.", "The sender lives in $v."],
             ["Where does $s come from?", "From where was $s sent?"],
@@ -120,7 +120,7 @@ PARCEL = Topic(
             "where it comes from",
             "From $v",
         ),
-        Fact(
+        TopicFact(
             of.spot,
             ["The driver left it $v.", "It is now $v."],
             ["Where is $s[ now]?", "Where did the driver leave it?"],
@@ -128,7 +128,7 @@ PARCEL = Topic(
             "Is $s $v?",
             "where it is now",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["The postage was $v.", "There are $v to pay."],
             ["How much {was the postage|do I pay|is there to pay}?"],
@@ -136,7 +136,7 @@ PARCEL = Topic(
             "",
             "what it costs",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["It is late because $v.", "It comes late because $v."],
             ["Why is {it|$s} late?"],
@@ -155,7 +155,7 @@ BOOK = Topic(
     ),
     ["The book", "It"],
     [
-        Fact(
+        TopicFact(
             payloads.person,
             ['"$n" {was written|is a book} by $v.', '$v wrote "$n".'],
             ["Who wrote $s?", "Who is the {author|writer} of $s?"],
@@ -163,7 +163,7 @@ BOOK = Topic(
             "Did $v write $s?",
             "the author",
         ),
-        Fact(
+        TopicFact(
             of.year,
             ["It {came out|was published} in $v."],
             ["When {did $s come out|was $s published}?", "In which year did $s come out?"],
@@ -172,15 +172,15 @@ BOOK = Topic(
             "the year",
             "In $v",
         ),
-        Fact(
-            lambda r: f"{payloads.article(r.choice(of.JOBS))} who finds {of.described(r)}",
+        TopicFact(
+            lambda r: f"{payloads.article(r.choice(of.JOBS))} who finds {of.thing_with_quality(r)}",
             ["It is about $v.", "It tells of $v."],
             ["What is $s about?", "What does $s tell of?"],
             "It is about $v.",
             "",
             "what it is about",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["It has $v pages.", "The story fills $v pages."],
             ["How many pages {does $s have|are there}?", "How long is $s?"],
@@ -188,7 +188,7 @@ BOOK = Topic(
             "Does $s have $v pages?",
             "the pages",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["The story is set in $v.", "It plays in $v."],
             ["Where {is the story set|does the story play}?"],
@@ -197,7 +197,7 @@ BOOK = Topic(
             "where it is set",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["The hero is called $v.", "Its hero, $v, is {brave|shy|old}."],
             ["{What is the hero called|Who is the hero}[ of $s]?"],
@@ -205,7 +205,7 @@ BOOK = Topic(
             "Is the hero called $v?",
             "the hero",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["It costs $v.", "I paid $v for it."],
             ["{How much|What} {does|did} $s cost?"],
@@ -213,7 +213,7 @@ BOOK = Topic(
             "Does $s cost $v?",
             "the price",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["I lent it to $v.", "$v has borrowed it."],
             ["Who has {it|the book} now?", "Who borrowed $s?"],
@@ -227,11 +227,11 @@ BOOK = Topic(
 )
 RECIPE = Topic(
     lambda random: (
-        f"{payloads.coined(random)} {random.choice(['soup', 'cake', 'stew', 'bread', 'pie', 'salad'])}"
+        f"{payloads.coin_word(random)} {random.choice(['soup', 'cake', 'stew', 'bread', 'pie', 'salad'])}"
     ),
     ["It", "The dish"],
     [
-        Fact(
+        TopicFact(
             lambda r: f"{r.randint(1, 20) * 50} grams of {r.choice(words.FOODS)}",
             ["For $n you need $v.", "To make $n, take $v."],
             ["What {do I need for|goes into|do you need to make} $s?"],
@@ -239,7 +239,7 @@ RECIPE = Topic(
             "",
             "what goes into it",
         ),
-        Fact(
+        TopicFact(
             lambda r: f"{r.randint(5, 180)} minutes",
             ["{Bake|Cook|Boil} it for $v.", "It needs $v in the oven."],
             ["How long {does it|must it|do I} {bake|cook}?", "How many minutes does $s need?"],
@@ -247,7 +247,7 @@ RECIPE = Topic(
             "Does it need $v?",
             "how long it cooks",
         ),
-        Fact(
+        TopicFact(
             lambda r: f"{r.randint(12, 26) * 10} degrees",
             ["The oven should be at $v.", "Heat the oven to $v."],
             ["How hot should the oven be?", "What temperature does it need?"],
@@ -255,7 +255,7 @@ RECIPE = Topic(
             "Should the oven be at $v?",
             "the oven",
         ),
-        Fact(
+        TopicFact(
             one_of(*words.FOODS),
             ["Serve it with $v.", "It goes well with $v."],
             ["What {do I serve it with|goes well with $s}?"],
@@ -264,7 +264,7 @@ RECIPE = Topic(
             "what to serve with it",
             "With $v",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["This is enough for $v people.", "It feeds $v."],
             ["{For how many people is it|How many people does it feed}?"],
@@ -272,7 +272,7 @@ RECIPE = Topic(
             "Is it enough for $v people?",
             "how many it feeds",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["The recipe is from $v.", "We got the recipe from $v."],
             ["Who {is the recipe from|gave us the recipe}?", "Where does the recipe come from?"],
@@ -280,7 +280,7 @@ RECIPE = Topic(
             "Is the recipe from $v?",
             "where it comes from",
         ),
-        Fact(
+        TopicFact(
             one_of("salt", "pepper", "honey", "ginger", "basil", "lemon juice", "garlic", "butter", "mint"),
             ["At the end add $v.", "Add $v at the {very end|end}."],
             ["What {do I add|is added} at the end?"],

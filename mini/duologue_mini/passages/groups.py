@@ -9,11 +9,11 @@ from random import Random
 
 from duologue_mini.text import particulars, payloads, words
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled
+from duologue_mini.text.requests import fill_slots
 
 
 @dataclass(frozen=True)
-class Question:
+class GroupQuestion:
     """One question about a group, the answers that are right, and the way to them. `$` slots are filled."""
 
     user: str
@@ -26,7 +26,7 @@ class Group:
     """A text and its questions."""
 
     text: str
-    questions: list[Question]
+    questions: list[GroupQuestion]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Deed:
     """A kind of deed: `$p` did it with `$v`."""
 
     value: Callable[[Random], str]
-    told: str
+    statement: str
     short: str  # what follows the second name: ", Tom the cake"
     who: list[str]
     what: list[str]
@@ -130,7 +130,9 @@ DEEDS = [
         ["Next to whom does $p sit?"],
         "$p sits next to $v.",
     ),
-    Deed(payloads.coined, "$p said $v", "$p said $v", ["Who said $v?"], ["What did $p say?"], "$p said $v."),
+    Deed(
+        payloads.coin_word, "$p said $v", "$p said $v", ["Who said $v?"], ["What did $p say?"], "$p said $v."
+    ),
 ]
 
 # What is counted, the sentence, how most and least are asked, how many are asked, the answers.
@@ -200,24 +202,24 @@ def group(random: Random) -> Group:
 
 
 def _people(random: Random, count: int) -> list[str]:
-    found: list[str] = []
-    while len(found) < count:
+    people: list[str] = []
+    while len(people) < count:
         name = payloads.first_name(random)
-        if name not in found:
-            found.append(name)
-    return found
+        if name not in people:
+            people.append(name)
+    return people
 
 
 def _values(random: Random, value: Callable[[Random], str], count: int) -> list[str]:
-    found: list[str] = []
-    while len(found) < count:
-        drawn = value(random)
-        if drawn not in found:
-            found.append(drawn)
-    return found
+    values: list[str] = []
+    while len(values) < count:
+        candidate = value(random)
+        if candidate not in values:
+            values.append(candidate)
+    return values
 
 
-def _joined(random: Random, parts: list[str]) -> str:
+def _join(random: Random, parts: list[str]) -> str:
     if len(parts) > 1 and random.random() < 0.3:
         return ". ".join(capital(part) if part[0].isascii() else part for part in parts) + "."
     return ", ".join(parts[:-1]) + random.choice([" and ", ", and "]) + parts[-1] + "."
@@ -229,24 +231,24 @@ def _deeds(random: Random) -> Group:
     values = _values(random, deed.value, len(people))
     short = random.random() < 0.5
     parts = [
-        filled(deed.short if short and index else deed.told, {"p": person, "v": value})
+        fill_slots(deed.short if short and index else deed.statement, {"p": person, "v": value})
         for index, (person, value) in enumerate(zip(people, values, strict=True))
     ]
-    text = ", ".join(parts[:-1]) + " and " + parts[-1] + "." if short else _joined(random, parts)
+    text = ", ".join(parts[:-1]) + " and " + parts[-1] + "." if short else _join(random, parts)
     questions = []
     for person, value in zip(people, values, strict=True):
         if person in values:
             continue
         fills: dict[str, object] = {"p": person, "v": value}
-        full = filled(deed.answer, fills)
-        questions.append(Question(filled(pick(random, deed.who), fills), [f"{person}.", full], full))
-        questions.append(Question(filled(pick(random, deed.what), fills), [full], full))
-    stranger = payloads.coined(random).capitalize() + "a"
+        full = fill_slots(deed.answer, fills)
+        questions.append(GroupQuestion(fill_slots(pick(random, deed.who), fills), [f"{person}.", full], full))
+        questions.append(GroupQuestion(fill_slots(pick(random, deed.what), fills), [full], full))
+    stranger = payloads.coin_word(random).capitalize() + "a"
     if stranger not in people:
-        asked = filled(pick(random, deed.what), {"p": stranger})
+        question = fill_slots(pick(random, deed.what), {"p": stranger})
         questions.append(
-            Question(
-                asked,
+            GroupQuestion(
+                question,
                 ["The text does not say.", f"The text does not mention {stranger}."],
                 f"{stranger} is not in the text.",
             )
@@ -255,31 +257,31 @@ def _deeds(random: Random) -> Group:
 
 
 def _counts(random: Random) -> Group:
-    told, most, least, how_many, answer = random.choice(COUNTS)
+    statement, most, least, how_many, answer = random.choice(COUNTS)
     people = _people(random, random.randint(2, 5))
     numbers = random.sample(range(2, random.choice([20, 99, 400])), len(people))
     thing = payloads.things(random)
     fills: list[dict[str, object]] = [
         {"p": person, "v": number, "x": thing} for person, number in zip(people, numbers, strict=True)
     ]
-    text = _joined(random, [filled(told, one) for one in fills])
-    listed = ", ".join(f"{one['p']} {one['v']}" for one in fills)
+    text = _join(random, [fill_slots(statement, one) for one in fills])
+    listing = ", ".join(f"{one['p']} {one['v']}" for one in fills)
     questions = []
-    for asked, index in ((most, numbers.index(max(numbers))), (least, numbers.index(min(numbers)))):
-        found = fills[index]
-        full = filled(answer, found)
-        kind = "largest" if asked is most else "smallest"
-        user = filled(pick(random, [asked]), {"x": thing})
+    for superlative, index in ((most, numbers.index(max(numbers))), (least, numbers.index(min(numbers)))):
+        entry = fills[index]
+        full = fill_slots(answer, entry)
+        kind = "largest" if superlative is most else "smallest"
+        user = fill_slots(pick(random, [superlative]), {"x": thing})
         questions += [
-            Question(
+            GroupQuestion(
                 user,
-                [f"{found['p']}.", f"{found['p']}: {full}"],
-                f"{listed}. {numbers[index]} is the {kind}: {found['p']}.",
+                [f"{entry['p']}.", f"{entry['p']}: {full}"],
+                f"{listing}. {numbers[index]} is the {kind}: {entry['p']}.",
             )
         ] * 2
     for one in fills:
-        full = filled(answer, one)
-        questions.append(Question(filled(how_many, one), [full, f"{one['v']}."], full))
+        full = fill_slots(answer, one)
+        questions.append(GroupQuestion(fill_slots(how_many, one), [full, f"{one['v']}."], full))
     return Group(text, questions)
 
 
@@ -294,8 +296,8 @@ def _steps(random: Random) -> Group:
     ]
     text = " ".join(f"{link}{who} {value}." for link, value in zip(links, values, strict=True))
     questions = [
-        Question(f"What did {who} do first?", [f"{who} {values[0]}."], f"First {who} {values[0]}."),
-        Question(
+        GroupQuestion(f"What did {who} do first?", [f"{who} {values[0]}."], f"First {who} {values[0]}."),
+        GroupQuestion(
             f"What did {who} do {random.choice(['last', 'at the end'])}?",
             [f"{who} {values[-1]}."],
             f"The last is: {values[-1]}.",
@@ -305,14 +307,14 @@ def _steps(random: Random) -> Group:
         before, after = values[index], values[index + 1]
         order = f"{before}, then {after}."
         questions.append(
-            Question(
+            GroupQuestion(
                 f"What {random.choice(['happened', f'did {who} do'])} after {who} {before}?",
                 [f"{who} {after}."],
                 order,
             )
         )
         questions.append(
-            Question(
+            GroupQuestion(
                 f"What did {who} do {random.choice(['just before', 'right before'])} {who} {after}?",
                 [f"{who} {before}."],
                 order,

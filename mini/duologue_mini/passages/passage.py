@@ -9,11 +9,11 @@ from functools import cache
 from random import Random
 
 from duologue_mini.passages import goods, people, places, work
-from duologue_mini.passages.topic import Fact, Topic
+from duologue_mini.passages.topic import Topic, TopicFact
 from duologue_mini.text import payloads, words
 from duologue_mini.text.lexicon import MEN, OTHER_SCRIPTS, WOMEN
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled
+from duologue_mini.text.requests import fill_slots
 
 TOPICS: list[Topic] = [
     value
@@ -48,7 +48,7 @@ ASIDES = [
 class Known:
     """A question that the text answers: `sentence` is where, `other` is a value it does not give."""
 
-    fact: Fact
+    fact: TopicFact
     fills: dict[str, str]
     sentence: str
     value: str
@@ -60,8 +60,8 @@ class Passage:
     """A text, what it tells and what it leaves out, and what it is about."""
 
     text: str
-    known: list[Known]
-    unknown: list[tuple[Fact, dict[str, str]]]
+    answers: list[Known]
+    unknown: list[tuple[TopicFact, dict[str, str]]]
     gist: str
     several: bool = False
 
@@ -79,38 +79,43 @@ def passage(random: Random, *, most: int = 7) -> Passage:
 def _about(random: Random, topics: list[Topic], most: int) -> Passage:
     """Several subjects, one paragraph each; questions always name theirs."""
     parts: list[Passage] = []
-    named: set[str] = set()
+    used_names: set[str] = set()
     for topic in topics:
         part = _one(random, topic, random.randint(1, most), alone=False)
-        names = {part.known[0].fills["n"], part.known[0].fills["first"]} - {"The", "Dr", "parcel", "project"}
-        if not names & named:
+        names = {part.answers[0].fills["n"], part.answers[0].fills["first"]} - {
+            "The",
+            "Dr",
+            "parcel",
+            "project",
+        }
+        if not names & used_names:
             parts.append(part)
-            named |= names
-    known = _told_apart([one for part in parts for one in part.known])
-    if not known:
+            used_names |= names
+    answers = _told_apart([one for part in parts for one in part.answers])
+    if not answers:
         return _one(random, topics[0], most, alone=True)
     mark = random.choice(["\n", "\n\n", " "])
     unknown = [(_naming(fact), fills) for part in parts for fact, fills in part.unknown]
     return Passage(
         mark.join(part.text for part in parts),
-        known,
-        [(fact, fills) for fact, fills in unknown if fact.asked],
-        words.joined([part.gist for part in parts]),
+        answers,
+        [(fact, fills) for fact, fills in unknown if fact.questions],
+        words.join_words([part.gist for part in parts]),
         several=True,
     )
 
 
-def _told_apart(known: list[Known]) -> list[Known]:
+def _told_apart(answers: list[Known]) -> list[Known]:
     """Those with a question that can only mean one of the two subjects."""
-    apart = [Known(_naming(one.fact), one.fills, one.sentence, one.value, one.other) for one in known]
-    return [one for one in apart if one.fact.asked]
+    apart = [Known(_naming(one.fact), one.fills, one.sentence, one.value, one.other) for one in answers]
+    return [one for one in apart if one.fact.questions]
 
 
 @cache
-def _naming(fact: Fact) -> Fact:
+def _naming(fact: TopicFact) -> TopicFact:
     """The fact with those questions alone that name the subject in every wording."""
     true = fact.true if _names(fact.true) else ""
-    return replace(fact, asked=[ask for ask in fact.asked if _names(ask)], true=true)
+    return replace(fact, questions=[ask for ask in fact.questions if _names(ask)], true=true)
 
 
 def _names(pattern: str) -> bool:
@@ -132,42 +137,44 @@ def _one(random: Random, topic: Topic, count: int, *, alone: bool) -> Passage:
     if chosen[0] is not first:
         chosen.remove(first)
         chosen.insert(0, first)
-    known, lines = [], []
+    answers, lines = [], []
     for fact in chosen:
         value, other = fact.value(random), fact.value(random)
         sentence = _sentence(random, fact, topic, fills, value)
         lines.append(sentence)
-        known.append(Known(fact, fills, sentence, value, other))
+        answers.append(Known(fact, fills, sentence, value, other))
         if random.random() < 0.06:
             lines.append(pick(random, ASIDES))
     unknown = [(fact, fills) for fact in rest if fact not in chosen]
-    return Passage(" ".join(lines), known, unknown, filled(topic.gist, dict(fills)))
+    return Passage(" ".join(lines), answers, unknown, fill_slots(topic.gist, dict(fills)))
 
 
-def _sentence(random: Random, fact: Fact, topic: Topic, fills: dict[str, str], value: str) -> str:
+def _sentence(random: Random, fact: TopicFact, topic: Topic, fills: dict[str, str], value: str) -> str:
     later = [fills["n"], fills["first"], fills["they"]] if topic.people else topic.later or [fills["n"]]
     later_name = random.choice(later)
-    text = pick(random, fact.told)
+    text = pick(random, fact.statements)
     if not text.startswith("$t"):
         later_name = (
             later_name[:1].lower() + later_name[1:]
             if later_name.startswith(("The ", "It", "She", "He"))
             else later_name
         )
-    sentence = agreed(filled(text, {**fills, "t": later_name, "v": value, "vs": value + "s"}))
+    sentence = fix_articles(fill_slots(text, {**fills, "t": later_name, "v": value, "vs": value + "s"}))
     return sentence if text.startswith(("$v", "$n")) and not sentence[0].islower() else capital(sentence)
 
 
 def _fills(random: Random, topic: Topic, alone: bool) -> dict[str, str]:
     name = topic.subject(random)
     first = name.partition(" ")[0]
-    named = filled(topic.named, {"n": name})
+    question_name = fill_slots(topic.question_name, {"n": name})
     nouns = [later.lower() for later in topic.later if later != "It"] if alone else []
     return {
         "n": name,
         "first": first,
         "they": _pronoun(random, first),
-        "s": random.choice([named, named, *nouns]) if not topic.people else random.choice([name, first]),
+        "s": random.choice([question_name, question_name, *nouns])
+        if not topic.people
+        else random.choice([name, first]),
         "r": random.choice(RELATIONS),
         "b": random.choice(BUILDINGS),
         "w": random.choice(GEAR) if random.random() < 0.5 else payloads.plural(random.choice(words.THINGS)),
@@ -186,6 +193,6 @@ def _pronoun(random: Random, first: str) -> str:
 _A = re.compile(r"\b([Aa]) (?=[aeiou])(?!uni|us[eu]|one|eu)")
 
 
-def agreed(text: str) -> str:
+def fix_articles(text: str) -> str:
     """The text with "an" where "a" stands before a vowel."""
     return _A.sub(r"\1n ", text)

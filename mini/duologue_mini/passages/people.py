@@ -3,7 +3,7 @@
 Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
 """
 
-from duologue_mini.passages.topic import COLOUR, GOODS, JOB, Fact, Topic, one_of
+from duologue_mini.passages.topic import COLOUR, GOODS, JOB, Topic, TopicFact, one_of
 from duologue_mini.text import particulars as of
 from duologue_mini.text import payloads, words
 
@@ -11,7 +11,7 @@ PERSON = Topic(
     payloads.person,
     [],
     [
-        Fact(
+        TopicFact(
             JOB,
             ["$n {is|works as} a $v.", "$n has been a $v for {many|ten|five} years."],
             ["What {does $s do|is the job of $s|does $s work as}?", "What is $s's {job|profession|work}?"],
@@ -20,7 +20,7 @@ PERSON = Topic(
             "the job",
             "A $v",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["$t lives in $v.", "$t {moved|went} to $v some years ago and lives there."],
             ["Where does $s live?", "In which {town|city|place} does $s live?"],
@@ -29,7 +29,7 @@ PERSON = Topic(
             "where $s lives",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             of.age,
             ["$t is $v years old."],
             ["How old is $s?", "What is $s's age?"],
@@ -37,7 +37,7 @@ PERSON = Topic(
             "Is $s $v years old?",
             "the age",
         ),
-        Fact(
+        TopicFact(
             one_of(*words.HOBBIES),
             ["{In the evening|At weekends|On Sundays} $t likes $v.", "The hobby of $n is $v."],
             ["What does $s like to do[ at weekends]?", "What is the hobby of $s?"],
@@ -45,7 +45,7 @@ PERSON = Topic(
             "Does $s like $v?",
             "a hobby",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["$t has a $r called $v.", "The $r of $n is called $v."],
             ["What is {the name of the $r of $s|the $r of $s called|$s's $r called}?", "Who is $s's $r?"],
@@ -53,7 +53,7 @@ PERSON = Topic(
             "Is $s's $r called $v?",
             "a $r",
         ),
-        Fact(
+        TopicFact(
             COLOUR,
             ["$t always wears a $v {hat|coat|scarf|jacket}."],
             ["What colour does $s {always wear|like to wear}?", "Which colour does $s wear?"],
@@ -61,7 +61,7 @@ PERSON = Topic(
             "Does $s wear $v?",
             "the clothes",
         ),
-        Fact(
+        TopicFact(
             payloads.mail,
             ["The mail address is $v.", "You can write to $v."],
             ["What is {$s's|the} {email|mail} address[ of $s]?", "How can I {reach|write to} $s?"],
@@ -69,7 +69,7 @@ PERSON = Topic(
             "",
             "an address",
         ),
-        Fact(
+        TopicFact(
             one_of(*words.LANGUAGES),
             ["$t speaks $v.", "At home $t speaks $v."],
             ["{Which|What} language does $s speak?"],
@@ -77,8 +77,8 @@ PERSON = Topic(
             "Does $s speak $v?",
             "a language",
         ),
-        Fact(
-            of.described,
+        TopicFact(
+            of.thing_with_quality,
             ["For the birthday $t got $v.", "On the last birthday $t was given $v."],
             ["What did $s get[ for the birthday]?", "What was the birthday present[ of $s]?"],
             "It was $v.",
@@ -93,7 +93,7 @@ TRIP = Topic(
     payloads.person,
     [],
     [
-        Fact(
+        TopicFact(
             payloads.place,
             [
                 "{Last week|In spring|Yesterday|Last year} $n {travelled|went|drove|flew} to $v.",
@@ -104,7 +104,7 @@ TRIP = Topic(
             "Did $s go to $v?",
             "where the trip went",
         ),
-        Fact(
+        TopicFact(
             one_of("train", "bus", "boat", "bicycle", "plane", "car", "tram", "ferry", "van"),
             ["$t {went|travelled} by $v.", "$t took the $v."],
             ["How did $s {travel|get there}?", "{By what means|With what} did $s travel?"],
@@ -113,7 +113,7 @@ TRIP = Topic(
             "how they travelled",
             "By $v",
         ),
-        Fact(
+        TopicFact(
             of.span,
             ["The {journey|trip|way} took $v.", "It took $v to get there."],
             ["How long did {the journey|the trip|it} take[ $s]?", "How long was the {trip|journey}?"],
@@ -121,7 +121,7 @@ TRIP = Topic(
             "Did the trip take $v?",
             "how long it took",
         ),
-        Fact(
+        TopicFact(
             of.aim,
             ["$t wanted to $v.", "The aim was to $v."],
             ["Why did $s {go there|travel|make the trip}?", "What did $s want to do[ there]?"],
@@ -130,7 +130,7 @@ TRIP = Topic(
             "the reason",
             "To $v",
         ),
-        Fact(
+        TopicFact(
             payloads.thing,
             ["On the way $t {lost|forgot} a $v.", "$t left a $v {in the hotel|on the seat|at home}."],
             ["What did $s {lose|forget|leave behind}?"],
@@ -139,7 +139,7 @@ TRIP = Topic(
             "anything lost",
             "A $v",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["$t {met|travelled with|was joined by} $v.", "$v came along."],
             ["Who {did $s meet|came along|joined $s|did $s travel with}?", "With whom did $s travel?"],
@@ -147,7 +147,7 @@ TRIP = Topic(
             "Did $s meet $v?",
             "anyone else",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["The ticket cost $v.", "$t paid $v for {the room|the ticket}."],
             ["How much did {the ticket|it} cost?", "What did $s pay?"],
@@ -155,7 +155,7 @@ TRIP = Topic(
             "Did it cost $v?",
             "what it cost",
         ),
-        Fact(
+        TopicFact(
             of.weekday,
             ["$t came back on $v.", "On $v $t {was home again|returned}."],
             ["When did $s {come back|return}?", "On which day did $s {return|come home}?"],
@@ -172,7 +172,7 @@ PET = Topic(
     payloads.first_name,
     ["It", "The animal"],
     [
-        Fact(
+        TopicFact(
             payloads.person,
             [
                 "$n is {the|a} {dog|cat|parrot|horse|rabbit|goat|hen|donkey} of $v.",
@@ -183,7 +183,7 @@ PET = Topic(
             "Does $n belong to $v?",
             "the owner",
         ),
-        Fact(
+        TopicFact(
             COLOUR,
             ["$t is $v.", "$t has {a $v coat|$v ears|$v feet}."],
             ["What colour is $s?", "Which colour {is $s|does $s have}?"],
@@ -191,7 +191,7 @@ PET = Topic(
             "Is $s $v?",
             "the colour",
         ),
-        Fact(
+        TopicFact(
             of.age,
             ["$t is $v years old."],
             ["How old is $s?", "What is the age of $s?"],
@@ -199,7 +199,7 @@ PET = Topic(
             "Is $s $v years old?",
             "the age",
         ),
-        Fact(
+        TopicFact(
             GOODS,
             ["$t {likes|loves} {to eat |}$v.", "$t {eats|gets} $v {every day|in the morning}."],
             ["What does $s {like|eat|love}?", "What is the favourite food of $s?"],
@@ -207,7 +207,7 @@ PET = Topic(
             "Does $s like $v?",
             "what it eats",
         ),
-        Fact(
+        TopicFact(
             of.spot,
             ["$t sleeps $v.", "At night $t sleeps $v."],
             ["Where does $s sleep?"],
@@ -215,7 +215,7 @@ PET = Topic(
             "Does $s sleep $v?",
             "where it sleeps",
         ),
-        Fact(
+        TopicFact(
             payloads.thing,
             ["$t is afraid of the $v.", "The only thing $n fears is the $v."],
             ["What is $s afraid of?", "What does $s fear?"],
@@ -224,7 +224,7 @@ PET = Topic(
             "any fear",
             "The $v",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["Yesterday $t ran away because $v.", "Once $t hid all day because $v."],
             ["Why did $s {run away|hide}?"],
@@ -233,7 +233,7 @@ PET = Topic(
             "why it ran away",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["$t was named after $v, {a friend|an aunt|a singer|a neighbour}."],
             ["After whom was $s named?", "Who was $s named after?"],
@@ -249,7 +249,7 @@ VISIT = Topic(
     lambda random: f"Dr {payloads.surname(random)}",
     [],
     [
-        Fact(
+        TopicFact(
             of.date,
             [
                 "Your appointment with $n is on $v.",
@@ -265,7 +265,7 @@ VISIT = Topic(
             "the date",
             "On $v",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["Please be there at $v.", "It begins at $v."],
             ["{At what|What} time {is it|should I be there}?", "When does it begin?"],
@@ -274,7 +274,7 @@ VISIT = Topic(
             "the time",
             "At $v",
         ),
-        Fact(
+        TopicFact(
             lambda r: f"room {r.randint(1, 500)}",
             ["{Go to|Come to|We meet in} $v."],
             ["{Which room is it|Where do I have to go|In which room is it}?"],
@@ -282,15 +282,15 @@ VISIT = Topic(
             "Is it in $v?",
             "a room",
         ),
-        Fact(
-            of.described,
+        TopicFact(
+            of.thing_with_quality,
             ["Please bring $v.", "Do not forget to bring $v."],
             ["What {should I|do I need to|must I} bring?"],
             "Bring $v.",
             "",
             "what to bring",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["{The visit|It} costs $v.", "The fee is $v."],
             ["{How much is it|What does it cost|What is the fee}?"],
@@ -298,7 +298,7 @@ VISIT = Topic(
             "Is the fee $v?",
             "the price",
         ),
-        Fact(
+        TopicFact(
             of.span,
             ["It {takes|will take} $v.", "Please plan $v for it."],
             ["How long {does|will} it take?"],
@@ -306,7 +306,7 @@ VISIT = Topic(
             "Does it take $v?",
             "how long it takes",
         ),
-        Fact(
+        TopicFact(
             payloads.number,
             ["To cancel, call $v."],
             ["{Which|What} number do I call to cancel?", "How can I cancel?"],
@@ -314,7 +314,7 @@ VISIT = Topic(
             "",
             "how to cancel",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["Your contact is $v.", "Ask for $v at the desk."],
             ["Who {is my contact|should I ask for}?"],

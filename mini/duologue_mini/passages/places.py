@@ -3,15 +3,15 @@
 Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
 """
 
-from duologue_mini.passages.topic import GOODS, Fact, Topic, titled
+from duologue_mini.passages.topic import GOODS, Topic, TopicFact, titled_name
 from duologue_mini.text import particulars as of
 from duologue_mini.text import payloads
 
 SHOP = Topic(
-    titled("Books", "Bakery", "Store", "Cafe", "Market", "and Sons", "Repairs", "Corner"),
+    titled_name("Books", "Bakery", "Store", "Cafe", "Market", "and Sons", "Repairs", "Corner"),
     ["The shop", "It", "The place"],
     [
-        Fact(
+        TopicFact(
             payloads.person,
             [
                 "$n {is run by|belongs to|is owned by} $v.",
@@ -22,7 +22,7 @@ SHOP = Topic(
             "Does $v run $s?",
             "who runs it",
         ),
-        Fact(
+        TopicFact(
             GOODS,
             ["$t sells $v.", "$t is known for its $v."],
             ["What {does $s sell|can I buy at $n|is sold at $n}?"],
@@ -30,7 +30,7 @@ SHOP = Topic(
             "Does $s sell $v?",
             "what it sells",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["$t opens at $v.", "Every {morning|day} $t opens at $v."],
             ["{When|At what time|What time} does $s open?"],
@@ -38,7 +38,7 @@ SHOP = Topic(
             "Does $s open at $v?",
             "when it opens",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["$t closes at $v."],
             ["{When|At what time|What time} does $s close?", "Until when is $s open?"],
@@ -46,7 +46,7 @@ SHOP = Topic(
             "Does $s close at $v?",
             "when it closes",
         ),
-        Fact(
+        TopicFact(
             of.street,
             ["$t is on $v.", "You find it on $v.", "The address is $v."],
             ["Where is $s?", "{What is the address|On which street is the shop|Where do I find $n}?"],
@@ -54,7 +54,7 @@ SHOP = Topic(
             "Is $s on $v?",
             "where it is",
         ),
-        Fact(
+        TopicFact(
             of.weekday,
             ["On $vs it is closed.", "$t is closed on $vs."],
             ["On which day is $s closed?", "{Which|What} day is $s not open?"],
@@ -62,7 +62,7 @@ SHOP = Topic(
             "Is $s closed on $vs?",
             "on which day it is closed",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["Last week $t stayed closed because $v."],
             ["Why {did $s stay closed|was $s closed last week}?"],
@@ -71,7 +71,7 @@ SHOP = Topic(
             "why it was closed",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             payloads.number,
             ["The phone number is $v.", "Call $v to order."],
             ["What is the phone number[ of $s]?", "Which number do I call for $n?"],
@@ -83,10 +83,10 @@ SHOP = Topic(
     "$n, a shop",
 )
 EVENT = Topic(
-    titled("Festival", "Fair", "Concert", "Market", "Race", "Conference", "Parade"),
+    titled_name("Festival", "Fair", "Concert", "Market", "Race", "Conference", "Parade"),
     ["It", "The event"],
     [
-        Fact(
+        TopicFact(
             of.date,
             ["The $n {takes place|is held|will be} on $v.", "This year the $n is on $v."],
             ["{When|On what date|On which day} is $s?", "{What is the date|When is the day} of $s?"],
@@ -94,7 +94,7 @@ EVENT = Topic(
             "Is $s on $v?",
             "when it is",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["It is held in $v.", "$t {takes place|happens} in $v."],
             ["Where {is $s held|does $s take place|is $s}?", "In which {town|city|place} is $s?"],
@@ -102,7 +102,7 @@ EVENT = Topic(
             "Is $s in $v?",
             "where it is",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["The doors open at $v.", "It {starts|begins} at $v."],
             ["{When|At what time|What time} does $s {start|begin}?"],
@@ -110,7 +110,7 @@ EVENT = Topic(
             "Does $s start at $v?",
             "when it starts",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["{A ticket costs|Tickets cost|Entry is} $v.", "The price of a ticket is $v."],
             [
@@ -121,7 +121,7 @@ EVENT = Topic(
             "Does a ticket cost $v?",
             "the price",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["About $v people are expected.", "We expect $v {people|guests|visitors}."],
             ["How many {people|visitors|guests}{| are expected| will come}?"],
@@ -129,7 +129,7 @@ EVENT = Topic(
             "",
             "the number of people",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["The main guest is $v.", "As main guest we welcome $v."],
             ["Who is the main guest[ of $s]?", "What is the name of the main guest?"],
@@ -137,7 +137,7 @@ EVENT = Topic(
             "Is the main guest $v?",
             "a main guest",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["$v will open it.", "It will be opened by $v."],
             ["Who {will open|opens} $s?", "By whom is $s opened?"],
@@ -145,15 +145,15 @@ EVENT = Topic(
             "Will $v open $s?",
             "who opens it",
         ),
-        Fact(
-            of.described,
+        TopicFact(
+            of.thing_with_quality,
             ["The first prize is $v.", "The winner gets $v."],
             ["What {does the winner get|is the first prize|can you win}?"],
             "The winner gets $v.",
             "",
             "a prize",
         ),
-        Fact(
+        TopicFact(
             of.spot,
             ["If it rains, everyone meets $v."],
             ["Where {does everyone|do people} meet if it rains?", "What happens if it rains?"],
@@ -166,18 +166,18 @@ EVENT = Topic(
     "the $n",
 )
 VILLAGE = Topic(
-    lambda random: payloads.coined(random).capitalize(),
+    lambda random: payloads.coin_word(random).capitalize(),
     ["It", "The village", "The town"],
     [
-        Fact(
-            payloads.coined,
+        TopicFact(
+            payloads.coin_word,
             ["$n {is a village|lies} {on|by} the river $v.", "The river near $n is called $v."],
             ["{Which|What} river is {near|by} $s?", "On which river does $s lie?"],
             "It is the $v.",
             "",
             "a river",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["$v people live there.", "$t has $v {people|inhabitants}."],
             [
@@ -188,7 +188,7 @@ VILLAGE = Topic(
             "Do $v people live in $n?",
             "how many people live there",
         ),
-        Fact(
+        TopicFact(
             of.year,
             ["It was founded in $v.", "The first house was built in $v."],
             ["When was {$s founded|the first house built}?", "In which year was $s founded?"],
@@ -197,7 +197,7 @@ VILLAGE = Topic(
             "when it was founded",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             GOODS,
             ["$t is {known|famous} for its $v."],
             ["What is $s {known|famous} for?"],
@@ -205,7 +205,7 @@ VILLAGE = Topic(
             "Is $n known for its $v?",
             "what it is known for",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["The mayor is $v.", "$v is the mayor."],
             ["Who is the mayor[ of $n]?", "What is the name of the mayor?"],
@@ -213,7 +213,7 @@ VILLAGE = Topic(
             "Is $v the mayor of $n?",
             "a mayor",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["The $b was closed because $v.", "They closed the $b because $v."],
             ["Why was the $b closed?", "Why did they close the $b?"],
@@ -222,7 +222,7 @@ VILLAGE = Topic(
             "why the $b was closed",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             of.weekday,
             ["The market is on $v.", "Every $v there is a market."],
             ["When is the market[ in $n]?", "On which day is {the|there a} market?"],
@@ -231,7 +231,7 @@ VILLAGE = Topic(
             "a market",
             "On $v",
         ),
-        Fact(
+        TopicFact(
             of.span,
             ["The next town is $v away by bus."],
             ["How far is the next town?", "How long does the bus to the next town take?"],
@@ -243,10 +243,10 @@ VILLAGE = Topic(
     "$n, a village",
 )
 ROOM = Topic(
-    titled("House", "Hotel", "Lodge", "Cottage", "Inn", "Hostel"),
+    titled_name("House", "Hotel", "Lodge", "Cottage", "Inn", "Hostel"),
     ["The house", "It"],
     [
-        Fact(
+        TopicFact(
             payloads.place,
             ["$n is in $v.", "Welcome to $n in $v."],
             ["Where is $s?", "In which {town|place} is $s?"],
@@ -255,7 +255,7 @@ ROOM = Topic(
             "where it is",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             payloads.code,
             ["The wifi password is $v.", "For the wifi, type $v."],
             ["What is the {wifi|wi-fi} password?", "How do I get into the wifi?"],
@@ -263,7 +263,7 @@ ROOM = Topic(
             "",
             "the wifi",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["Breakfast {is|starts} at $v.", "We serve breakfast from $v."],
             ["{When|At what time} is breakfast?", "From when can I have breakfast?"],
@@ -272,7 +272,7 @@ ROOM = Topic(
             "breakfast",
             "At $v",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["{Check-out is|Please leave your room} by $v.", "Guests leave by $v."],
             ["{When|By what time} {is check-out|do I have to leave}?"],
@@ -281,7 +281,7 @@ ROOM = Topic(
             "check-out",
             "By $v",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["A night costs $v.", "The price of a room is $v."],
             ["{How much|What} {is a night|does a room cost|does a night cost}?"],
@@ -289,7 +289,7 @@ ROOM = Topic(
             "Does a night cost $v?",
             "the price",
         ),
-        Fact(
+        TopicFact(
             of.spot,
             ["The key is $v.", "You find the key $v."],
             ["Where is the key?", "Where do I find the key?"],
@@ -297,7 +297,7 @@ ROOM = Topic(
             "Is the key $v?",
             "the key",
         ),
-        Fact(
+        TopicFact(
             of.weekday,
             ["The bins are collected on $v.", "On $v the bins are collected."],
             ["When are the bins collected?", "Which day are the bins collected?"],
@@ -306,7 +306,7 @@ ROOM = Topic(
             "the bins",
             "On $v",
         ),
-        Fact(
+        TopicFact(
             payloads.thing,
             ["Please do not use the $v, it is broken.", "The $v is broken, sorry."],
             ["What is broken?", "Which thing is broken?"],
@@ -315,7 +315,7 @@ ROOM = Topic(
             "anything broken",
             "The $v",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["If you need help, ask $v.", "$v is at the desk all night."],
             ["Who {can help me|do I ask for help|is at the desk}?"],

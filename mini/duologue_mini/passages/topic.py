@@ -19,12 +19,12 @@ Value = Callable[[Random], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Fact:
+class TopicFact:
     """One thing a passage may tell."""
 
     value: Value
-    told: list[str]
-    asked: list[str]
+    statements: list[str]
+    questions: list[str]
     answer: str
     true: str = ""  # a question with yes or no; `$v` is what it supposes
     about: str = "that"  # what a text lacks when this is not told
@@ -37,9 +37,9 @@ class Topic:
 
     subject: Value
     later: list[str]
-    facts: list[Fact]
+    facts: list[TopicFact]
     gist: str
-    named: str = "$n"  # how a question says the name
+    question_name: str = "$n"  # how a question says the name
     people: bool = False  # the subject is a person: "she", "he", or a first name later on
 
 
@@ -48,9 +48,9 @@ def one_of(*options: str) -> Value:
     return lambda random: random.choice(options)
 
 
-def titled(*tails: str) -> Value:
+def titled_name(*tails: str) -> Value:
     """A coined name and a word that says what it is."""
-    return lambda random: f"{payloads.coined(random).capitalize()} {random.choice(tails)}"
+    return lambda random: f"{payloads.coin_word(random).capitalize()} {random.choice(tails)}"
 
 
 def the_thing(random: Random) -> str:

@@ -3,15 +3,15 @@
 Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
 """
 
-from duologue_mini.passages.topic import COLOUR, GOODS, Fact, Topic, titled
+from duologue_mini.passages.topic import COLOUR, GOODS, Topic, TopicFact, titled_name
 from duologue_mini.text import particulars as of
 from duologue_mini.text import payloads
 
 COMPANY = Topic(
-    titled("Ltd", "Works", "Systems", "Labs", "Group", "Tools", "Motors"),
+    titled_name("Ltd", "Works", "Systems", "Labs", "Group", "Tools", "Motors"),
     ["The company", "It"],
     [
-        Fact(
+        TopicFact(
             GOODS,
             ["$n {makes|builds|sells} $v."],
             ["What does $s {make|build|sell|produce}?"],
@@ -19,7 +19,7 @@ COMPANY = Topic(
             "Does $s make $v?",
             "what it makes",
         ),
-        Fact(
+        TopicFact(
             of.year,
             ["$t was founded in $v.", "It {began|started} in $v."],
             ["When was $s founded?", "In {which|what} year {was $s founded|did $s start}?"],
@@ -28,7 +28,7 @@ COMPANY = Topic(
             "when it was founded",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             payloads.person,
             ["The founder is $v.", "It was founded by $v.", "$v leads it."],
             ["Who {founded|leads|started} $s?", "Who is the {founder|head} of $s?"],
@@ -36,7 +36,7 @@ COMPANY = Topic(
             "Was $s founded by $v?",
             "the founder",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["$t has $v {workers|employees}.", "$v people work there."],
             ["How many {people work at|workers does|employees does} $s[ have]?"],
@@ -44,7 +44,7 @@ COMPANY = Topic(
             "",
             "how many people work there",
         ),
-        Fact(
+        TopicFact(
             payloads.place,
             ["The head office is in $v.", "$t is based in $v."],
             ["Where is {the head office|$s based}?", "In which city is $s?"],
@@ -53,7 +53,7 @@ COMPANY = Topic(
             "where it is",
             "In $v",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["Last year it lost money because $v."],
             ["Why did $s lose money?"],
@@ -62,7 +62,7 @@ COMPANY = Topic(
             "why it lost money",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             payloads.link,
             ["The website is $v.", "You can order at $v."],
             ["What is the {website|web address}[ of $s]?", "Where can I order?"],
@@ -70,7 +70,7 @@ COMPANY = Topic(
             "",
             "a website",
         ),
-        Fact(
+        TopicFact(
             COLOUR,
             ["All the $w are $v.", "It paints its $w $v."],
             ["What colour are the $w[ of $s]?"],
@@ -82,10 +82,10 @@ COMPANY = Topic(
     "$n, a company",
 )
 SERVER = Topic(
-    lambda random: f"{payloads.coined(random)}-{random.randint(1, 30)}",
+    lambda random: f"{payloads.coin_word(random)}-{random.randint(1, 30)}",
     ["The server", "It"],
     [
-        Fact(
+        TopicFact(
             lambda r: str(r.randint(1000, 65000)),
             ["The server $n {listens on|uses} port $v.", "$n runs on port $v."],
             ["{Which|What} port {does $s use|does $s listen on|is it}?"],
@@ -93,7 +93,7 @@ SERVER = Topic(
             "Does $s use port $v?",
             "a port",
         ),
-        Fact(
+        TopicFact(
             payloads.file_path,
             ["Its logs are in $v.", "The log file is $v."],
             ["Where are the logs[ of $s]?", "What is the log file?"],
@@ -101,7 +101,7 @@ SERVER = Topic(
             "",
             "the logs",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["The admin is $v.", "Ask $v for access."],
             ["Who is the admin[ of $s]?", "Whom do I ask for access?"],
@@ -109,7 +109,7 @@ SERVER = Topic(
             "Is $v the admin?",
             "the admin",
         ),
-        Fact(
+        TopicFact(
             payloads.code,
             ["The token is $v.", "Use the token $v to log in."],
             ["{What is the token|Which token do I use}[ for $s]?"],
@@ -117,7 +117,7 @@ SERVER = Topic(
             "",
             "a token",
         ),
-        Fact(
+        TopicFact(
             of.clock,
             ["Backups run at $v.", "Every night at $v a backup is made."],
             ["When {do backups run|is the backup made}?"],
@@ -126,7 +126,7 @@ SERVER = Topic(
             "backups",
             "At $v",
         ),
-        Fact(
+        TopicFact(
             lambda r: f"{r.choice([2, 4, 8, 16, 32, 64, r.randint(3, 500)])} GB",
             ["It has $v of memory.", "There are $v of memory."],
             ["How much memory {does $s have|is there}?"],
@@ -134,7 +134,7 @@ SERVER = Topic(
             "Does $s have $v of memory?",
             "the memory",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["It was down on Monday because $v."],
             ["Why was $s down?"],
@@ -143,7 +143,7 @@ SERVER = Topic(
             "why it was down",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             payloads.odd,
             ["The database is called $v.", "It uses a database called $v."],
             ["What is the {database called|name of the database}?", "Which database does $s use?"],
@@ -156,10 +156,10 @@ SERVER = Topic(
     "the server $n",
 )
 TASK = Topic(
-    lambda random: f"project {payloads.coined(random).capitalize()}",
+    lambda random: f"project {payloads.coin_word(random).capitalize()}",
     ["It", "The project"],
     [
-        Fact(
+        TopicFact(
             payloads.person,
             ["$v leads $n.", "The head of $n is $v."],
             ["Who leads $s?", "Who is the head of $s?"],
@@ -167,7 +167,7 @@ TASK = Topic(
             "Does $v lead $s?",
             "who leads it",
         ),
-        Fact(
+        TopicFact(
             of.date,
             ["The deadline is $v.", "It has to be {ready|done|finished} by $v."],
             ["When is the deadline[ of $s]?", "By when does $s have to be done?"],
@@ -175,7 +175,7 @@ TASK = Topic(
             "Is the deadline $v?",
             "a deadline",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["$v writes the report.", "The report is up to $v."],
             ["Who writes the report?"],
@@ -183,7 +183,7 @@ TASK = Topic(
             "Does $v write the report?",
             "the report",
         ),
-        Fact(
+        TopicFact(
             payloads.first_name,
             ["$v calls the $b.", "Calling the $b is up to $v."],
             ["Who calls the $b?", "Who has to call the $b?"],
@@ -191,7 +191,7 @@ TASK = Topic(
             "Does $v call the $b?",
             "who calls the $b",
         ),
-        Fact(
+        TopicFact(
             of.price,
             ["The budget is $v.", "There are $v to spend."],
             ["What is the budget[ of $s]?", "How much can be spent on $s?"],
@@ -199,7 +199,7 @@ TASK = Topic(
             "Is the budget $v?",
             "a budget",
         ),
-        Fact(
+        TopicFact(
             of.reason,
             ["It was delayed because $v.", "There was a delay because $v."],
             ["Why {was $s delayed|was there a delay}?"],
@@ -208,7 +208,7 @@ TASK = Topic(
             "a delay",
             "Because $v",
         ),
-        Fact(
+        TopicFact(
             of.meeting_place,
             ["The next meeting is $v.", "We meet $v."],
             ["Where {is the next meeting|do we meet}?"],
@@ -216,7 +216,7 @@ TASK = Topic(
             "Is the next meeting $v?",
             "a meeting",
         ),
-        Fact(
+        TopicFact(
             of.amount,
             ["$v people work on it.", "The team has $v members."],
             ["How many people work on $s?", "How large is the team?"],

@@ -158,11 +158,11 @@ def draw(random: Random) -> Scene:
         return Scene("arithmetic", _chain(random))
     kinds = [_sum, _story, _comparison, _check, _several, _double]
     count = random.choices([1, 2, 3, 4], [80, 12, 5, 3])[0]
-    drawn = random.choices(kinds, [42, 14, 12, 6, 9, 3], k=count)
-    return Scene("arithmetic", [kind(random) for kind in drawn])
+    chosen_kinds = random.choices(kinds, [42, 14, 12, 6, 9, 3], k=count)
+    return Scene("arithmetic", [kind(random) for kind in chosen_kinds])
 
 
-def shown(random: Random, number: int, wordy: bool) -> str:
+def write_number(random: Random, number: int, wordy: bool) -> str:
     """The number in figures or in words."""
     return typed_in_words(random, number) if wordy else str(number)
 
@@ -190,21 +190,21 @@ def _sum(random: Random) -> Turn:
     sign = random.choices("+-*", [10, 9, 5])[0]
     a, b = operands(random, sign)
     wordy = random.random() < 0.12
-    first, second = shown(random, a, wordy), shown(random, b, wordy)
+    first, second = write_number(random, a, wordy), write_number(random, b, wordy)
     if random.random() < 0.2:
         user = request(random, OPERATIONS[sign], a=first, b=second)
     else:
-        user = request(random, ASK, sum=_written(random, first, sign, second, wordy))
+        user = request(random, ASK, sum=_write_sum(random, first, sign, second, wordy))
     return Turn(
         capital(user),
-        column_sums.said(a, sign, b),
+        column_sums.sentence(a, sign, b),
         "\n".join(column_sums.thought(a, sign, b)),
         True,
         _brief(random, a, sign, b),
     )
 
 
-def _written(random: Random, first: str, sign: str, second: str, wordy: bool) -> str:
+def _write_sum(random: Random, first: str, sign: str, second: str, wordy: bool) -> str:
     shown_as = random.choice([name for name in SIGNS[sign] if name[0].isalpha()] if wordy else SIGNS[sign])
     tight = not shown_as[0].isalpha() or (shown_as == "x" and random.random() < 0.5)
     return f"{first}{shown_as}{second}" if tight and random.random() < 0.5 else f"{first} {shown_as} {second}"
@@ -225,7 +225,7 @@ def _worked_chain(start: int, steps: list[word_problems.Step]) -> tuple[list[str
     result = start
     for sign, other in steps:
         thought += column_sums.thought(result, sign, other)
-        equations = column_sums.aloud(result, sign, other)
+        equations = column_sums.spoken_equations(result, sign, other)
         shown_steps += (
             equations[:-1]
             if len(equations) > 1 and column_sums.value(result, sign, other) >= 0
@@ -236,11 +236,11 @@ def _worked_chain(start: int, steps: list[word_problems.Step]) -> tuple[list[str
 
 
 def _story(random: Random) -> Turn:
-    told = word_problems.problem(random)
-    thought, equations, _ = _worked_chain(told.start, told.steps)
-    answer = f"{', '.join(equations)}. {told.answer}"
-    brief = told.answer if random.random() < 0.5 else f"{thought[-1]}. {told.answer}"
-    return Turn(loose(random, told.story), answer, "\n".join(thought), True, capital(brief))
+    story = word_problems.problem(random)
+    thought, equations, _ = _worked_chain(story.start, story.steps)
+    answer = f"{', '.join(equations)}. {story.answer}"
+    brief = story.answer if random.random() < 0.5 else f"{thought[-1]}. {story.answer}"
+    return Turn(loose(random, story.story), answer, "\n".join(thought), True, capital(brief))
 
 
 def _several(random: Random) -> Turn:
@@ -254,13 +254,13 @@ def _several(random: Random) -> Turn:
         f" {sign} {other}" for sign, other in zip(signs, numbers[1:], strict=True)
     )
     if set(signs) == {"+"} and random.random() < 0.3:
-        listed = ", ".join(str(number) for number in numbers[:-1]) + f" and {numbers[-1]}"
+        numbers_text = ", ".join(str(number) for number in numbers[:-1]) + f" and {numbers[-1]}"
         user = request(
-            random, ["{Add|Add up|Sum up|Total} $l[.]", "What is the {sum|total} of $l?"], l=listed
+            random, ["{Add|Add up|Sum up|Total} $l[.]", "What is the {sum|total} of $l?"], l=numbers_text
         )
     else:
-        written = whole.replace(" + ", " plus ").replace(" - ", " minus ") if random.random() < 0.2 else whole
-        user = request(random, ASK, sum=written.replace(" ", "") if random.random() < 0.2 else written)
+        text = whole.replace(" + ", " plus ").replace(" - ", " minus ") if random.random() < 0.2 else whole
+        user = request(random, ASK, sum=text.replace(" ", "") if random.random() < 0.2 else text)
     answer = f"{', '.join(equations)}. So {whole} = {result}."
     return Turn(capital(user), answer, "\n".join(thought), True, f"{whole} = {result}.")
 
@@ -277,7 +277,7 @@ def _chain(random: Random) -> list[Turn]:
         user = request(random, AGAIN[sign], b=other)
         lines = [f"Before: {before}", *column_sums.thought(before, sign, other)]
         brief = column_sums.equation(before, sign, other) + "."
-        turns.append(Turn(user, column_sums.said(before, sign, other), "\n".join(lines), True, brief))
+        turns.append(Turn(user, column_sums.sentence(before, sign, other), "\n".join(lines), True, brief))
         if column_sums.value(before, sign, other) < 2 or column_sums.value(before, sign, other) > 900:
             break
     return turns
@@ -292,17 +292,17 @@ def _check(random: Random) -> Turn:
     sign = random.choices("+-*", [5, 4, 2])[0]
     a, b = operands(random, sign)
     right = column_sums.value(a, sign, b)
-    claimed = right if random.random() < 0.5 else right + random.choice([-10, -2, -1, 1, 2, 10, 100])
-    user = request(random, CHECK, sum=_written(random, str(a), sign, str(b), False), v=claimed)
-    verdict = "Yes, that is right." if claimed == right else f"No, {claimed} is not right."
-    said = column_sums.said(a, sign, b)
-    lines = [*column_sums.thought(a, sign, b), f"{claimed} is " + ("right" if claimed == right else "wrong")]
+    claim = right if random.random() < 0.5 else right + random.choice([-10, -2, -1, 1, 2, 10, 100])
+    user = request(random, CHECK, sum=_write_sum(random, str(a), sign, str(b), False), v=claim)
+    verdict = "Yes, that is right." if claim == right else f"No, {claim} is not right."
+    answer = column_sums.sentence(a, sign, b)
+    lines = [*column_sums.thought(a, sign, b), f"{claim} is " + ("right" if claim == right else "wrong")]
     brief = (
         f"Yes, {column_sums.equation(a, sign, b)}."
-        if claimed == right
+        if claim == right
         else f"No, {column_sums.equation(a, sign, b)}."
     )
-    return Turn(capital(user), f"{said} {verdict}", "\n".join(lines), True, brief)
+    return Turn(capital(user), f"{answer} {verdict}", "\n".join(lines), True, brief)
 
 
 def _near(random: Random) -> tuple[int, int]:
@@ -327,20 +327,20 @@ def _comparison(random: Random) -> Turn:
     larger, smaller = max(a, b), min(a, b)
     patterns = random.choices([LARGER, SMALLER, IS_LARGER, IS_SMALLER, IS_EQUAL], [5, 3, 4, 3, 2])[0]
     wordy = random.random() < 0.1
-    user = request(random, patterns, a=shown(random, a, wordy), b=shown(random, b, wordy))
+    user = request(random, patterns, a=write_number(random, a, wordy), b=write_number(random, b, wordy))
     if a == b:
-        said = "they are equal"
+        comparison = "they are equal"
     else:
-        said = (
+        comparison = (
             f"{smaller} is smaller than {larger}"
             if patterns in (SMALLER, IS_SMALLER)
             else f"{larger} is larger than {smaller}"
         )
     if patterns in (LARGER, SMALLER):
-        answer = capital(said)
+        answer = capital(comparison)
     else:
         true = a > b if patterns is IS_LARGER else a < b if patterns is IS_SMALLER else a == b
-        answer = f"{'Yes' if true else 'No'}, {said}"
+        answer = f"{'Yes' if true else 'No'}, {comparison}"
     return Turn(capital(user), answer + ".", capital(column_sums.comparing(a, b)) + ".", True)
 
 
@@ -348,16 +348,16 @@ def _extreme(random: Random) -> Turn:
     length = random.randint(3, 6)
     numbers = random.sample(range(1, random.choice([30, 99, 999])), length)
     most = random.random() < 0.55
-    found = max(numbers) if most else min(numbers)
+    extreme = max(numbers) if most else min(numbers)
     last = random.choice([", ", " and ", ", and "])
-    listed = ", ".join(map(str, numbers[:-1])) + last + str(numbers[-1])
-    user = request(random, MOST if most else LEAST, l=listed)
+    numbers_text = ", ".join(map(str, numbers[:-1])) + last + str(numbers[-1])
+    user = request(random, MOST if most else LEAST, l=numbers_text)
     best, lines = numbers[0], []
     for other in numbers[1:]:
         best = max(best, other) if most else min(best, other)
         lines.append(f"with {other}: {best}")
     kind = "largest" if most else "smallest"
-    answer = pick(random, [f"The {kind} is {{$v|**$v**}}.", f"$v is the {kind}."], v=found)
+    answer = pick(random, [f"The {kind} is {{$v|**$v**}}.", f"$v is the {kind}."], v=extreme)
     return Turn(capital(user), answer, f"I start with {numbers[0]}.\n" + "\n".join(lines), True)
 
 
@@ -366,17 +366,17 @@ def _double(random: Random) -> Turn:
     user = request(random, DOUBLE, a=a)
     lines = [f"Twice {a} is {a} + {a}.", *column_sums.thought(a, "+", a)]
     return Turn(
-        user, column_sums.said(a, "+", a), "\n".join(lines), True, column_sums.equation(a, "+", a) + "."
+        user, column_sums.sentence(a, "+", a), "\n".join(lines), True, column_sums.equation(a, "+", a) + "."
     )
 
 
 def _beyond(random: Random) -> Turn:
     large = random.random() < 0.45
     e, f = (random.randint(10**k, 10 ** (k + 1) - 1) for k in random.choices([3, 3, 4, 5, 6, 8], k=2))
-    written = f"{e:,}" if random.random() < 0.2 else str(e)
+    text = f"{e:,}" if random.random() < 0.2 else str(e)
     small = random.randint(2, 12)
     fills = {
-        "e": written,
+        "e": text,
         "f": f if random.random() < 0.7 else random.randint(2, 999),
         "g": random.randint(13, 999),
         "h": random.randint(13, 99),

@@ -55,7 +55,7 @@ def _long(random: Random) -> str:
         return " ".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(count))
     share = {"real": 0.0, "invented": 1.0, "mixed": 0.5}[kind]
     return " ".join(
-        words.invented(random) if random.random() < share else random.choice(real) for _ in range(count)
+        words.invent_word(random) if random.random() < share else random.choice(real) for _ in range(count)
     )
 
 
@@ -67,11 +67,11 @@ def _text(random: Random) -> str:
     makers = [
         lambda: random.choice(words.THINGS),
         lambda: f"the {random.choice(words.ADJECTIVES)} {random.choice(words.ANIMALS)}",
-        lambda: words.invented(random),
+        lambda: words.invent_word(random),
         lambda: " ".join(
             random.choice(words.THINGS + words.ANIMALS + words.FOODS) for _ in range(random.randint(2, 5))
         ),
-        lambda: " ".join(words.invented(random) for _ in range(random.randint(1, 3))),
+        lambda: " ".join(words.invent_word(random) for _ in range(random.randint(1, 3))),
         lambda: f"I like {random.choice(words.FOODS)}",
         lambda: f"{random.choice(WISHES)} {words.name(random)}",
         lambda: str(random.randint(0, 9999)),

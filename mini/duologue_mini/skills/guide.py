@@ -148,7 +148,7 @@ def fills(random: Random) -> dict[str, str]:
         "user": _user(random),
         "model": random.choice(MODEL_NAMES)
         if random.random() < 0.7
-        else f"{words.invented(random)}-{random.randint(1, 70)}b",
+        else f"{words.invent_word(random)}-{random.randint(1, 70)}b",
         "small": feature,
         "feature": capital(feature),
     }
@@ -334,7 +334,7 @@ def _question(random: Random, inquiry: Inquiry, slots: dict[str, str], *, later:
     if inquiry.asks and (not forms or (not later and random.random() < 0.35)):
         return _begun(pick(random, list(inquiry.asks), **slots), slots)
     kind, wording = random.choice(forms)
-    said = say(random, wording, **slots)
+    request = say(random, wording, **slots)
     if later and inquiry is INQUIRIES.get("port given") and random.random() < 0.5:
         return pick(
             random,
@@ -342,13 +342,13 @@ def _question(random: Random, inquiry: Inquiry, slots: dict[str, str], *, later:
             **slots,
         )
     frames = AFTER[kind] if later else {"goal": GOAL, "thing": THING, "trouble": TROUBLE}[kind]
-    return _begun(pick(random, frames, **{kind: said}), slots)
+    return _begun(pick(random, frames, **{kind: request}), slots)
 
 
 def _begun(text: str, slots: dict[str, str]) -> str:
     """With a capital, unless it begins with a name that must stay as it is."""
-    given = tuple(slots[name] for name in GIVEN)
-    return f"What about {text}" if text.startswith(given) else capital(text)
+    inputs = tuple(slots[name] for name in GIVEN)
+    return f"What about {text}" if text.startswith(inputs) else capital(text)
 
 
 def _turn(random: Random, fact: Fact, user: str, slots: dict[str, str]) -> Turn:
@@ -385,7 +385,7 @@ def _about_answer(random: Random, fact: Fact, answer: str, slots: dict[str, str]
 
 def other_turn(random: Random) -> Turn:
     """The same kind of question about software that is not ours."""
-    other = random.choice(OTHERS) if random.random() < 0.7 else words.invented(random).capitalize()
+    other = random.choice(OTHERS) if random.random() < 0.7 else words.invent_word(random).capitalize()
     user = capital(pick(random, OTHER_ASK, other=other))
     answer = pick(random, OTHER_ANSWERS, other=other.replace("my ", "your "))
     return Turn(
@@ -399,7 +399,7 @@ def other_turn(random: Random) -> Turn:
 def unknown_turn(random: Random) -> Turn:
     """A name of the right shape that Duologue does not have."""
     pattern, kind = random.choice(UNKNOWN)
-    first, second = words.invented(random), words.invented(random)
+    first, second = words.invent_word(random), words.invent_word(random)
     shapes = {
         "setting": [
             f"--{first}",

@@ -7,14 +7,14 @@ from random import Random
 
 from duologue_mini.conversation import short_exchanges
 from duologue_mini.conversation.short_exchanges import Act
-from duologue_mini.conversation.statements import several, told
+from duologue_mini.conversation.statements import draw_statement, several
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import reading
 from duologue_mini.system_prompts import languages, roles, rules
 from duologue_mini.system_prompts.tones import TONES
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled, loose, request
+from duologue_mini.text.requests import fill_slots, loose, request
 
 OPENERS = [
     "",
@@ -48,7 +48,17 @@ SHORTS = {
 
 def draw(random: Random) -> Scene:
     """A system prompt and one to four turns that obey it."""
-    kinds = [_ruled, _being, _toned, _abroad, _forbidden, _informed, _acquainted, _yes_or_no, _secret]
+    kinds = [
+        _rule_scene,
+        _being,
+        _tone_scene,
+        _abroad,
+        _forbidden,
+        _facts_scene,
+        _memory_scene,
+        _yes_or_no,
+        _secret,
+    ]
     return random.choices(kinds, [30, 14, 9, 14, 8, 15, 7, 4, 4])[0](random)
 
 
@@ -56,22 +66,22 @@ def _scene(system: str, turns: list[Turn]) -> Scene:
     return Scene("instructed", turns, system=system)
 
 
-def _turn(random: Random, user: str, answer: str, thought: str, *, loosened: bool = False) -> Turn:
-    return Turn(user if loosened else loose(random, user), answer, thought, True)
+def _turn(random: Random, user: str, answer: str, thought: str, *, loose_wording: bool = False) -> Turn:
+    return Turn(user if loose_wording else loose(random, user), answer, thought, True)
 
 
 def _count(random: Random) -> int:
     return random.choices([1, 2, 3, 4], [45, 30, 17, 8])[0]
 
 
-def _ruled(random: Random) -> Scene:
+def _rule_scene(random: Random) -> Scene:
     """One or two rules, at times a name, over any small talk."""
-    chosen = rules.drawn(random)
+    chosen = rules.draw_rules(random)
     being = roles.role(random) if random.random() < 0.3 else None
     parts = ([being.system] if being else []) + [rule.system for rule in chosen]
     random.shuffle(parts)
     opener = "" if being else random.choice(OPENERS)
-    system = rules.joined(random, parts)
+    system = rules.join_prompt(random, parts)
     system = f"{opener}\n{system}".lstrip() if "\n" in system else opener + system
     turns = []
     for _ in range(_count(random)):
@@ -79,7 +89,9 @@ def _ruled(random: Random) -> Scene:
         plain = SHORTS.get(act.what, act.answer) if any(rule.short for rule in chosen) else act.answer
         thought = " ".join(rule.thought for rule in chosen)
         turns.append(
-            _turn(random, act.user, rules.ruled(plain, chosen), thought, loosened=act.what in COPIED)
+            _turn(
+                random, act.user, rules.apply_rules(plain, chosen), thought, loose_wording=act.what in COPIED
+            )
         )
     return _scene(system, turns)
 
@@ -91,8 +103,8 @@ def _any(random: Random, being: roles.Role | None) -> Act:
     """Any act; with a role, often the question who it is; now and then something to copy."""
     chance = random.random()
     if being and chance < 0.35:
-        asked, answer = roles.who(random, being)
-        return Act(asked, answer, "who")
+        question_text, answer = roles.who(random, being)
+        return Act(question_text, answer, "who")
     if chance > 0.92:
         word = payloads.any_word(random)
         return Act(request(random, ['{Say|Repeat|Write} "$w"[.]'], w=word), capital(word) + ".", "say")
@@ -110,9 +122,9 @@ def _being(random: Random) -> Scene:
     """A name or a post, and who is asked for."""
     being = roles.role(random)
     system = random.choice(["", "", "You are a helpful assistant. "]) + being.system
-    asked, answer = roles.who(random, being)
+    question, answer = roles.who(random, being)
     thought = f"The system prompt says I am {being.name}."
-    turns = [_turn(random, asked, answer, thought)]
+    turns = [_turn(random, question, answer, thought)]
     for _ in range(_count(random) - 1):
         act = short_exchanges.any_act(random)
         turns.append(_turn(random, act.user, act.answer, "I answer as who I am."))
@@ -132,19 +144,19 @@ def _being(random: Random) -> Scene:
     return _scene(system, turns)
 
 
-def _toned(random: Random) -> Scene:
+def _tone_scene(random: Random) -> Scene:
     """A manner of speaking."""
     name = random.choice(list(TONES))
     asked_for, answers = TONES[name]
     being = roles.role(random) if random.random() < 0.35 else None
     parts = [pick(random, asked_for)] + ([f"Your name is {being.name}."] if being else [])
     random.shuffle(parts)
-    called = being.name if being else "duologue-mini"
+    own_name = being.name if being else "duologue-mini"
     turns = []
     for _ in range(_count(random)):
         kind = random.choice(list(answers))
         act = Act(pick(random, roles.WHO), "", "who") if kind == "who" else short_exchanges.act(random, kind)
-        fills = {"n": called, "e": act.answer.rstrip(".")}
+        fills = {"n": own_name, "e": act.answer.rstrip(".")}
         turns.append(
             _turn(
                 random,
@@ -154,7 +166,7 @@ def _toned(random: Random) -> Scene:
             )
         )
     return _scene(
-        random.choice(["", "", "You are a helpful assistant. "]) + rules.joined(random, parts), turns
+        random.choice(["", "", "You are a helpful assistant. "]) + rules.join_prompt(random, parts), turns
     )
 
 
@@ -162,7 +174,7 @@ def _abroad(random: Random) -> Scene:
     """A language of reply, whatever the user writes in."""
     language = random.choice(languages.ALL)
     being = roles.role(random) if random.random() < 0.3 else None
-    called = being.name if being else "duologue-mini"
+    own_name = being.name if being else "duologue-mini"
     asked_for = [
         "{Answer|Reply|Respond|Speak|Write|Always answer|Always reply|Talk}[ only| always] in $l[.]",
         "{Use|Speak} $l{| only| in every answer| with the user}[.]",
@@ -172,7 +184,7 @@ def _abroad(random: Random) -> Scene:
     system = pick(
         random, language.asked_for if random.random() < 0.25 else asked_for, l=random.choice(language.names)
     )
-    system = rules.joined(
+    system = rules.join_prompt(
         random, [being.system, system] if being else [random.choice(OPENERS).strip() + " " + system]
     ).strip()
     turns: list[Turn] = []
@@ -182,11 +194,11 @@ def _abroad(random: Random) -> Scene:
         kind = random.choice(kinds)
         if kind == "told":
             name = payloads.first_name(random)
-        fills = {"n": name if kind in ("told", "name") else called, **_sum(random)}
+        fills = {"n": name if kind in ("told", "name") else own_name, **_sum(random)}
         answers = language.answers["not told" if kind == "name" and not name else kind]
-        answer = filled(random.choice(answers), fills)
-        user = filled(loose(random, _asked_abroad(random, language, kind)), fills)
-        turns.append(_turn(random, user, answer, f"I answer in {language.names[0]}.", loosened=True))
+        answer = fill_slots(random.choice(answers), fills)
+        user = fill_slots(loose(random, _asked_abroad(random, language, kind)), fills)
+        turns.append(_turn(random, user, answer, f"I answer in {language.names[0]}.", loose_wording=True))
     return _scene(system, turns)
 
 
@@ -233,7 +245,7 @@ def _forbidden(random: Random) -> Scene:
     topic = (
         random.choice(TOPICS_AVOIDED)
         if random.random() < 0.5
-        else random.choice([payloads.things(random), payloads.place(random), payloads.coined(random)])
+        else random.choice([payloads.things(random), payloads.place(random), payloads.coin_word(random)])
     )
     if topic == "yourself":
         topic = "cooking"
@@ -247,7 +259,7 @@ def _forbidden(random: Random) -> Scene:
         ],
         t=topic,
     )
-    asked = request(
+    question_text = request(
         random,
         [
             "{Tell me|Say something|Talk to me|What do you know|Let's talk|Can we talk|Explain something} about $t[.]",
@@ -265,7 +277,7 @@ def _forbidden(random: Random) -> Scene:
         ],
         t=topic,
     )
-    turns = [Turn(asked, answer, f"I must not talk about {topic}.", True)]
+    turns = [Turn(question_text, answer, f"I must not talk about {topic}.", True)]
     for _ in range(random.choices([0, 1, 2], [5, 4, 2])[0]):
         act = short_exchanges.any_act(random)
         turns.insert(
@@ -312,21 +324,21 @@ def _secret(random: Random) -> Scene:
     return _scene(random.choice(OPENERS) + system, turns)
 
 
-def _informed(random: Random) -> Scene:
+def _facts_scene(random: Random) -> Scene:
     """A role, some facts, at times a rule, and questions that the facts answer or do not."""
     scene = reading.in_prompt(random)
     being = roles.role(random)
-    chosen = rules.drawn(random) if random.random() < 0.3 else []
+    chosen = rules.draw_rules(random) if random.random() < 0.3 else []
     chosen = [rule for rule in chosen if not rule.short and rule.last]
     parts = [being.system, *(rule.system for rule in chosen)]
     gap = random.choice([" ", "\n", "\n\n"])
     label = random.choice(["", "", "What you know: ", "Facts:\n", "Information: "])
-    body = rules.joined(random, parts)
+    body = rules.join_prompt(random, parts)
     text = f"{body}{gap}{label}{scene.system}" if random.random() < 0.75 else f"{scene.system}{gap}{body}"
     turns = []
     if random.random() < 0.3:
-        asked, answer = roles.who(random, being)
-        turns.append(_turn(random, asked, rules.ruled(answer, chosen), f"I am {being.name}."))
+        question, answer = roles.who(random, being)
+        turns.append(_turn(random, question, rules.apply_rules(answer, chosen), f"I am {being.name}."))
     for turn in scene.turns:
         answer, about = turn.assistant, turn.thought
         if about.startswith("I look for"):
@@ -335,11 +347,11 @@ def _informed(random: Random) -> Scene:
                 about.replace("The text does not say.", "I was not told."),
             )
         thought = " ".join([about, *(rule.thought for rule in chosen)])
-        turns.append(Turn(turn.user, rules.ruled(answer, chosen), thought, True))
+        turns.append(Turn(turn.user, rules.apply_rules(answer, chosen), thought, True))
     return _scene(text, turns)
 
 
-def _acquainted(random: Random) -> Scene:
+def _memory_scene(random: Random) -> Scene:
     """What the user said in earlier chats stands in the prompt."""
     facts = several(random, random.randint(1, 6))
     opening = pick(
@@ -355,13 +367,13 @@ def _acquainted(random: Random) -> Scene:
     system = random.choice(OPENERS) + opening + body
     turns = []
     for fact in random.sample(facts, min(len(facts), _count(random))):
-        user = request(random, fact.kind.asked, k=fact.key)
+        user = request(random, fact.kind.questions, k=fact.key)
         answer = capital(fact.yours) + "."
         turns.append(Turn(user, answer, f"The prompt says: {fact.yours}.", True))
     if random.random() < 0.25:
-        missing = told(random)
+        missing = draw_statement(random)
         if all(missing.kind is not fact.kind for fact in facts) and missing.key not in ("password", "number"):
-            user = request(random, missing.kind.asked, k=missing.key)
+            user = request(random, missing.kind.questions, k=missing.key)
             answer = pick(random, ["{You have not told me|I do not know that}[ yet]."])
             turns.append(Turn(user, answer, "That was not said.", True))
     return _scene(system, turns)
@@ -383,10 +395,10 @@ def _yes_or_no(random: Random) -> Scene:
         if kind == 0:
             user, true = pick(random, ["Is $a {larger|bigger|more} than $b?"], a=a, b=b), a > b
         elif kind == 1:
-            claimed = a + b if random.random() < 0.5 else a + b + random.choice([-1, 1, 10])
+            claim = a + b if random.random() < 0.5 else a + b + random.choice([-1, 1, 10])
             user, true = (
-                pick(random, ["Is $a {plus|+} $b {equal to |}$c?", "$a + $b = $c?"], a=a, b=b, c=claimed),
-                claimed == a + b,
+                pick(random, ["Is $a {plus|+} $b {equal to |}$c?", "$a + $b = $c?"], a=a, b=b, c=claim),
+                claim == a + b,
             )
         elif kind == 2:
             user, true = pick(random, ["Are you {a human|a person|human|made of flesh}?"]), False

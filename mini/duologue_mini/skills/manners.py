@@ -64,11 +64,11 @@ def draw(random: Random) -> Scene:
     return random.choices(makers, SCENE_WEIGHTS)[0](random)
 
 
-def asked(random: Random, aspect: self_description.Aspect) -> Turn:
+def aspect_turn(random: Random, aspect: self_description.Aspect) -> Turn:
     """One question about the model itself."""
     other, firm = random.choice(self_description.OTHERS), random.choice(self_description.FIRMS)
     if random.random() < 0.3:
-        other = words.invented(random).capitalize()
+        other = words.invent_word(random).capitalize()
     slots = {"other": other, "firm": firm, "thing": random.choice(words.FOODS + words.HOBBIES)}
     user = capital(pick(random, aspect.questions, **slots))
     answer = pick(random, aspect.answers, **slots)
@@ -91,24 +91,26 @@ def _greeting(random: Random) -> Scene:
     """One to three turns of opening a conversation."""
     if random.random() < 0.25:
         time = random.choice(["morning", "afternoon", "evening", "day"])
-        turns = [small_talk.exchanged(random, small_talk.DAYTIME, time=time)]
+        turns = [small_talk.small_talk_turn(random, small_talk.DAYTIME, time=time)]
     else:
-        turns = [small_talk.exchanged(random, random.choices(OPENINGS, [3, 2])[0])]
+        turns = [small_talk.small_talk_turn(random, random.choices(OPENINGS, [3, 2])[0])]
     if random.random() < 0.15:
         turns[0] = with_name(random)
     if turns[-1].assistant.endswith(("How are you?", "And you?", "How about you?")):
         if random.random() < 0.5:
             turns.append(
-                _mood(random) if random.random() < 0.4 else small_talk.exchanged(random, small_talk.FINE)
+                _mood(random)
+                if random.random() < 0.4
+                else small_talk.small_talk_turn(random, small_talk.FINE)
             )
     elif random.random() < 0.2:
-        turns.append(small_talk.exchanged(random, small_talk.HOW_ARE_YOU))
+        turns.append(small_talk.small_talk_turn(random, small_talk.HOW_ARE_YOU))
     return Scene("greetings", turns)
 
 
 def with_name(random: Random) -> Turn:
     """A greeting with a name in it, answered by name."""
-    called = personal_names.name(random)
+    own_name = personal_names.name(random)
     opening = pick(random, ["{Hello|Hi|Hey|Good morning|Good evening|Greetings}"])
     user = opening + pick(
         random,
@@ -121,7 +123,7 @@ def with_name(random: Random) -> Turn:
             ". You can call me $n.",
             ", it's $n",
         ],
-        n=called,
+        n=own_name,
     )
     answer = pick(
         random,
@@ -129,9 +131,9 @@ def with_name(random: Random) -> Turn:
             "{Hello|Hi}, $n! {How can I help?|What can I do for you?|Nice to meet you.}",
             "{Nice|Good} to meet you, $n! {How can I help|What can I do for you}?",
         ],
-        n=called,
+        n=own_name,
     )
-    return Turn(user, answer, f"The user is called {called}. I greet them by name.", exact=True)
+    return Turn(user, answer, f"The user is called {own_name}. I greet them by name.", exact=True)
 
 
 def _foreign(random: Random) -> Scene:
@@ -169,7 +171,7 @@ def _foreign(random: Random) -> Scene:
 
 
 def _goodbye(random: Random) -> Scene:
-    turn = small_talk.exchanged(random, small_talk.GOODBYE)
+    turn = small_talk.small_talk_turn(random, small_talk.GOODBYE)
     if any(word in turn.user.lower() for word in ("night", "sleep", "bed", "gn")):
         turn = Turn(turn.user, pick(random, small_talk.NIGHT_ANSWERS), turn.thought)
     return Scene("goodbyes", [turn])
@@ -177,7 +179,8 @@ def _goodbye(random: Random) -> Scene:
 
 def _talk(random: Random) -> Scene:
     return Scene(
-        "manners", [small_talk.exchanged(random, random.choices(TALK, [exchange[3] for exchange in TALK])[0])]
+        "manners",
+        [small_talk.small_talk_turn(random, random.choices(TALK, [exchange[3] for exchange in TALK])[0])],
     )
 
 
@@ -213,9 +216,9 @@ def _emoji(random: Random) -> Scene:
 
 def _tells(random: Random) -> Scene:
     """The user tells something; the answer gives the word back."""
-    told, answers = random.choice(small_talk.TELLS)
-    invented = words.invented(random)
-    place = invented.capitalize() if random.random() < 0.3 else random.choice(words.PLACES + words.COUNTRIES)
+    statements, answers = random.choice(small_talk.TELLS)
+    new_word = words.invent_word(random)
+    place = new_word.capitalize() if random.random() < 0.3 else random.choice(words.PLACES + words.COUNTRIES)
     slots = {
         "place": place,
         "food": random.choice(words.FOODS),
@@ -226,7 +229,10 @@ def _tells(random: Random) -> Scene:
         "name": personal_names.name(random),
     }
     slots |= {"Food": slots["food"].capitalize(), "Hobby": slots["hobby"].capitalize()}
-    user, answer = _article(capital(say(random, told, **slots))), _article(pick(random, answers, **slots))
+    user, answer = (
+        _article(capital(say(random, statements, **slots))),
+        _article(pick(random, answers, **slots)),
+    )
     return Scene(
         "manners", [Turn(user, answer, "The user tells me something. I take it up and ask back.", exact=True)]
     )
@@ -250,10 +256,10 @@ def _identity(random: Random) -> Scene:
     aspect = random.choices(self_description.ASPECTS, [aspect.weight for aspect in self_description.ASPECTS])[
         0
     ]
-    turns = [asked(random, aspect)]
+    turns = [aspect_turn(random, aspect)]
     chance = random.random()
     if chance < 0.12:
-        turns.append(asked(random, random.choice(self_description.ASPECTS)))
+        turns.append(aspect_turn(random, random.choice(self_description.ASPECTS)))
     elif chance < 0.17:
         turns.append(
             Turn(
@@ -309,14 +315,14 @@ def _could(random: Random) -> Scene:
     )
 
 
-def _nicknamed(random: Random) -> Scene:
-    called = personal_names.name(random)
+def _nickname_scene(random: Random) -> Scene:
+    own_name = personal_names.name(random)
     return Scene(
         "manners",
         [
             Turn(
-                pick(random, CALL_YOU, n=called),
-                capital(pick(random, CALL_YOU_ANSWERS, n=called)),
+                pick(random, CALL_YOU, n=own_name),
+                capital(pick(random, CALL_YOU_ANSWERS, n=own_name)),
                 "The user gives me a name. I accept it, and say my own.",
                 exact=True,
             )
@@ -329,14 +335,14 @@ def _alone(random: Random) -> Scene:
     return Scene(
         "alone",
         [
-            small_talk.exchanged(
+            small_talk.small_talk_turn(
                 random, random.choices(small_talk.ALONE, [entry[3] for entry in small_talk.ALONE])[0]
             )
         ],
     )
 
 
-def _doubted(random: Random) -> Scene:
+def _doubt_scene(random: Random) -> Scene:
     """A small sum, and a user who asks again or does not believe it."""
     question, answer = combined_messages.small_sum(random)
     user = capital(question) + random.choice(["?", "", "?"])
@@ -386,9 +392,9 @@ SCENES: dict[Callable[[Random], Scene], int] = {
     _joking: 8,
     _identity: 34,
     _could: 7,
-    _nicknamed: 1,
+    _nickname_scene: 1,
     _alone: 3,
-    _doubted: 3,
-    combined_messages.combined: 8,
+    _doubt_scene: 3,
+    combined_messages.combined_scene: 8,
 }
 SCENE_WEIGHTS = list(SCENES.values())

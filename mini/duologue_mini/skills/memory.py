@@ -13,21 +13,21 @@ from duologue_mini.text.phrases import pick
 
 
 @dataclass(frozen=True)
-class Fact:
+class UserFact:
     """Something a user says about themselves."""
 
     topic: str
     value: str
-    told: str
-    noted: str
-    asked: str
-    recalled: str
+    statement: str
+    acknowledgement: str
+    question: str
+    answer: str
 
 
-def name_fact(random: Random) -> Fact:
+def name_fact(random: Random) -> UserFact:
     """The user's name."""
     value = words.name(random)
-    return Fact(
+    return UserFact(
         "name",
         value,
         pick(
@@ -85,14 +85,14 @@ FAVOURITES = [
 ]
 
 
-def favourite_fact(random: Random) -> Fact:
+def favourite_fact(random: Random) -> UserFact:
     """Something the user likes best."""
     pattern, values = random.choice(FAVOURITES)
     topic = pick(random, [pattern])
-    value = words.invented(random) if topic == "word" and random.random() < 0.5 else random.choice(values)
+    value = words.invent_word(random) if topic == "word" and random.random() < 0.5 else random.choice(values)
     best = random.choice(["favourite", "favorite"])
     fills = {"t": topic, "v": value, "f": best}
-    return Fact(
+    return UserFact(
         topic,
         value,
         pick(
@@ -144,12 +144,12 @@ OWNED = [
 ]
 
 
-def named_fact(random: Random) -> Fact:
+def named_fact(random: Random) -> UserFact:
     """The name of somebody or some animal that belongs to the user."""
     topic = random.choice(OWNED)[0]
     value = words.name(random)
     fills = {"t": topic, "v": value}
-    return Fact(
+    return UserFact(
         topic,
         value,
         pick(
@@ -181,29 +181,29 @@ def named_fact(random: Random) -> Fact:
     )
 
 
-def plain_fact(random: Random) -> Fact:
+def plain_fact(random: Random) -> UserFact:
     """Where the user lives, how old they are, what they do."""
     kind = random.choice(["live", "age", "job", "from"])
     if kind in ("live", "from"):
         value = random.choice(words.PLACES + words.COUNTRIES)
         verb = "live in" if kind == "live" else "come from"
-        told = [f"I {verb} $v[.]", "I'm {living in|in} $v[.]" if kind == "live" else "I am from $v[.]"]
-        asked = (
+        statements = [f"I {verb} $v[.]", "I'm {living in|in} $v[.]" if kind == "live" else "I am from $v[.]"]
+        questions = (
             ["Where do I live?", "Which place do I live in?"]
             if kind == "live"
             else ["Where {do I come|am I} from?"]
         )
-        return Fact(
+        return UserFact(
             kind,
             value,
-            pick(random, told, v=value),
+            pick(random, statements, v=value),
             pick(random, ["{Nice|Noted|Good to know}: $v."], v=value),
-            pick(random, asked),
+            pick(random, questions),
             f"You {verb} {value}.",
         )
     if kind == "age":
         value = str(random.randint(5, 98))
-        return Fact(
+        return UserFact(
             kind,
             value,
             pick(random, ["I am $v years old[.]", "I'm $v[ years old][.]", "My age is $v[.]"], v=value),
@@ -212,7 +212,7 @@ def plain_fact(random: Random) -> Fact:
             f"You are {value} years old.",
         )
     value = random.choice(JOBS)
-    return Fact(
+    return UserFact(
         kind,
         value,
         pick(random, ["I am a $v[.]", "I work as a $v[.]", "My job is $v[.]"], v=value),
@@ -225,10 +225,10 @@ def plain_fact(random: Random) -> Fact:
 def draw(random: Random) -> Scene:
     """One to three facts told, then one asked for; or one asked for that was never told."""
     if random.random() < 0.12:
-        return Scene("memory", [_never_told(random)])
+        return Scene("memory", [_unknown_turn(random)])
     makers = [name_fact, favourite_fact, named_fact, plain_fact]
     count = random.choice([1, 1, 2, 3])
-    facts: list[Fact] = []
+    facts: list[UserFact] = []
     while len(facts) < count:
         fact = random.choices(makers, [4, 4, 2, 2])[0](random)
         if all(fact.topic != other.topic for other in facts):
@@ -237,28 +237,33 @@ def draw(random: Random) -> Scene:
         turns = [_both(random, facts)]
     else:
         turns = [
-            Turn(f.told, f.noted, f"The user tells me: {f.topic}, {f.value}. I note it.", exact=True)
+            Turn(
+                f.statement,
+                f.acknowledgement,
+                f"The user tells me: {f.topic}, {f.value}. I note it.",
+                exact=True,
+            )
             for f in facts
         ]
-    asked = random.sample(facts, random.choice([1, 1, min(2, count)]))
-    for fact in asked:
-        turns.append(Turn(fact.asked, fact.recalled, f"The user asks for the {fact.topic}: {fact.value}."))
+    topics = random.sample(facts, random.choice([1, 1, min(2, count)]))
+    for fact in topics:
+        turns.append(Turn(fact.question, fact.answer, f"The user asks for the {fact.topic}: {fact.value}."))
     return Scene("memory", turns)
 
 
-def _both(random: Random, facts: list[Fact]) -> Turn:
+def _both(random: Random, facts: list[UserFact]) -> Turn:
     first, second = facts
-    user = first.told.rstrip(".!") + random.choice([" and ", ". ", ", and "])
-    user += second.told if user.endswith(". ") else second.told[:1].lower() + second.told[1:]
+    user = first.statement.rstrip(".!") + random.choice([" and ", ". ", ", and "])
+    user += second.statement if user.endswith(". ") else second.statement[:1].lower() + second.statement[1:]
     return Turn(
         user,
-        f"{first.noted} {second.noted}",
+        f"{first.acknowledgement} {second.acknowledgement}",
         f"The user tells me two things: {first.value}, {second.value}.",
         exact=True,
     )
 
 
-def _never_told(random: Random) -> Turn:
+def _unknown_turn(random: Random) -> Turn:
     fact = random.choice([name_fact, favourite_fact, named_fact, plain_fact])(random)
     answer = pick(
         random,
@@ -267,4 +272,4 @@ def _never_told(random: Random) -> Turn:
             "I do not know that: you have not told me[ yet].",
         ],
     )
-    return Turn(fact.asked, answer, f"The user asks for the {fact.topic}, but has not told me.")
+    return Turn(fact.question, answer, f"The user asks for the {fact.topic}, but has not told me.")

@@ -7,12 +7,12 @@ and the ways to answer: short, in a sentence, yes or no, or that the text does n
 from dataclasses import replace
 from random import Random
 
-from duologue_mini.passages.groups import Group, Question, group
-from duologue_mini.passages.passage import Known, Passage, agreed, passage
-from duologue_mini.passages.topic import Fact
+from duologue_mini.passages.groups import Group, GroupQuestion, group
+from duologue_mini.passages.passage import Known, Passage, fix_articles, passage
+from duologue_mini.passages.topic import TopicFact
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled, loose, request
+from duologue_mini.text.requests import fill_slots, loose, request
 
 LABELS = [
     "{Text|Passage|Context|Article|Paragraph|Document|Note|Here is a text|Read this|Read this text|Given this"
@@ -70,49 +70,53 @@ BOOLEAN = [
 def draw(random: Random) -> Scene:
     """A text and one to four questions."""
     if random.random() < 0.25:
-        told = group(random)
+        source = group(random)
         turns = [
             Turn(loose(random, one.user), random.choice(one.answers), one.thought, True)
-            for one in _some(random, told)
+            for one in _some(random, source)
         ]
-        return _scene(random, told.text, turns)
-    text, asked = _read(random)
-    return _scene(random, text, asked)
+        return _scene(random, source.text, turns)
+    text, rounds = _read(random)
+    return _scene(random, text, rounds)
 
 
 def in_prompt(random: Random) -> Scene:
     """The bare text as a system prompt, and questions: for those who put more around it."""
-    text, asked = _read(random, summaries=False)
-    return Scene("reading", asked, system=text)
+    text, turns = _read(random, summaries=False)
+    return Scene("reading", turns, system=text)
 
 
 def _read(random: Random, *, summaries: bool = True) -> tuple[str, list[Turn]]:
     read = passage(random, most=random.choice([3, 5, 7]))
     count = random.choices([1, 2, 3, 4], [60, 24, 10, 6])[0]
-    count = min(count, len(read.known) + 1)
-    left = list(read.known)
+    count = min(count, len(read.answers) + 1)
+    left = list(read.answers)
     random.shuffle(left)
     return read.text, [_question(random, read, left, summaries) for _ in range(count)]
 
 
-def _some(random: Random, told: Group) -> list[Question]:
-    return random.sample(told.questions, min(len(told.questions), random.choices([1, 2, 3], [6, 3, 1])[0]))
+def _some(random: Random, source: Group) -> list[GroupQuestion]:
+    return random.sample(
+        source.questions, min(len(source.questions), random.choices([1, 2, 3], [6, 3, 1])[0])
+    )
 
 
-def _scene(random: Random, text: str, asked: list[Turn]) -> Scene:
+def _scene(random: Random, text: str, rounds: list[Turn]) -> Scene:
     """The text and its questions in one of the ways they come together."""
     where = random.random()
     if where < 0.17:
-        system = filled(pick(random, SYSTEMS), {"t": text})
-        return Scene("reading", asked, system=system)
+        system = fill_slots(pick(random, SYSTEMS), {"t": text})
+        return Scene("reading", rounds, system=system)
     if where < 0.29:
-        given = f"{loose(random, pick(random, GIVEN)).rstrip('.?!: ')}:{random.choice([' ', _gap(random)])}{_framed(random, text)}"
-        first = Turn(given, pick(random, LATER), "The user gives me a text. I wait for the question.", True)
-        return Scene("reading", [first, *asked])
-    first = asked[0]
+        passage_text = f"{loose(random, pick(random, GIVEN)).rstrip('.?!: ')}:{random.choice([' ', _gap(random)])}{_frame(random, text)}"
+        first = Turn(
+            passage_text, pick(random, LATER), "The user gives me a text. I wait for the question.", True
+        )
+        return Scene("reading", [first, *rounds])
+    first = rounds[0]
     user = _together(random, text, first.user)
     return Scene(
-        "reading", [Turn(user, first.assistant, first.thought, True, first.after_thought), *asked[1:]]
+        "reading", [Turn(user, first.assistant, first.thought, True, first.after_thought), *rounds[1:]]
     )
 
 
@@ -120,7 +124,7 @@ def _gap(random: Random) -> str:
     return random.choice(["\n", "\n\n"])
 
 
-def _framed(random: Random, text: str) -> str:
+def _frame(random: Random, text: str) -> str:
     style = random.random()
     if style < 0.5:
         return text
@@ -138,16 +142,16 @@ def _framed(random: Random, text: str) -> str:
 
 def _together(random: Random, text: str, question: str) -> str:
     """Text and question in one message, either first."""
-    framed = _framed(random, text)
+    quotation = _frame(random, text)
     if random.random() < 0.3:
         link = random.choice(["\n\n", ": ", "\n", " - ", " Text: ", "\n\nText: ", " Here is the text: "])
-        return f"{question}{link}{framed}"
+        return f"{question}{link}{quotation}"
     label = pick(random, LABELS) if random.random() < 0.5 else ""
     if random.random() < 0.3:
         label = label.lower()
     start = f"{label}:{random.choice([' ', _gap(random)])}" if label else ""
     ask = random.choice(["", "", "", "Question: ", "Q: ", "My question: ", "Now tell me: "])
-    return f"{start}{framed}{random.choice([' ', _gap(random), _gap(random)])}{ask}{question}"
+    return f"{start}{quotation}{random.choice([' ', _gap(random), _gap(random)])}{ask}{question}"
 
 
 def _question(random: Random, read: Passage, left: list[Known], summaries: bool) -> Turn:
@@ -161,89 +165,89 @@ def _question(random: Random, read: Passage, left: list[Known], summaries: bool)
         return _summary(random, read)
     if kind == "missing":
         return _missing(random, read)
-    known = left.pop() if left else random.choice(read.known)
-    if kind == "boolean" and not known.fact.answer.startswith("Because"):
-        return _boolean(random, known)
+    answer = left.pop() if left else random.choice(read.answers)
+    if kind == "boolean" and not answer.fact.answer.startswith("Because"):
+        return _boolean(random, answer)
     if kind == "either":
-        return _either(random, known)
-    return _plain(random, known)
+        return _either(random, answer)
+    return _plain(random, answer)
 
 
-def _thought(known: Known) -> str:
-    return f'The text says: "{known.sentence}"'
+def _thought(answer: Known) -> str:
+    return f'The text says: "{answer.sentence}"'
 
 
-def _asked(random: Random, fact: Fact, fills: dict[str, str]) -> str:
+def _phrase_question(random: Random, fact: TopicFact, fills: dict[str, str]) -> str:
     return (
-        capital(request(random, fact.asked, **fills))
+        capital(request(random, fact.questions, **fills))
         if random.random() < 0.7
-        else request(random, fact.asked, **fills)
+        else request(random, fact.questions, **fills)
     )
 
 
-def _plain(random: Random, known: Known) -> Turn:
-    user = _asked(random, known.fact, known.fills)
+def _plain(random: Random, entry: Known) -> Turn:
+    user = _phrase_question(random, entry.fact, entry.fills)
     brief = random.random() < 0.12
     if brief:
         user = f"{user} {pick(random, SHORT_ASKS)}"
-    answer = short(known) if brief or random.random() < 0.4 else long(known, known.value)
-    return Turn(user, answer, _thought(known), True)
+    answer = short(entry) if brief or random.random() < 0.4 else long(entry, entry.value)
+    return Turn(user, answer, _thought(entry), True)
 
 
-def short(known: Known) -> str:
+def short(entry: Known) -> str:
     """The value alone, as an answer."""
-    text = agreed(filled(known.fact.short, {"v": known.value}))
+    text = fix_articles(fill_slots(entry.fact.short, {"v": entry.value}))
     if not all(letter.isalpha() or letter in " -'" for letter in text):
         return text if any(letter in text for letter in "/@_.") or text[-1] == "." else text + "."
     return (capital(text) if text.split(" ")[0].islower() else text) + "."
 
 
-def long(known: Known, value: str) -> str:
+def long(entry: Known, value: str) -> str:
     """The answer as a sentence."""
-    text = filled(known.fact.answer, {**known.fills, "v": value, "vs": value + "s"})
-    text = agreed(text)
-    return text if known.fact.answer.startswith("$v") and not value.isalpha() else capital(text)
+    text = fill_slots(entry.fact.answer, {**entry.fills, "v": value, "vs": value + "s"})
+    text = fix_articles(text)
+    return text if entry.fact.answer.startswith("$v") and not value.isalpha() else capital(text)
 
 
-def _boolean(random: Random, known: Known) -> Turn:
-    true = random.random() < 0.5 or known.other == known.value
-    supposed = known.value if true else known.other
-    fills = {**known.fills, "v": supposed, "vs": supposed + "s"}
-    if known.fact.true and random.random() < 0.75:
-        user = capital(request(random, [known.fact.true], **fills))
+def _boolean(random: Random, entry: Known) -> Turn:
+    true = random.random() < 0.5 or entry.other == entry.value
+    assumption = entry.value if true else entry.other
+    fills = {**entry.fills, "v": assumption, "vs": assumption + "s"}
+    if entry.fact.true and random.random() < 0.75:
+        user = capital(request(random, [entry.fact.true], **fills))
     else:
-        claim = _inside(replace(known, value=supposed)).rstrip(".")
+        claim = _inside(replace(entry, value=assumption)).rstrip(".")
         user = capital(request(random, BOOLEAN, c=claim))
-    sentence = long(known, known.value)
-    softened = (
+    sentence = long(entry, entry.value)
+    thought = (
         sentence
-        if sentence.startswith((known.value, known.fills["n"]))
+        if sentence.startswith((entry.value, entry.fills["n"]))
         else sentence[:1].lower() + sentence[1:]
     )
     answer = random.choice(
-        [f"{'Yes' if true else 'No'}, {softened}", f"{'Yes' if true else 'No'}. {sentence}"]
+        [f"{'Yes' if true else 'No'}, {thought}", f"{'Yes' if true else 'No'}. {sentence}"]
     )
-    return Turn(user, answer, _thought(known), True)
+    return Turn(user, answer, _thought(entry), True)
 
 
-def _either(random: Random, known: Known) -> Turn:
-    if known.other == known.value:
-        return _plain(random, known)
-    pair = [known.value, known.other]
+def _either(random: Random, entry: Known) -> Turn:
+    if entry.other == entry.value:
+        return _plain(random, entry)
+    pair = [entry.value, entry.other]
     random.shuffle(pair)
-    asked = filled(pick(random, known.fact.asked), dict(known.fills)).rstrip("?")
-    user = f"{asked}{random.choice([', ', ': ', '? '])}{pair[0]} or {pair[1]}?"
-    answer = short(known) if random.random() < 0.4 else long(known, known.value)
+    question = fill_slots(pick(random, entry.fact.questions), dict(entry.fills)).rstrip("?")
+    user = f"{question}{random.choice([', ', ': ', '? '])}{pair[0]} or {pair[1]}?"
+    answer = short(entry) if random.random() < 0.4 else long(entry, entry.value)
     return Turn(
-        loose(random, user) if user.isascii() and user.islower() else user, answer, _thought(known), True
+        loose(random, user) if user.isascii() and user.islower() else user, answer, _thought(entry), True
     )
 
 
 def _missing(random: Random, read: Passage) -> Turn:
     if read.unknown and random.random() < 0.8:
         fact, fills = random.choice(read.unknown)
-        user = _asked(random, fact, fills)
-        about = filled(fact.about, dict(fills))
+        user = _phrase_question(random, fact, fills)
+        about = fill_slots(fact.about, dict(fills))
     else:
         user, about = request(random, FOREIGN), "that"
     answer = pick(random, NOT_SAID, a=about)
@@ -254,13 +258,15 @@ def _summary(random: Random, read: Passage) -> Turn:
     user, thought = request(random, SUMMARY), f"It is about {read.gist}."
     if read.several:
         return Turn(user, pick(random, ["{It is|The text is|This is} about $g."], g=read.gist), thought, True)
-    told = [_inside(one) for one in read.known[: random.choice([1, 2, 2])]]
-    answer = pick(random, ["{It is|The text is|This is} about $g: $f"], g=read.gist, f=" and ".join(told))
+    sentences = [_inside(one) for one in read.answers[: random.choice([1, 2, 2])]]
+    answer = pick(
+        random, ["{It is|The text is|This is} about $g: $f"], g=read.gist, f=" and ".join(sentences)
+    )
     return Turn(user, answer.rstrip(".") + ".", thought, True)
 
 
-def _inside(known: Known) -> str:
+def _inside(entry: Known) -> str:
     """The answer as part of a longer sentence."""
-    sentence = long(known, known.value).rstrip(".")
-    kept = sentence.startswith((known.value, known.fills["n"], '"'))
-    return sentence if kept else sentence[:1].lower() + sentence[1:]
+    sentence = long(entry, entry.value).rstrip(".")
+    keeps_case = sentence.startswith((entry.value, entry.fills["n"], '"'))
+    return sentence if keeps_case else sentence[:1].lower() + sentence[1:]

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from duologue_mini.conversation import short_exchanges
-from duologue_mini.conversation.statements import Told, several, statement, told
+from duologue_mini.conversation.statements import Statement, draw_statement, several, statement
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import farewells, stories
 from duologue_mini.skills.arithmetic import POINTERS
 from duologue_mini.text import words
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled, loose, request
+from duologue_mini.text.requests import fill_slots, loose, request
 
 OPENINGS = [
     "{Remember|Please remember|Keep in mind|Note|For later|Just so you know|By the way|For the record|You should know}{:|, |:} $s",
@@ -100,8 +100,8 @@ class Chat:
     """A conversation while it grows. `known` holds what counts now, in the order it was told."""
 
     turns: list[Turn] = field(default_factory=list)
-    known: list[Told] = field(default_factory=list)
-    replaced: dict[str, str] = field(default_factory=dict)
+    facts: list[Statement] = field(default_factory=list)
+    old_values: dict[str, str] = field(default_factory=dict)
     question: str = ""  # the user's first question, where there was one
 
 
@@ -122,11 +122,11 @@ def draw(random: Random) -> Scene:
                 length -= 1
             _tell(random, chat, fact)
     for _ in range(length):
-        if chat.known and random.random() < 0.08:
+        if chat.facts and random.random() < 0.08:
             _correct(random, chat)
         else:
             _chatter(random, chat)
-    if chat.known and random.random() < 0.14:
+    if chat.facts and random.random() < 0.14:
         _correct(random, chat)
     for _ in range(random.choices([1, 2, 3], [60, 28, 12])[0]):
         _ask(random, chat)
@@ -137,45 +137,47 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _tell(random: Random, chat: Chat, fact: Told) -> None:
-    said = statement(random, fact)
-    opening = "$s" if said.startswith(IMPERATIVES) else pick(random, OPENINGS)
-    user = filled(loose(random, opening), {"s": said.rstrip(".!") if opening.startswith("$s.") else said})
+def _tell(random: Random, chat: Chat, fact: Statement) -> None:
+    text = statement(random, fact)
+    opening = "$s" if text.startswith(IMPERATIVES) else pick(random, OPENINGS)
+    user = fill_slots(loose(random, opening), {"s": text.rstrip(".!") if opening.startswith("$s.") else text})
     user = capital(user) if random.random() < 0.6 and not user[:1].isdigit() else user
-    noted = filled(pick(random, NOTED), {"y": fact.yours})
-    chat.turns.append(Turn(user, capital(noted), f"The user tells me: {fact.yours}. I note it.", True))
-    chat.known.append(fact)
+    acknowledgement = fill_slots(pick(random, NOTED), {"y": fact.yours})
+    chat.turns.append(
+        Turn(user, capital(acknowledgement), f"The user tells me: {fact.yours}. I note it.", True)
+    )
+    chat.facts.append(fact)
 
 
-def _tell_all(random: Random, chat: Chat, facts: list[Told]) -> None:
+def _tell_all(random: Random, chat: Chat, facts: list[Statement]) -> None:
     """Several things in one message."""
-    said = [capital(_sentence(statement(random, fact))) for fact in facts]
+    sentences = [capital(_sentence(statement(random, fact))) for fact in facts]
     opening = random.choice(
         ["", "", "Some facts about me: ", "Remember these things. ", "Please note:\n", "About me. "]
     )
     if random.random() < 0.35 and len(facts) < 5:
-        said = [capital(words.joined([fact.mine for fact in facts])) + "."]
-    listed = "\n".join(f"- {one}" for one in said) if opening.endswith("\n") else " ".join(said)
-    noted = pick(
+        sentences = [capital(words.join_words([fact.mine for fact in facts])) + "."]
+    text = "\n".join(f"- {one}" for one in sentences) if opening.endswith("\n") else " ".join(sentences)
+    acknowledgement = pick(
         random, ["{Noted|Thank you|Got it|I will remember all of that|I will keep that in mind}{.|!}"]
     )
     thought = "The user tells me: " + "; ".join(fact.yours for fact in facts) + "."
-    chat.turns.append(Turn(opening + listed, noted, thought, True))
-    chat.known += facts
+    chat.turns.append(Turn(opening + text, acknowledgement, thought, True))
+    chat.facts += facts
 
 
 def _correct(random: Random, chat: Chat) -> None:
     """Something told before is different now."""
-    old = random.choice(chat.known)
-    new = Told(old.kind, old.key, old.kind.value(random))
-    if new.value == old.value or any(new.value == one.value for one in chat.known):
+    old = random.choice(chat.facts)
+    new = Statement(old.kind, old.key, old.kind.value(random))
+    if new.value == old.value or any(new.value == one.value for one in chat.facts):
         return
-    user = filled(loose(random, pick(random, CORRECTIONS)), {"m": new.mine, "a": old.about})
-    answer = capital(filled(pick(random, CORRECTED), {"y": new.yours}))
+    user = fill_slots(loose(random, pick(random, CORRECTIONS)), {"m": new.mine, "a": old.about})
+    answer = capital(fill_slots(pick(random, CORRECTED), {"y": new.yours}))
     thought = f"Before: {old.yours}. Now: {new.yours}. The new one counts."
     chat.turns.append(Turn(user, answer, thought, True))
-    chat.known[chat.known.index(old)] = new
-    chat.replaced[new.yours] = old.yours
+    chat.facts[chat.facts.index(old)] = new
+    chat.old_values[new.yours] = old.yours
 
 
 def _chatter(random: Random, chat: Chat) -> None:
@@ -191,10 +193,10 @@ def _chatter(random: Random, chat: Chat) -> None:
     elif chance < 0.86:
         turn = stories.draw(random).turns[0]
     else:
-        said = farewells.draw(random)
-        while said.skill == "goodbyes":
-            said = farewells.draw(random)
-        turn = said.turns[0]
+        farewell = farewells.draw(random)
+        while farewell.skill == "goodbyes":
+            farewell = farewells.draw(random)
+        turn = farewell.turns[0]
     chat.turns.append(turn)
     if "?" in turn.user and not chat.question:
         chat.question = "-"
@@ -209,7 +211,7 @@ def _ask(random: Random, chat: Chat) -> None:
     if chat.turns and len(chat.turns[-1].assistant) < 160:
         kinds.append(_again)
         weights.append(3)
-    if chat.known:
+    if chat.facts:
         kinds += [_value, _about, _did_i, _all, _first_or_last]
         weights += [62, 10, 12, 10, 5]
     turn = random.choices(kinds, weights)[0](random, chat)
@@ -219,14 +221,18 @@ def _ask(random: Random, chat: Chat) -> None:
         chat.turns.append(_never(random, chat))
 
 
-def _framed(random: Random, asked: str) -> str:
+def _frame(random: Random, question_text: str) -> str:
     """The question, with a few words before it at times."""
-    lower = asked if asked.startswith(("$", "I ", "I'")) else asked[:1].lower() + asked[1:]
-    return filled(loose(random, pick(random, FRAMES)), {"q": asked, "l": lower})
+    lower = (
+        question_text
+        if question_text.startswith(("$", "I ", "I'"))
+        else question_text[:1].lower() + question_text[1:]
+    )
+    return fill_slots(loose(random, pick(random, FRAMES)), {"q": question_text, "l": lower})
 
 
-def _how(chat: Chat, fact: Told) -> str:
-    old = chat.replaced.get(fact.yours)
+def _how(chat: Chat, fact: Statement) -> str:
+    old = chat.old_values.get(fact.yours)
     return (
         f"First the user said: {old}. Later: {fact.yours}. The later one counts."
         if old
@@ -234,38 +240,38 @@ def _how(chat: Chat, fact: Told) -> str:
     )
 
 
-def _said(random: Random, fact: Told) -> str:
+def _user_sentence(random: Random, fact: Statement) -> str:
     return capital(pick(random, ["$y.", "$y.", "You {said|told me}[ that] $y."]).replace("$y", fact.yours))
 
 
 def _value(random: Random, chat: Chat) -> Turn:
-    fact = random.choice(chat.known)
-    user = _framed(random, request(random, fact.kind.asked, k=fact.key))
-    answer = _said(random, fact)
+    fact = random.choice(chat.facts)
+    user = _frame(random, request(random, fact.kind.questions, k=fact.key))
+    answer = _user_sentence(random, fact)
     if random.random() < 0.15:
         answer = fact.value if any(mark in fact.value for mark in "/@") else capital(fact.value) + "."
     return Turn(capital(user) if random.random() < 0.6 else user, answer, _how(chat, fact), True)
 
 
 def _about(random: Random, chat: Chat) -> Turn:
-    fact = random.choice(chat.known)
-    return Turn(request(random, ABOUT, a=fact.about), _said(random, fact), _how(chat, fact), True)
+    fact = random.choice(chat.facts)
+    return Turn(request(random, ABOUT, a=fact.about), _user_sentence(random, fact), _how(chat, fact), True)
 
 
 def _did_i(random: Random, chat: Chat) -> Turn | None:
-    fact = random.choice(chat.known)
-    other = Told(fact.kind, fact.key, fact.kind.value(random))
+    fact = random.choice(chat.facts)
+    other = Statement(fact.kind, fact.key, fact.kind.value(random))
     true = random.random() < 0.5
     if other.value == fact.value:
         return None
-    supposed = fact.mine if true else other.mine
-    user = request(random, DID_I, m=supposed, c=capital(supposed))
+    claim = fact.mine if true else other.mine
+    user = request(random, DID_I, m=claim, c=capital(claim))
     answer = f"{'Yes' if true else 'No'}, {fact.yours}."
     return Turn(user, answer, _how(chat, fact), True)
 
 
 def _all(random: Random, chat: Chat) -> Turn:
-    told_all = [one.yours for one in chat.known]
+    told_all = [one.yours for one in chat.facts]
     if random.random() < 0.15:
         count = len(told_all)
         return Turn(request(random, HOW_MANY), f"{count}: {', '.join(told_all)}.", f"I count: {count}.", True)
@@ -283,34 +289,36 @@ def _all(random: Random, chat: Chat) -> Turn:
 
 
 def _first_or_last(random: Random, chat: Chat) -> Turn | None:
-    if chat.replaced:
+    if chat.old_values:
         return None
     first = random.random() < 0.5
-    fact = chat.known[0 if first else -1]
+    fact = chat.facts[0 if first else -1]
     user = request(random, FIRST if first else LAST)
-    return Turn(user, _said(random, fact), f"The {'first' if first else 'last'}: {fact.yours}.", True)
+    return Turn(
+        user, _user_sentence(random, fact), f"The {'first' if first else 'last'}: {fact.yours}.", True
+    )
 
 
 def _never(random: Random, chat: Chat) -> Turn:
     while True:
-        missing = told(random)
+        missing = draw_statement(random)
         vague = missing.key in ("password", "number")  # a code told for something else could be meant
         if not vague and all(
-            missing.about != one.about and missing.kind is not one.kind for one in chat.known
+            missing.about != one.about and missing.kind is not one.kind for one in chat.facts
         ):
             break
-    user = _framed(random, request(random, missing.kind.asked, k=missing.key))
+    user = _frame(random, request(random, missing.kind.questions, k=missing.key))
     yours = missing.about.replace("my ", "your ", 1).replace("where I ", "where you ")
-    answer = filled(pick(random, NEVER), {"a": yours, "b": yours})
+    answer = fill_slots(pick(random, NEVER), {"a": yours, "b": yours})
     thought = f"I look for {yours}. The user has not told me."
     return Turn(capital(user) if random.random() < 0.6 else user, answer, thought, True)
 
 
 def _first_question(random: Random, chat: Chat) -> Turn:
-    asked = _sentence(capital(chat.question)).removesuffix(".")
-    asked = asked if asked.endswith("?") else asked + "?"
-    answer = pick(random, ['{You asked|Your first question was}: "$q"']).replace("$q", asked)
-    return Turn(request(random, FIRST_QUESTION), answer, f"The first question: {asked}", True)
+    question_text = _sentence(capital(chat.question)).removesuffix(".")
+    question_text = question_text if question_text.endswith("?") else question_text + "?"
+    answer = pick(random, ['{You asked|Your first question was}: "$q"']).replace("$q", question_text)
+    return Turn(request(random, FIRST_QUESTION), answer, f"The first question: {question_text}", True)
 
 
 def _again(random: Random, chat: Chat) -> Turn:

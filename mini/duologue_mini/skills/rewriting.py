@@ -6,7 +6,7 @@ Knows how such requests are put together and go on; the changes themselves are i
 from random import Random
 
 from duologue_mini.editing import letters, lines, lists
-from duologue_mini.editing.changes import Change, ListChange, Work, posed
+from duologue_mini.editing.changes import Change, ListChange, Work, phrase_request
 from duologue_mini.scene import Scene, Turn
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import pick
@@ -50,7 +50,7 @@ def _word(random: Random) -> list[Turn]:
     if work is None:
         return _word(random)
     fills = {**work.fills, "o": word}
-    user = posed(random, change.asks, word, WORD_NOUNS, bare=0.55, fills=fills)
+    user = phrase_request(random, change.asks, word, WORD_NOUNS, bare=0.55, fills=fills)
     return _and_again(random, _turn(random, user, work), work, letters.WORD_CHANGES)
 
 
@@ -68,18 +68,20 @@ def _text(random: Random) -> list[Turn]:
     work = change.work(random, text)
     if work is None:
         return _text(random)
-    user = posed(random, change.asks, text, TEXT_NOUNS, bare=0.1, fills=work.fills)
+    user = phrase_request(random, change.asks, text, TEXT_NOUNS, bare=0.1, fills=work.fills)
     return _and_again(random, _turn(random, user, work), work, lines.TEXT_CHANGES)
 
 
 def _list(random: Random) -> list[Turn]:
-    found = lists.items(random)
-    change = _chosen_list(random, found, 0)
-    work = change.work(random, found)
+    entries = lists.items(random)
+    change = _chosen_list(random, entries, 0)
+    work = change.work(random, entries)
     if work is None:
         return _list(random)
-    nouns = ["numbers", "list"] if lists.numeric(found) else LIST_NOUNS
-    user = posed(random, change.asks, lists.listed(random, found), nouns, bare=LIST_BARE, fills=work.fills)
+    nouns = ["numbers", "list"] if lists.numeric(entries) else LIST_NOUNS
+    user = phrase_request(
+        random, change.asks, lists.write_list(random, entries), nouns, bare=LIST_BARE, fills=work.fills
+    )
     turns = [_turn(random, user, work)]
     while (
         isinstance(work.outcome, list) and len(work.outcome) > 2 and random.random() < 0.25 and len(turns) < 4
@@ -90,16 +92,16 @@ def _list(random: Random) -> list[Turn]:
     return turns
 
 
-def _list_step(random: Random, found: list[str]) -> tuple[Turn, Work]:
+def _list_step(random: Random, entries: list[str]) -> tuple[Turn, Work]:
     while True:
-        change = _chosen_list(random, found, 1)
-        work = change.work(random, found)
+        change = _chosen_list(random, entries, 1)
+        work = change.work(random, entries)
         if work is not None:
             return _turn(random, request(random, change.again, **work.fills), work), work
 
 
-def _chosen_list(random: Random, found: list[str], following: int) -> ListChange:
-    numeric = lists.numeric(found)
+def _chosen_list(random: Random, entries: list[str], following: int) -> ListChange:
+    numeric = lists.numeric(entries)
     able = [
         change
         for change in lists.LIST_CHANGES

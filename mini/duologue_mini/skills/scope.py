@@ -114,7 +114,7 @@ Answer = Callable[[Random, dict[str, object]], str]
 
 
 @dataclass(frozen=True)
-class Kind:
+class RequestKind:
     """A kind of request: how it is asked, what is answered, what a thought calls it."""
 
     name: str
@@ -123,27 +123,27 @@ class Kind:
     leads: list[str]
     calls: str
     pointers: list[str]
-    pointed: float = 0.55
+    pointer_share: float = 0.55
 
 
 KINDS = [
-    *(Kind("world", weight, questions, BEYOND, "knowledge of the world", [*POINTER, *INSTEAD]) for questions, weight in world_questions.WORLD[:-1]),
-    Kind("false", 5, world_questions.FALSE, [*UNSURE, *BEYOND[:3]], "something I cannot check", POINTER, 0.35),
-    Kind("code", 7, unsupported_tasks.CODE, [*CODE, *CODE, BEYOND[0]], "code", POINTER),
-    Kind("translation", 6, unsupported_tasks.TRANSLATE, [*LANGUAGE, *LANGUAGE, BEYOND[0]], "another language", POINTER),
-    Kind("work", 8, unsupported_tasks.WRITE, [*WORK, *WORK, *BEYOND], "a longer piece of work, or knowledge I lack", POINTER),
-    Kind("live", 9, unsupported_tasks.LIVE, LIVE, "something outside this chat, and I have no tool for it", [*LIVE_POINTER, *POINTER[:2]], 0.4),
-    Kind("page", 5, unsupported_tasks.PAGE, PAGE, "a page or file that I cannot open", POINTER, 0.1),
-    Kind("image", 5, unsupported_tasks.IMAGE, IMAGE, "pictures or sound", POINTER, 0.3),
-    Kind("sum", 6, unsupported_tasks.SUM, SUMS, "a sum too large for me", POINTER),
-    Kind("future", 3, unsupported_tasks.PREDICT, [*FUTURE, *FUTURE, *BEYOND], "the future", POINTER, 0.2),
-    Kind("opinion", 4, unsupported_tasks.OPINION, [*OPINION, *OPINION, *BEYOND], "an opinion", POINTER, 0.2),
-    Kind("advice", 4, sensitive_topics.ADVICE, sensitive_topics.ADVICE_ANSWERS, "advice that I must not give", POINTER, 0.1),
-    Kind("health", 3, sensitive_topics.HEALTH, sensitive_topics.HEALTH_ANSWERS, "medical advice, which a doctor should give", POINTER, 0.0),
-    Kind("sad", 3, sensitive_topics.SAD, sensitive_topics.SAD_ANSWERS, "kindness", [], 0.0),
-    Kind("despair", 1, sensitive_topics.DESPAIR, sensitive_topics.DESPAIR_ANSWERS, "help by people, at once", [], 0.0),
-    Kind("emergency", 1, sensitive_topics.EMERGENCY, sensitive_topics.EMERGENCY_ANSWERS, "an emergency number", [], 0.0),
-    Kind("harm", 3, sensitive_topics.HARM, sensitive_topics.HARM_ANSWERS, "something that does harm", [], 0.0),
+    *(RequestKind("world", weight, questions, BEYOND, "knowledge of the world", [*POINTER, *INSTEAD]) for questions, weight in world_questions.WORLD[:-1]),
+    RequestKind("false", 5, world_questions.FALSE, [*UNSURE, *BEYOND[:3]], "something I cannot check", POINTER, 0.35),
+    RequestKind("code", 7, unsupported_tasks.CODE, [*CODE, *CODE, BEYOND[0]], "code", POINTER),
+    RequestKind("translation", 6, unsupported_tasks.TRANSLATE, [*LANGUAGE, *LANGUAGE, BEYOND[0]], "another language", POINTER),
+    RequestKind("work", 8, unsupported_tasks.WRITE, [*WORK, *WORK, *BEYOND], "a longer piece of work, or knowledge I lack", POINTER),
+    RequestKind("live", 9, unsupported_tasks.LIVE, LIVE, "something outside this chat, and I have no tool for it", [*LIVE_POINTER, *POINTER[:2]], 0.4),
+    RequestKind("page", 5, unsupported_tasks.PAGE, PAGE, "a page or file that I cannot open", POINTER, 0.1),
+    RequestKind("image", 5, unsupported_tasks.IMAGE, IMAGE, "pictures or sound", POINTER, 0.3),
+    RequestKind("sum", 6, unsupported_tasks.SUM, SUMS, "a sum too large for me", POINTER),
+    RequestKind("future", 3, unsupported_tasks.PREDICT, [*FUTURE, *FUTURE, *BEYOND], "the future", POINTER, 0.2),
+    RequestKind("opinion", 4, unsupported_tasks.OPINION, [*OPINION, *OPINION, *BEYOND], "an opinion", POINTER, 0.2),
+    RequestKind("advice", 4, sensitive_topics.ADVICE, sensitive_topics.ADVICE_ANSWERS, "advice that I must not give", POINTER, 0.1),
+    RequestKind("health", 3, sensitive_topics.HEALTH, sensitive_topics.HEALTH_ANSWERS, "medical advice, which a doctor should give", POINTER, 0.0),
+    RequestKind("sad", 3, sensitive_topics.SAD, sensitive_topics.SAD_ANSWERS, "kindness", [], 0.0),
+    RequestKind("despair", 1, sensitive_topics.DESPAIR, sensitive_topics.DESPAIR_ANSWERS, "help by people, at once", [], 0.0),
+    RequestKind("emergency", 1, sensitive_topics.EMERGENCY, sensitive_topics.EMERGENCY_ANSWERS, "an emergency number", [], 0.0),
+    RequestKind("harm", 3, sensitive_topics.HARM, sensitive_topics.HARM_ANSWERS, "something that does harm", [], 0.0),
 ]  # fmt: skip
 BESIDE_TOOLS = [kind for kind in KINDS if kind.name in ("code", "translation", "opinion", "harm", "sad")]
 SERIOUS = {
@@ -242,14 +242,14 @@ def draw(random: Random, *, beside_tools: bool = False) -> Scene:
         )
     kinds = BESIDE_TOOLS if beside_tools else KINDS
     kind = random.choices(kinds, [kind.weight for kind in kinds])[0]
-    turns = [refused(random, kind)]
+    turns = [refusal_turn(random, kind)]
     if kind.name not in SERIOUS:
         while random.random() < 0.14 and len(turns) < 4:
             turns.append(_afterwards(random, kind))
     return Scene("scope", turns)
 
 
-def _afterwards(random: Random, kind: Kind) -> Turn:
+def _afterwards(random: Random, kind: RequestKind) -> Turn:
     """What people say when they were refused."""
     entries = AFTERWARDS[1:] if kind.name in OUTSIDE else AFTERWARDS
     questions, answers, thought, _ = random.choices(entries, [entry[3] for entry in entries])[0]
@@ -258,7 +258,7 @@ def _afterwards(random: Random, kind: Kind) -> Turn:
     return Turn(pick(random, questions), pick(random, answers), thought)
 
 
-def refused(random: Random, kind: Kind) -> Turn:
+def refusal_turn(random: Random, kind: RequestKind) -> Turn:
     """One request of this kind, and the honest answer."""
     slots = {
         **world_questions.fills(random),
@@ -270,16 +270,16 @@ def refused(random: Random, kind: Kind) -> Turn:
     subject = str(slots["s"])
     copies = kind.name == "world" and subject in user and random.random() < 0.5
     answer = capital(pick(random, ABOUT, s=subject)) if copies else pick(random, kind.leads)
-    if random.random() < kind.pointed:
+    if random.random() < kind.pointer_share:
         answer += " " + pick(random, kind.pointers)
     if kind.name not in SERIOUS:
-        user = _dressed(random, user, pattern, kind, slots)
+        user = _dress_up(random, user, pattern, kind, slots)
     user = user if user.startswith(("http", "www")) else capital(user)
     thought = SERIOUS.get(kind.name) or pick(random, THOUGHTS, calls=kind.calls)
     return Turn(user, answer, thought, exact=copies)
 
 
-def _dressed(random: Random, user: str, pattern: str, kind: Kind, slots: dict[str, object]) -> str:
+def _dress_up(random: Random, user: str, pattern: str, kind: RequestKind, slots: dict[str, object]) -> str:
     """The question with something before it, or two at once."""
     chance = random.random()
     if chance < 0.1:
@@ -329,7 +329,7 @@ def _unclear(random: Random) -> Turn:
         return Turn(
             user, pick(random, BARE), "There are no words in this. I ask what the user wants.", exact=True
         )
-    user = {"mash": _mashed, "invented": _babble, "mixed": _word_salad}[kind](random)
+    user = {"mash": _mash_keys, "invented": _babble, "mixed": _word_salad}[kind](random)
     return Turn(user, pick(random, UNCLEAR), "I am not sure what the user wants. I ask.", exact=True)
 
 
@@ -337,19 +337,19 @@ def _cut_off(random: Random) -> str:
     slots = {**world_questions.fills(random), **unsupported_tasks.extra_fills(random)}
     for _ in range(8):
         pattern = random.choice(random.choice([kind.questions for kind in KINDS[:10]]))
-        heard = say(random, pattern, **slots).split()
+        fragment = say(random, pattern, **slots).split()
         ends = [
-            index for index, word in enumerate(heard[:-1]) if word.lower() in FUNCTION_WORDS and index > 0
+            index for index, word in enumerate(fragment[:-1]) if word.lower() in FUNCTION_WORDS and index > 0
         ]
         if ends:
-            text = " ".join(heard[: random.choice(ends) + 1])
+            text = " ".join(fragment[: random.choice(ends) + 1])
             return capital(text) + random.choice(["", "", "", "...", " ..", "…"])
     return capital(
         pick(random, ["{can you tell me the|how do I|what is the|I want to know if|could you please}"])
     )
 
 
-def _mashed(random: Random) -> str:
+def _mash_keys(random: Random) -> str:
     rows = ["qwertyuiop", "asdfghjkl", "zxcvbnm", "abcdefghijklmnopqrstuvwxyz", "1234567890", "jfkdls;a"]
     return " ".join(
         "".join(random.choice(random.choice(rows)) for _ in range(random.randint(2, 9)))
@@ -358,7 +358,7 @@ def _mashed(random: Random) -> str:
 
 
 def _babble(random: Random) -> str:
-    text = " ".join(words.invented(random) for _ in range(random.choice([1, 1, 2, 3, 4, 6])))
+    text = " ".join(words.invent_word(random) for _ in range(random.choice([1, 1, 2, 3, 4, 6])))
     return text + random.choice(["", "", "?", ".", "!"])
 
 

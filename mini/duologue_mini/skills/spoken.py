@@ -22,7 +22,7 @@ from duologue_mini.skills import (
 from duologue_mini.system_prompts import roles
 from duologue_mini.text.phrases import pick
 from duologue_mini.text.requests import loose
-from duologue_mini.text.speech import aloud, sayable
+from duologue_mini.text.speech import sayable, to_speech
 
 SYSTEMS = [
     "{Your|The} {reply|answer|response|text} {will be|is|gets} {read aloud|spoken|read out|read out loud|spoken aloud|turned into speech}[ by a voice][.]",
@@ -44,7 +44,7 @@ SILENT = re.compile(
 
 def draw(random: Random) -> Scene:
     """A speech prompt around a scene of another skill."""
-    kinds = [_talk, _small, _sums, _read, _told, _changed, _tale]
+    kinds = [_talk, _small, _sums, _read, _memory_scene, _rewriting_scene, _tale]
     system = pick(random, SYSTEMS)
     if random.random() < 0.25:
         parts = [roles.role(random).system.replace("\n", ". "), system]
@@ -55,18 +55,18 @@ def draw(random: Random) -> Scene:
     if scene.system:
         gap = random.choice([" ", "\n", "\n\n"])
         system = f"{system}{gap}{scene.system}" if random.random() < 0.5 else f"{scene.system}{gap}{system}"
-    return Scene("spoken", [_said(turn) for turn in scene.turns], system=system)
+    return Scene("spoken", [_as_speech(turn) for turn in scene.turns], system=system)
 
 
-def _said(turn: Turn) -> Turn:
+def _as_speech(turn: Turn) -> Turn:
     """The turn with its answers as speech."""
-    after = aloud(turn.after_thought) if turn.after_thought else None
+    after = to_speech(turn.after_thought) if turn.after_thought else None
     thought = f"{turn.thought}\nIt is read aloud: words only."
-    return replace(turn, assistant=aloud(turn.assistant), after_thought=after, thought=thought)
+    return replace(turn, assistant=to_speech(turn.assistant), after_thought=after, thought=thought)
 
 
 def _speakable(scene: Scene, longest: int = 400) -> bool:
-    answers = [aloud(turn.assistant) for turn in scene.turns]
+    answers = [to_speech(turn.assistant) for turn in scene.turns]
     return all(sayable(answer) and 0 < len(answer) <= longest for answer in answers)
 
 
@@ -77,14 +77,14 @@ def _numbers(scene: Scene) -> bool:
 
 def _talk(random: Random) -> Scene:
     scene = random.choices([greetings, farewells, identity], [5, 3, 4])[0].draw(random)
-    sized = any("million" in turn.assistant or not _speakable(scene) for turn in scene.turns)
-    return _talk(random) if sized else scene
+    has_large_numbers = any("million" in turn.assistant or not _speakable(scene) for turn in scene.turns)
+    return _talk(random) if has_large_numbers else scene
 
 
 def _small(random: Random) -> Scene:
-    drawn = [short_exchanges.any_act(random) for _ in range(random.choices([1, 2, 3], [6, 3, 1])[0])]
+    exchanges = [short_exchanges.any_act(random) for _ in range(random.choices([1, 2, 3], [6, 3, 1])[0])]
     turns = [
-        Turn(loose(random, act.user), act.answer, "I answer in a short sentence.", True) for act in drawn
+        Turn(loose(random, act.user), act.answer, "I answer in a short sentence.", True) for act in exchanges
     ]
     return Scene("acts", turns)
 
@@ -103,14 +103,14 @@ def _read(random: Random) -> Scene:
             return scene
 
 
-def _told(random: Random) -> Scene:
+def _memory_scene(random: Random) -> Scene:
     while True:
         scene = recall.draw(random)
         if len(scene.turns) <= 6 and _speakable(scene) and (_numbers(scene) or random.random() < 0.3):
             return scene
 
 
-def _changed(random: Random) -> Scene:
+def _rewriting_scene(random: Random) -> Scene:
     while True:
         scene = rewriting.draw(random)
         if not any(SILENT.search(turn.user) for turn in scene.turns) and _speakable(scene):

@@ -129,7 +129,7 @@ def draw(random: Random) -> Scene:
     kind = random.choices([_story, _rhyme, _joke, _list], [4, 2, 3, 3])[0]
     scene = kind(random)
     if random.random() < 0.22:
-        return _offered(random)
+        return _choice_scene(random)
     if kind is not _list and random.random() < 0.2:
         again = kind(random).turns[0]
         return Scene(
@@ -138,7 +138,7 @@ def draw(random: Random) -> Scene:
     return scene
 
 
-def _offered(random: Random) -> Scene:
+def _choice_scene(random: Random) -> Scene:
     turns = [
         Turn(
             pick(random, ASK_CHAT),
@@ -201,11 +201,11 @@ def _list(random: Random) -> Scene:
     kind = random.choice(list(LISTS))
     count = random.choices([2, 3, 4, 5, 6], [1, 5, 2, 4, 1])[0]
     chosen = random.sample(LISTS[kind], count)
-    numbered = random.random() < 0.4
+    with_numbers = random.random() < 0.4
     lines = [
-        f"{index}. {capital(word)}" if numbered else f"- {capital(word)}"
+        f"{index}. {capital(word)}" if with_numbers else f"- {capital(word)}"
         for index, word in enumerate(chosen, 1)
     ]
-    how_many = words.spelled(count) if random.random() < 0.4 else str(count)
+    how_many = words.number_in_words(count) if random.random() < 0.4 else str(count)
     user = pick(random, ASK_LIST, k=how_many, s=kind)
     return Scene("stories", [Turn(user, "\n".join(lines), f"The user wants {count} {kind}. I list {count}.")])

@@ -62,7 +62,7 @@ def _turn(random: Random) -> Turn:
     if kind == "compare":
         return _compare(random)
     a, b = _operands(random, kind)
-    steps, value = worked(a, b, kind)
+    steps, value = work_out(a, b, kind)
     sign = "×" if kind == "*" else kind
     line = f"{a} {sign} {b} = {value}"
     if not steps:
@@ -82,12 +82,12 @@ def _turn(random: Random) -> Turn:
     return Turn(_question(random, a, b, kind), answer, thought, exact=True, after_thought=brief)
 
 
-def worked(a: int, b: int, kind: str) -> tuple[list[str], int]:
+def work_out(a: int, b: int, kind: str) -> tuple[list[str], int]:
     """The steps somebody would say aloud, and the value; no steps where the sum is known by heart."""
     if kind == "*":
         return [], a * b
     if kind == "-" and a < b:
-        steps, value = worked(b, a, "-")
+        steps, value = work_out(b, a, "-")
         return ([*steps, f"{b} - {a} = {value}"] if steps else []), -value
     value = a + b if kind == "+" else a - b
     if b < 10 or (a < 10 and kind == "+"):
@@ -121,7 +121,7 @@ def _question(random: Random, a: int, b: int, kind: str) -> str:
     wordy = random.random() < 0.15
 
     def number(value: int) -> str:
-        return words.spelled(value) if wordy else str(value)
+        return words.number_in_words(value) if wordy else str(value)
 
     patterns = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY}[kind]
     if kind != "*" and a >= b > 0 and random.random() < 0.08:

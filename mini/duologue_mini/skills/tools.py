@@ -13,11 +13,11 @@ from duologue_mini.text.phrases import pick
 Tool = dict[str, Any]
 
 
-def _tool(name: str, description: str, parameters: dict[str, str], wrapped: bool) -> Tool:
+def _tool(name: str, description: str, parameters: dict[str, str], nested: bool) -> Tool:
     properties = {key: {"type": "string", "description": text} for key, text in parameters.items()}
     schema = {"type": "object", "properties": properties, "required": list(parameters)}
     function = {"name": name, "description": description, "parameters": schema}
-    return {"type": "function", "function": function} if wrapped else function
+    return {"type": "function", "function": function} if nested else function
 
 
 CLOCK_NAMES = (
@@ -66,13 +66,13 @@ def draw(random: Random) -> Scene:
     if random.random() < 0.2:
         return _no_tool_needed(random)
     maker = random.choices([_clock, _date, _weather, _lookup, _play, _lamp, _roll], [3, 2, 4, 2, 1, 2, 1])[0]
-    wrapped = random.random() < 0.8
+    nested = random.random() < 0.8
     name, description, parameters, question, arguments, result, answer = maker(random)
-    tools = [_tool(name, description, parameters, wrapped)]
+    tools = [_tool(name, description, parameters, nested)]
     while random.random() < 0.4 and len(tools) < 3:
         other = random.choice([other for other in MAKERS if other is not maker])(random)
         if all(other[0] != (tool.get("function") or tool)["name"] for tool in tools):
-            tools.append(_tool(other[0], other[1], other[2], wrapped))
+            tools.append(_tool(other[0], other[1], other[2], nested))
     random.shuffle(tools)
     use = ToolUse(name, arguments, result, pick(random, ["{I need|I call|This needs} $n."], n=name))
     turn = Turn(question, answer, "The tool has answered. I pass it on.", exact=True, rounds=((use,),))
@@ -80,10 +80,10 @@ def draw(random: Random) -> Scene:
 
 
 def _no_tool_needed(random: Random) -> Scene:
-    wrapped = random.random() < 0.8
-    tools = [_tool(*random.choice(MAKERS)(random)[:3], wrapped) for _ in range(random.choice([1, 1, 2]))]
+    nested = random.random() < 0.8
+    tools = [_tool(*random.choice(MAKERS)(random)[:3], nested) for _ in range(random.choice([1, 1, 2]))]
     scene = random.choice(
-        [greetings.draw, identity.draw, lambda drawn: beyond.draw(drawn, beside_tools=True)]
+        [greetings.draw, identity.draw, lambda generator: beyond.draw(generator, beside_tools=True)]
     )(random)
     return Scene("tools", scene.turns, tools=tools)
 
@@ -91,9 +91,9 @@ def _no_tool_needed(random: Random) -> Scene:
 Drawn = tuple[str, str, dict[str, str], str, dict[str, Any], str, str]
 
 
-def _named(random: Random, names: list[str]) -> str:
+def _tool_name(random: Random, names: list[str]) -> str:
     if random.random() < 0.12:
-        return f"{words.invented(random)}_{random.choice(names)}"
+        return f"{words.invent_word(random)}_{random.choice(names)}"
     return random.choice(names)
 
 
@@ -102,7 +102,7 @@ def _clock(random: Random) -> Drawn:
     result = random.choice([time, f'{{"time": "{time}"}}', f"The time is {time}"])
     description = pick(random, ["{Gets|Returns|Tells|Get} the [current] time[.]"])
     return (
-        _named(random, CLOCK_NAMES),
+        _tool_name(random, CLOCK_NAMES),
         description,
         {},
         pick(random, CLOCK_ASK),
@@ -119,7 +119,7 @@ def _date(random: Random) -> Drawn:
         random, ["{Gets|Returns|Tells|Get} {today's date|the date of today|the current date}[.]"]
     )
     return (
-        _named(random, DATE_NAMES),
+        _tool_name(random, DATE_NAMES),
         description,
         {},
         pick(random, DATE_ASK),
@@ -130,7 +130,7 @@ def _date(random: Random) -> Drawn:
 
 
 def _weather(random: Random) -> Drawn:
-    place = words.invented(random).capitalize() if random.random() < 0.2 else random.choice(words.PLACES)
+    place = words.invent_word(random).capitalize() if random.random() < 0.2 else random.choice(words.PLACES)
     sky = random.choice(["sunny", "cloudy", "rainy", "windy", "snowy", "foggy", "clear", "stormy"])
     degrees = random.randint(-9, 38)
     key = random.choice(["city", "place", "location", "town", "where"])
@@ -149,7 +149,7 @@ def _weather(random: Random) -> Drawn:
         d=degrees,
     )
     return (
-        _named(random, WEATHER_NAMES),
+        _tool_name(random, WEATHER_NAMES),
         description,
         {key: f"Name of the {key if key != 'where' else 'place'}"},
         pick(random, WEATHER_ASK, p=place),
@@ -177,7 +177,7 @@ def _lookup(random: Random) -> Drawn:
         random, ["{Searches|Search|Looks up things on|Find something on} the {web|internet}[.]"]
     )
     return (
-        _named(random, LOOKUP_NAMES),
+        _tool_name(random, LOOKUP_NAMES),
         description,
         {key: "What to look for"},
         pick(random, LOOKUP_ASK, w=what),
@@ -191,10 +191,10 @@ def _topic(random: Random) -> str:
     return random.choice(
         [
             random.choice(words.ADJECTIVES) + " " + random.choice(words.ANIMALS + words.THINGS),
-            words.invented(random),
+            words.invent_word(random),
             random.choice(words.PLACES),
             random.choice(words.FOODS),
-            words.name(random) + " " + words.invented(random).capitalize(),
+            words.name(random) + " " + words.invent_word(random).capitalize(),
         ]
     )
 
@@ -204,7 +204,7 @@ def _play(random: Random) -> Drawn:
     key = random.choice(["title", "song", "name", "music"])
     description = pick(random, ["{Plays|Play|Starts} {a song|music}[.]"])
     return (
-        _named(random, PLAY_NAMES),
+        _tool_name(random, PLAY_NAMES),
         description,
         {key: "What to play"},
         pick(random, PLAY_ASK, w=what),
@@ -221,7 +221,7 @@ def _lamp(random: Random) -> Drawn:
     keys = random.choice([("room", "state"), ("where", "to"), ("place", "switch")])
     description = pick(random, ["{Turns|Switches|Turn} a {lamp|light} on or off[.]"])
     return (
-        _named(random, LAMP_NAMES),
+        _tool_name(random, LAMP_NAMES),
         description,
         {keys[0]: "The room", keys[1]: "on or off"},
         question,
@@ -240,7 +240,7 @@ def _roll(random: Random) -> Drawn:
     value = random.randint(1, 6)
     description = pick(random, ["{Rolls a dice|Draws a random number|Throws a die}[.]"])
     return (
-        _named(random, ROLL_NAMES),
+        _tool_name(random, ROLL_NAMES),
         description,
         {},
         pick(random, ROLL_ASK),

@@ -10,7 +10,7 @@ from duologue_mini.scene import Scene, Turn
 from duologue_mini.skills import beyond, duologue, echo, farewells, greetings, identity, memory, stories, sums
 from duologue_mini.text import payloads, words
 from duologue_mini.text.phrases import capital, pick, say
-from duologue_mini.text.requests import filled, loose
+from duologue_mini.text.requests import fill_slots, loose
 from duologue_mini.toolbox import (
     catalogue,
     chains,
@@ -21,7 +21,7 @@ from duologue_mini.toolbox import (
     tool_sets,
 )
 from duologue_mini.toolbox.actions import Tool
-from duologue_mini.toolbox.tool_sets import Bench
+from duologue_mini.toolbox.tool_sets import ToolSet
 
 SKILL = "unseen_tools"
 Draw = Callable[[Random], Scene]
@@ -30,56 +30,56 @@ Kind = Callable[[Random, int], Scene]
 
 def draw(random: Random) -> Scene:
     """Some tools, and turns around them."""
-    return _drawn(random, tool_sets.count(random))
+    return _draw_scene(random, tool_sets.count(random))
 
 
 def draw_few(random: Random) -> Scene:
     """The same with one to three tools: more to learn in fewer tokens."""
-    return _drawn(random, random.choice([1, 2, 2, 3]))
+    return _draw_scene(random, random.choice([1, 2, 2, 3]))
 
 
-def _drawn(random: Random, size: int) -> Scene:
+def _draw_scene(random: Random, size: int) -> Scene:
     kinds = list(KINDS)
     return random.choices(kinds, [KINDS[kind] for kind in kinds])[0](random, size)
 
 
-def _scene(random: Random, turns: list[Turn], table: Bench) -> Scene:
+def _scene(random: Random, turns: list[Turn], table: ToolSet) -> Scene:
     """The turns with their tools, more turns with the same tools, now and then another topic."""
     for _ in range(random.choices([0, 1, 2, 4], [58, 24, 12, 6])[0]):
         turns = [*turns, *_more(random, table)]
     if random.random() < 0.12:
         beside = _beside(random, table)
         turns = [*beside, *turns] if random.random() < 0.5 else [*turns, *beside]
-    return Scene(SKILL, turns, tools=table.listed())
+    return Scene(SKILL, turns, tools=table.definitions())
 
 
-def _more(random: Random, table: Bench) -> list[Turn]:
+def _more(random: Random, table: ToolSet) -> list[Turn]:
     """One more errand for the tools that lie there."""
     tool = random.choice(table.tools)
     chance = random.random()
     if chance < 0.08:
-        return [one.turn for one in exchanges.failed(random, tool)]
+        return [one.turn for one in exchanges.failure_exchanges(random, tool)]
     if chance < 0.18:
-        made = exchanges.lacking(random, tool)
-        if made:
-            return [one.turn for one in made]
+        turns = exchanges.lacking(random, tool)
+        if turns:
+            return [one.turn for one in turns]
     if chance < 0.26:
         several = exchanges.twice(random, tool)
         if several:
             return [several.turn]
     if chance < 0.38:
-        phantom = tool_sets.unserved(random, table)
+        phantom = tool_sets.missing_tool(random, table)
         if phantom:
             return [exchanges.without_tool(random, phantom)]
-    first = exchanges.called(random, tool)
+    first = exchanges.call_exchange(random, tool)
     again = follow_ups.asked_again(random, first) if random.random() < 0.3 else None
     return [first.turn, again] if again else [first.turn]
 
 
 def _call(random: Random, size: int) -> Scene:
     """One call, the right tool of many; perhaps a question about its result, or another call."""
-    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
-    first = exchanges.called(random, asked[0])
+    table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], size)
+    first = exchanges.call_exchange(random, tools[0])
     turns = [first.turn]
     chance = random.random()
     if chance < 0.22:
@@ -94,38 +94,40 @@ def _call(random: Random, size: int) -> Scene:
 def _lacking(random: Random, size: int) -> Scene:
     """A required argument is missing."""
     for _ in range(8):
-        wanted = tool_sets.action(random)
-        if wanted.needs:
+        action = tool_sets.action(random)
+        if action.needs:
             break
-    table, asked = tool_sets.laid(random, [wanted], size)
-    made = exchanges.lacking(random, asked[0])
-    if made is None:
-        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
-    return _scene(random, [one.turn for one in made], table)
+    table, tools = tool_sets.draw_tool_set(random, [action], size)
+    turns = exchanges.lacking(random, tools[0])
+    if turns is None:
+        return _scene(random, [exchanges.call_exchange(random, tools[0]).turn], table)
+    return _scene(random, [one.turn for one in turns], table)
 
 
 def _twice(random: Random, size: int) -> Scene:
     """One tool, called for several values at once."""
-    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
-    made = exchanges.twice(random, asked[0]) or exchanges.called(random, asked[0])
-    return _scene(random, [made.turn], table)
+    table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], size)
+    turns = exchanges.twice(random, tools[0]) or exchanges.call_exchange(random, tools[0])
+    return _scene(random, [turns.turn], table)
 
 
 def _both(random: Random, size: int) -> Scene:
     """Two tools in one message."""
-    table, asked = tool_sets.laid(random, [tool_sets.action(random), tool_sets.action(random)], max(2, size))
-    if len(asked) < 2:
-        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
-    return _scene(random, [exchanges.both(random, *asked)], table)
+    table, chosen_tools = tool_sets.draw_tool_set(
+        random, [tool_sets.action(random), tool_sets.action(random)], max(2, size)
+    )
+    if len(chosen_tools) < 2:
+        return _scene(random, [exchanges.call_exchange(random, chosen_tools[0]).turn], table)
+    return _scene(random, [exchanges.both(random, *chosen_tools)], table)
 
 
 def _chain(random: Random, size: int) -> Scene:
     """Two rounds: the first result feeds the second call."""
-    wanted = chains.chain(random)
-    table, asked = tool_sets.laid(random, [wanted.first, wanted.second], max(2, size))
-    if len(asked) < 2:
-        return _scene(random, [exchanges.called(random, asked[0]).turn], table)
-    return _scene(random, [chains.chained(random, wanted, *asked)], table)
+    action = chains.chain(random)
+    table, tools = tool_sets.draw_tool_set(random, [action.first, action.second], max(2, size))
+    if len(tools) < 2:
+        return _scene(random, [exchanges.call_exchange(random, tools[0]).turn], table)
+    return _scene(random, [chains.chain_turn(random, action, *tools)], table)
 
 
 def _referring(random: Random, size: int) -> Scene:
@@ -133,22 +135,22 @@ def _referring(random: Random, size: int) -> Scene:
     kind = random.choice(["list", "made", "told"])
     if kind == "list":
         lister, taker, slot, asks = references.pick(random)
-        table, asked = tool_sets.laid(random, [lister, taker], max(2, size))
-        if len(asked) == 2:
-            return _scene(random, references.picked(random, *asked, slot, asks), table)
+        table, tools = tool_sets.draw_tool_set(random, [lister, taker], max(2, size))
+        if len(tools) == 2:
+            return _scene(random, references.pick_from_list(random, *tools, slot, asks), table)
     elif kind == "made":
         thing = invented_tools.noun(random)
         pair = [
             invented_tools.action(random, thing, form=form)
             for form in (invented_tools.NEW, invented_tools.ONE)
         ]
-        table, asked = tool_sets.laid(random, pair, max(2, size))
-        if len(asked) == 2:
-            return _scene(random, references.made_then(random, *asked), table)
+        table, tools = tool_sets.draw_tool_set(random, pair, max(2, size))
+        if len(tools) == 2:
+            return _scene(random, references.made_then(random, *tools), table)
     else:
-        wanted = random.choice([one for one in catalogue.ACTIONS if references.refers(one)])
-        table, asked = tool_sets.laid(random, [wanted], size)
-        turns = references.told_before(random, asked[0])
+        action = random.choice([one for one in catalogue.ACTIONS if references.refers(one)])
+        table, tools = tool_sets.draw_tool_set(random, [action], size)
+        turns = references.told_before(random, tools[0])
         if turns:
             return _scene(random, turns, table)
     return _call(random, size)
@@ -156,31 +158,31 @@ def _referring(random: Random, size: int) -> Scene:
 
 def _failing(random: Random, size: int) -> Scene:
     """An error, told plainly."""
-    table, asked = tool_sets.laid(random, [tool_sets.action(random)], size)
-    return _scene(random, [one.turn for one in exchanges.failed(random, asked[0])], table)
+    table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], size)
+    return _scene(random, [one.turn for one in exchanges.failure_exchanges(random, tools[0])], table)
 
 
-def _unserved(random: Random, size: int) -> Scene:
+def _no_tool_scene(random: Random, size: int) -> Scene:
     """Something that none of the tools does; perhaps before or after something one does."""
-    wanted = tool_sets.action(random)
-    table, _ = tool_sets.laid(random, [], size, missing=wanted)
+    action = tool_sets.action(random)
+    table, _ = tool_sets.draw_tool_set(random, [], size, missing=action)
     if not table.tools:
         return _call(random, size)
-    phantom = tool_sets.alone(random, wanted)
+    phantom = tool_sets.alone(random, action)
     turns = [exchanges.without_tool(random, phantom)]
     if table.tools and random.random() < 0.25:
-        served = exchanges.called(random, random.choice(table.tools)).turn
-        turns = [served, *turns] if random.random() < 0.5 else [*turns, served]
-    return Scene(SKILL, turns, tools=table.listed())
+        turn = exchanges.call_exchange(random, random.choice(table.tools)).turn
+        turns = [turn, *turns] if random.random() < 0.5 else [*turns, turn]
+    return Scene(SKILL, turns, tools=table.definitions())
 
 
 def _plain(random: Random, size: int) -> Scene:
     """Tools lie there, and the talk needs none."""
-    table, _ = tool_sets.laid(random, [], size)
-    return Scene(SKILL, _beside(random, table), tools=table.listed())
+    table, _ = tool_sets.draw_tool_set(random, [], size)
+    return Scene(SKILL, _beside(random, table), tools=table.definitions())
 
 
-def _beside(random: Random, table: Bench) -> list[Turn]:
+def _beside(random: Random, table: ToolSet) -> list[Turn]:
     """Talk that none of these tools is for."""
     topics: list[Draw] = [greetings.draw, identity.draw, farewells.draw, duologue.draw, stories.draw]
     if not table.serves("memory") and not table.serves("notes"):
@@ -190,7 +192,7 @@ def _beside(random: Random, table: Bench) -> list[Turn]:
     if not any(table.serves(sense) for sense in ("sum", "calculator", "shell")):
         topics.append(sums.draw)
     if not any(table.serves(sense) for sense in ("beyond", "anything", "sum", "shell", "web", "docs")):
-        topics += [lambda drawn: beyond.draw(drawn, beside_tools=True), _of_the_world, _of_the_world]
+        topics += [lambda generator: beyond.draw(generator, beside_tools=True), _of_the_world, _of_the_world]
     return random.choice(topics)(random).turns
 
 
@@ -215,56 +217,56 @@ ASK_TOOLS = [
 
 def _which(random: Random, size: int) -> Scene:
     """The user asks what tools there are, or whether there is one of some name."""
-    table, _ = tool_sets.laid(random, [], min(size, 8))
+    table, _ = tool_sets.draw_tool_set(random, [], min(size, 8))
     names = [one.name for one in table.tools]
     if random.random() < 0.3:
-        return Scene(SKILL, [_needs(random, random.choice(table.tools))], tools=table.listed())
+        return Scene(SKILL, [_needs(random, random.choice(table.tools))], tools=table.definitions())
     if random.random() < 0.4:
-        known = random.random() < 0.5
-        name = random.choice(names) if known else f"{payloads.word(random)}_{payloads.word(random)}"
-        known = name in names
+        exists = random.random() < 0.5
+        name = random.choice(names) if exists else f"{payloads.word(random)}_{payloads.word(random)}"
+        exists = name in names
         user = say(random, "{Do you have|Is there|Can you use} {a|the} tool {called |named |}$v?", v="$v")
         answer = say(
             random,
             "{Yes, {I have|there is} $v.|Yes: $v.}"
-            if known
+            if exists
             else "{No, {I have no|there is no} tool $v.|No, $v is not among my tools.}",
         )
-        thought = f"{name} is {'in' if known else 'not in'} the list."
+        thought = f"{name} is {'in' if exists else 'not in'} the list."
         return Scene(
             SKILL,
-            [Turn(filled(user, {"v": name}), filled(answer, {"v": name}), thought, exact=True)],
-            tools=table.listed(),
+            [Turn(fill_slots(user, {"v": name}), fill_slots(answer, {"v": name}), thought, exact=True)],
+            tools=table.definitions(),
         )
     head = say(random, "{I have|I can call|These are my tools|There are|I can use} ") + " "
-    listed = (
+    names_text = (
         ", ".join(names)
         if random.random() < 0.6 or len(names) > 5
         else "\n" + "\n".join(f"- `{name}`" for name in names)
     )
     head = head.rstrip() + ": "
     thought = f"{len(names)} tools in the list. I name them."
-    answer = (head + listed).replace(": \n", ":\n") + ("" if "\n" in listed else ".")
+    answer = (head + names_text).replace(": \n", ":\n") + ("" if "\n" in names_text else ".")
     return Scene(
         SKILL,
         [Turn(loose(random, pick(random, ASK_TOOLS)), answer, thought, exact=True)],
-        tools=table.listed(),
+        tools=table.definitions(),
     )
 
 
 def _needs(random: Random, one: Tool) -> Turn:
     """What a tool takes, from its schema."""
-    needed = [f"`{part.key}`" for part in one.inputs if part.required]
+    required = [f"`{part.key}`" for part in one.inputs if part.required]
     others = [f"`{part.key}`" for part in one.inputs if not part.required]
     user = say(
         random,
         "{{What|Which arguments|Which parameters} does $v {need|take|want}?|What do I {need to |have to |}give $v?}",
         v="$v",
     )
-    told = f"It needs {words.joined(needed)}." if needed else "It needs nothing."
+    answer = f"It needs {words.join_words(required)}." if required else "It needs nothing."
     if others:
-        told += f" {words.joined(others)} {'is' if len(others) == 1 else 'are'} optional."
-    return Turn(filled(user, {"v": one.name}), told, f"I look at the schema of {one.name}.", exact=True)
+        answer += f" {words.join_words(others)} {'is' if len(others) == 1 else 'are'} optional."
+    return Turn(fill_slots(user, {"v": one.name}), answer, f"I look at the schema of {one.name}.", exact=True)
 
 
 KINDS: dict[Kind, float] = {
@@ -275,7 +277,7 @@ KINDS: dict[Kind, float] = {
     _chain: 8,
     _referring: 7,
     _failing: 6,
-    _unserved: 11,
+    _no_tool_scene: 11,
     _plain: 10,
     _which: 2,
 }

@@ -98,14 +98,14 @@ def role(random: Random) -> Role:
     name = (
         payloads.first_name(random)
         if random.random() < 0.6
-        else payloads.cased(random, payloads.coined(random))
+        else payloads.change_case(random, payloads.coin_word(random))
     )
     if random.random() < 0.1:
         name = f"{name} {payloads.surname(random)}"
     post = random.choice(POSTS)
     house = f"{payloads.article(random.choice(words.ADJECTIVES))} {random.choice(HOUSES)}"
     if random.random() < 0.4:
-        house = f"{payloads.coined(random).capitalize()} {random.choice(HOUSES).capitalize()}"
+        house = f"{payloads.coin_word(random).capitalize()} {random.choice(HOUSES).capitalize()}"
     pattern = random.choice(INTRODUCED)
     system = pick(
         random,

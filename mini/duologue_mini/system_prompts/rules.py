@@ -10,7 +10,7 @@ from random import Random
 
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, pick
-from duologue_mini.text.requests import filled
+from duologue_mini.text.requests import fill_slots
 
 Change = Callable[[str], str]
 
@@ -52,7 +52,7 @@ PHRASES_SAID = [
 ]
 
 
-def _said(random: Random) -> str:
+def _words(random: Random) -> str:
     """A word or phrase that an answer must hold."""
     kind = random.random()
     if kind < 0.35:
@@ -65,12 +65,14 @@ def _said(random: Random) -> str:
 
 
 def _ending(random: Random) -> Rule:
-    said = _said(random)
-    lower = said[0].islower()
+    phrase = _words(random)
+    lower = phrase[0].islower()
 
     def change(answer: str) -> str:
         return (
-            f"{answer.rstrip('.!')}, {said}." if lower and not answer.endswith("?") else f"{answer} {said}."
+            f"{answer.rstrip('.!')}, {phrase}."
+            if lower and not answer.endswith("?")
+            else f"{answer} {phrase}."
         )
 
     patterns = [
@@ -78,17 +80,17 @@ def _ending(random: Random) -> Rule:
         '{Always|You must always|Please always} {end|finish|close} {with|by saying} {"$w"|$w}[.]',
         "{The last words of your reply are|Your replies end with|Say as the last thing}: $w[.]",
     ]
-    return Rule(_wished(random, patterns, said), change, f'I end with "{said}".', last=2)
+    return Rule(_wish(random, patterns, phrase), change, f'I end with "{phrase}".', last=2)
 
 
-def _wished(random: Random, patterns: list[str], said: str) -> str:
+def _wish(random: Random, patterns: list[str], phrase: str) -> str:
     text = pick(random, patterns)
-    right, wrong = ("the words", "the word ") if " " in said else ("the word", "the words ")
-    return filled(text.replace(f"{wrong}$w", f"{right} $w"), {"w": said})
+    right, wrong = ("the words", "the word ") if " " in phrase else ("the word", "the words ")
+    return fill_slots(text.replace(f"{wrong}$w", f"{right} $w"), {"w": phrase})
 
 
 def _beginning(random: Random) -> Rule:
-    said = capital(_said(random))
+    phrase = capital(_words(random))
     mark = random.choice(["!", ".", ","])
     patterns = [
         "{Begin|Start|Open} {every|each|all your} {answer|reply|message|response} with {\"$w\"|$w|the word{s|} $w|'$w'}[.]",
@@ -96,9 +98,9 @@ def _beginning(random: Random) -> Rule:
         "{The first words of your reply are|Your replies begin with}: $w[.]",
     ]
     return Rule(
-        _wished(random, patterns, said),
-        lambda answer: f"{said}{'!' if mark == '!' else '.'} {answer}",
-        f'I begin with "{said}".',
+        _wish(random, patterns, phrase),
+        lambda answer: f"{phrase}{'!' if mark == '!' else '.'} {answer}",
+        f'I begin with "{phrase}".',
         last=2,
     )
 
@@ -115,7 +117,7 @@ def _address(random: Random) -> Rule:
             "Doctor",
             "Chief",
             payloads.first_name(random),
-            payloads.coined(random).capitalize(),
+            payloads.coin_word(random).capitalize(),
         ]
     )
     patterns = [
@@ -127,7 +129,7 @@ def _address(random: Random) -> Rule:
         return f"{answer[:-1]}, {title}{answer[-1]}" if answer[-1] in ".!?" else f"{answer}, {title}"
 
     return Rule(
-        filled(pick(random, patterns), {"w": title}).replace("Call the user as", "Address the user as"),
+        fill_slots(pick(random, patterns), {"w": title}).replace("Call the user as", "Address the user as"),
         change,
         f"I call the user {title}.",
         last=1,
@@ -194,13 +196,13 @@ def _wrapped(random: Random) -> Rule:
             "In brackets.",
             last=4,
         )
-    key = random.choice(["answer", "reply", "text", "message", payloads.coined(random)])
+    key = random.choice(["answer", "reply", "text", "message", payloads.coin_word(random)])
     patterns = [
         '{Answer|Reply|Respond} {with|in|only with} JSON{ with the key "$w"|: {one key, "$w"|an object with "$w"}}[.]',
         'Your {answer|output} is {a JSON object|JSON} with {one|the} field "$w"[.]',
     ]
     return Rule(
-        filled(pick(random, patterns), {"w": key}),
+        fill_slots(pick(random, patterns), {"w": key}),
         lambda answer: json.dumps({key: answer}, ensure_ascii=False),
         f"JSON with {key}.",
         last=5,
@@ -219,7 +221,7 @@ RULES: list[tuple[Callable[[Random], Rule], int]] = [
 ]
 
 
-def drawn(random: Random) -> list[Rule]:
+def draw_rules(random: Random) -> list[Rule]:
     makers = [maker for maker, _ in RULES]
     chosen = random.choices(
         makers, [weight for _, weight in RULES], k=random.choices([1, 2, 3], [65, 28, 7])[0]
@@ -232,13 +234,13 @@ def drawn(random: Random) -> list[Rule]:
     return sorted(rules.values(), key=lambda rule: rule.last)
 
 
-def ruled(answer: str, rules: list[Rule]) -> str:
+def apply_rules(answer: str, rules: list[Rule]) -> str:
     for rule in rules:
         answer = rule.change(answer)
     return answer
 
 
-def joined(random: Random, parts: list[str]) -> str:
+def join_prompt(random: Random, parts: list[str]) -> str:
     """Sentences as one prompt: a paragraph, or lines with dashes."""
     whole = [part if part.endswith((".", "!", '"')) else part + "." for part in parts]
     if len(whole) > 1 and random.random() < 0.25:

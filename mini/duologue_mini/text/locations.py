@@ -26,12 +26,12 @@ def port(random: Random) -> str:
 
 def word(random: Random) -> str:
     """A word as file and host names have them."""
-    made = (
-        words.invented(random)
+    path = (
+        words.invent_word(random)
         if random.random() < 0.6
         else random.choice(words.THINGS + words.ANIMALS + words.ADJECTIVES)
     )
-    return made.capitalize() if random.random() < 0.1 else made
+    return path.capitalize() if random.random() < 0.1 else path
 
 
 def model_file(random: Random) -> str:

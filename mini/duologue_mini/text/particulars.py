@@ -147,7 +147,11 @@ def age(random: Random) -> str:
 def street(random: Random) -> str:
     """A street, often with a number."""
     name = random.choice(
-        [payloads.surname(random), payloads.coined(random).capitalize(), payloads.thing(random).capitalize()]
+        [
+            payloads.surname(random),
+            payloads.coin_word(random).capitalize(),
+            payloads.thing(random).capitalize(),
+        ]
     )
     road = f"{name} {random.choice(['Street', 'Road', 'Lane', 'Square', 'Avenue'])}"
     return f"{random.randint(1, 240)} {road}" if random.random() < 0.6 else road
@@ -173,7 +177,7 @@ def meeting_place(random: Random) -> str:
     )
 
 
-def described(random: Random) -> str:
+def thing_with_quality(random: Random) -> str:
     """A thing with a quality: a rusty key."""
     quality = random.choice(QUALITIES + words.COLOURS)
     return f"{payloads.article(quality)} {payloads.thing(random)}"
@@ -201,7 +205,7 @@ def aim(random: Random) -> str:
     return random.choice(
         [
             f"visit {payloads.person(random)}",
-            f"buy {described(random)}",
+            f"buy {thing_with_quality(random)}",
             f"see the {payloads.thing(random)} of {payloads.place(random)}",
             f"learn {random.choice(words.LANGUAGES)}",
             f"study {random.choice(words.HOBBIES)}",

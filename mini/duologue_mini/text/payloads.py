@@ -37,15 +37,15 @@ _FILES = "txt md pdf py csv json gguf toml wav png log yaml html sh conf zip".sp
 _FOLDERS = "home usr opt etc data notes music src models backup var photos work docs music build".split()
 
 
-def coined(random: Random) -> str:
+def coin_word(random: Random) -> str:
     """A word nobody has heard before, of one to five syllables."""
     if random.random() < 0.4:
-        return words.invented(random)
+        return words.invent_word(random)
     parts = random.choices(_SYLLABLES, k=random.choice([1, 1, 2, 2, 3, 4]))
     return "".join(parts) + random.choice(_ENDINGS)
 
 
-def scrambled(random: Random) -> str:
+def letter_salad(random: Random) -> str:
     """Letters in no order at all."""
     return "".join(random.choices(LETTERS, k=random.randint(2, 9)))
 
@@ -56,11 +56,11 @@ def word(random: Random) -> str:
     if chance < 0.6:
         return random.choice(KNOWN)
     if chance < 0.9:
-        return coined(random)
-    return scrambled(random) if chance < 0.95 else random.choice(NOUNS) + random.choice(NOUNS)
+        return coin_word(random)
+    return letter_salad(random) if chance < 0.95 else random.choice(NOUNS) + random.choice(NOUNS)
 
 
-def cased(random: Random, text: str) -> str:
+def change_case(random: Random, text: str) -> str:
     """The text in some other case, as brands and passwords have it."""
     kind = random.random()
     if kind < 0.4:
@@ -75,8 +75,8 @@ def cased(random: Random, text: str) -> str:
 
 def any_word(random: Random) -> str:
     """A word in any case."""
-    drawn = word(random)
-    return cased(random, drawn) if random.random() < 0.3 else drawn
+    candidate = word(random)
+    return change_case(random, candidate) if random.random() < 0.3 else candidate
 
 
 def first_name(random: Random) -> str:
@@ -84,12 +84,12 @@ def first_name(random: Random) -> str:
     chance = random.random()
     if chance < 0.64:
         return random.choice(WOMEN if random.random() < 0.5 else MEN)
-    return coined(random).capitalize() if chance < 0.97 else random.choice(OTHER_SCRIPTS)
+    return coin_word(random).capitalize() if chance < 0.97 else random.choice(OTHER_SCRIPTS)
 
 
 def surname(random: Random) -> str:
     """A family name, half of them invented."""
-    return random.choice(SURNAMES) if random.random() < 0.5 else coined(random).capitalize()
+    return random.choice(SURNAMES) if random.random() < 0.5 else coin_word(random).capitalize()
 
 
 def person(random: Random) -> str:
@@ -102,13 +102,13 @@ def place(random: Random) -> str:
     """A town: a known one, or one that is on no map."""
     if random.random() < 0.5:
         return random.choice(words.PLACES)
-    name = coined(random).capitalize()
+    name = coin_word(random).capitalize()
     return name + random.choice(["", "", "", " Bay", " Hill", "ville", " Bridge", "burg", " Falls", "ton"])
 
 
 def thing(random: Random) -> str:
     """One countable thing, in lower case."""
-    return coined(random) if random.random() < 0.15 else random.choice(COUNTABLE)
+    return coin_word(random) if random.random() < 0.15 else random.choice(COUNTABLE)
 
 
 def things(random: Random) -> str:
@@ -148,7 +148,7 @@ def code(random: Random) -> str:
     if kind == 1:
         return "".join(random.choices(LETTERS.upper(), k=random.randint(1, 3))) + "-" + digits
     if kind == 2:
-        return cased(random, coined(random)) + digits
+        return change_case(random, coin_word(random)) + digits
     if kind == 3:
         return "".join(random.choices(LETTERS.upper() + "0123456789", k=random.randint(4, 8)))
     return f"{word(random)}-{word(random)}-{digits[:2]}"
@@ -158,16 +158,16 @@ def mail(random: Random) -> str:
     """A mail address."""
     who = first_name(random).lower() if random.random() < 0.5 else word(random)
     if not who.isascii():
-        who = coined(random)
+        who = coin_word(random)
     if random.random() < 0.4:
         who += random.choice([".", "_", "-", ""]) + random.choice([word(random), str(random.randint(1, 99))])
-    return f"{who}@{coined(random)}.{random.choice(_TAILS)}"
+    return f"{who}@{coin_word(random)}.{random.choice(_TAILS)}"
 
 
 def file_path(random: Random) -> str:
     """A file, with the folders above it."""
     folders = [
-        random.choice(_FOLDERS) if random.random() < 0.6 else coined(random)
+        random.choice(_FOLDERS) if random.random() < 0.6 else coin_word(random)
         for _ in range(random.randint(0, 3))
     ]
     name = word(random) + random.choice(["", "", "_" + word(random), str(random.randint(1, 99))])
@@ -179,7 +179,7 @@ def link(random: Random) -> str:
     """A web address."""
     tail = f"/{word(random)}" if random.random() < 0.5 else ""
     start = random.choice(["https://", "http://", "", "www."])
-    return f"{start}{coined(random)}.{random.choice(_TAILS)}{tail}"
+    return f"{start}{coin_word(random)}.{random.choice(_TAILS)}{tail}"
 
 
 def odd(random: Random) -> str:

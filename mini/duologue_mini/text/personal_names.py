@@ -23,7 +23,7 @@ def name(random: Random) -> str:
     if chance < 0.04:
         return random.choice(FAR_NAMES)
     if chance < 0.12:
-        first, second = words.invented(random), words.invented(random)
+        first, second = words.invent_word(random), words.invent_word(random)
         return say(
             random,
             random.choice(NICKNAMES),

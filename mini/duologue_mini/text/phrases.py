@@ -12,10 +12,10 @@ Node = str | tuple[str, list["Node"]]
 
 def say(random: Random, pattern: str, **fills: object) -> str:
     """Draws one wording of the pattern."""
-    drawn = _tidy(_draw(random, _parse(pattern)))
+    text = _tidy(_draw(random, _parse(pattern)))
     for name in sorted(fills, key=len, reverse=True):
-        drawn = drawn.replace(f"${name}", str(fills[name]))
-    return drawn.strip()
+        text = text.replace(f"${name}", str(fills[name]))
+    return text.strip()
 
 
 def pick(random: Random, patterns: list[str], **fills: object) -> str:

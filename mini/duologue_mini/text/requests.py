@@ -13,14 +13,14 @@ from duologue_mini.text.typos import CLOSERS, OPENERS
 _SLOT = re.compile(r"\$([a-z]+)")
 
 
-def filled(text: str, fills: dict[str, object]) -> str:
+def fill_slots(text: str, fills: dict[str, object]) -> str:
     """The text with every `$name` replaced, all at once: a value may hold a dollar itself."""
     return _SLOT.sub(lambda match: str(fills.get(match[1], match[0])), text)
 
 
 def request(random: Random, patterns: list[str], **fills: object) -> str:
     """Draws a wording, loosens it, then fills in the slots."""
-    return filled(loose(random, pick(random, patterns)), fills).strip()
+    return fill_slots(loose(random, pick(random, patterns)), fills).strip()
 
 
 def loose(random: Random, text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from duologue_mini.text.numerals import digit_by_digit, in_words, ordinal, time_in_words, year_in_words
 from duologue_mini.text.particulars import MONTHS
-from duologue_mini.text.words import joined
+from duologue_mini.text.words import join_words
 
 _MONTH = "|".join(MONTHS)
 _MONEY = {"$": "dollars", "€": "euros", "£": "pounds"}
@@ -54,7 +54,7 @@ def _price(match: re.Match[str]) -> str:
     return f"{_number(match[1])} {match[3]} {_number(match[2])}"
 
 
-def _called(match: re.Match[str]) -> str:
+def _identifier(match: re.Match[str]) -> str:
     return match[1] + digit_by_digit(" ".join(match[2]))
 
 
@@ -80,7 +80,7 @@ STEPS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         r"\b(in|of|since|,) ?(1[1-9]\d\d|20\d\d)\b(?! [a-z])",
         lambda match: f"{match[1]} {year_in_words(int(match[2]))}",
     ),
-    (r"\b((?:[Nn]umber|[Cc]ode|[Pp]ort|PIN|password|token) (?:of [\w ]+ )?is |[Cc]all )(\d+)", _called),
+    (r"\b((?:[Nn]umber|[Cc]ode|[Pp]ort|PIN|password|token) (?:of [\w ]+ )?is |[Cc]all )(\d+)", _identifier),
     (_LETTERS.pattern, lambda match: ", ".join(match[0].split("-"))),
     (r"\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z-])\w[\w-]*\w\b", lambda match: _each(match[0])),
     (r"(\d+)\.(\d+)", lambda match: f"{_number(match[1])} point {digit_by_digit(' '.join(match[2]))}"),
@@ -93,15 +93,15 @@ STEPS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"(, )+(?=[.,?!])|,(?=\s*[.?!])", ""),
     (r"[, ]+$", ""),
 ]
-_COMPILED = [(re.compile(pattern, re.M), made) for pattern, made in STEPS]
+_COMPILED = [(re.compile(pattern, re.M), replacement) for pattern, replacement in STEPS]
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) +(.*)$")
 
 
-def aloud(text: str) -> str:
+def to_speech(text: str) -> str:
     """The text as it is to be spoken."""
-    text = _lists_joined(text)
-    for pattern, made in _COMPILED:
-        text = pattern.sub(made, text)
+    text = _join_lists(text)
+    for pattern, replacement in _COMPILED:
+        text = pattern.sub(replacement, text)
     text = re.sub(r"([.!?] )([a-z])", lambda match: match[1] + match[2].upper(), text.strip(" ,"))
     return text[:1].upper() + text[1:]
 
@@ -111,7 +111,7 @@ def sayable(text: str) -> bool:
     return not _ALLOWED.search(text) and not any(letter.isdigit() for letter in text)
 
 
-def _lists_joined(text: str) -> str:
+def _join_lists(text: str) -> str:
     """Lines of a list as one sentence."""
     lines: list[str] = []
     items: list[str] = []
@@ -121,7 +121,7 @@ def _lists_joined(text: str) -> str:
             items.append(_inside(item[1].rstrip(".,")))
             continue
         if items:
-            lines.append(joined(items) + ".")
+            lines.append(join_words(items) + ".")
             items = []
         if line.strip():
             lines.append(line)

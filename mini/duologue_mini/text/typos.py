@@ -51,7 +51,7 @@ CLOSERS = [
 ]
 
 
-def typed(random: Random, text: str, *, exact: bool = False) -> str:
+def add_typos(random: Random, text: str, *, exact: bool = False) -> str:
     """The text as somebody might have typed it; with `exact`, only harmless changes of case at its start."""
     if exact:
         return text[:1].lower() + text[1:] if random.random() < 0.3 else text

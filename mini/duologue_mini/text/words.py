@@ -68,7 +68,7 @@ _VOWELS = "a e i o u ai ea ee ia io oo ou".split()
 _CODAS = ["", "", "", "l", "m", "n", "r", "s", "t", "x", "nd", "rk", "ck", "th"]
 
 
-def invented(random: Random) -> str:
+def invent_word(random: Random) -> str:
     """A word nobody has heard before."""
     syllables = random.choice([1, 2, 2, 3])
     return "".join(
@@ -78,10 +78,10 @@ def invented(random: Random) -> str:
 
 def name(random: Random) -> str:
     """A person's name; now and then an invented one."""
-    return invented(random).capitalize() if random.random() < 0.2 else random.choice(NAMES)
+    return invent_word(random).capitalize() if random.random() < 0.2 else random.choice(NAMES)
 
 
-def spelled(number: int) -> str:
+def number_in_words(number: int) -> str:
     """A number from 0 to 99 in words."""
     if number <= 20:
         return NUMBERS[number]
@@ -89,7 +89,7 @@ def spelled(number: int) -> str:
     return TENS[tens] + (f"-{NUMBERS[ones]}" if ones else "")
 
 
-def joined(words: list[str], conjunction: str = "and") -> str:
+def join_words(words: list[str], conjunction: str = "and") -> str:
     """The words as a list in running text."""
     if len(words) < 2:
         return "".join(words)

@@ -11,11 +11,11 @@ from typing import Any
 
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.text.requests import filled, loose
+from duologue_mini.text.requests import fill_slots, loose
 from duologue_mini.toolbox import server_styles
-from duologue_mini.toolbox.outcomes import Outcome
-from duologue_mini.toolbox.parameters import Input, Parameter, made
-from duologue_mini.toolbox.server_styles import Server
+from duologue_mini.toolbox.outcomes import ToolOutcome
+from duologue_mini.toolbox.parameters import Input, Parameter, make_input
+from duologue_mini.toolbox.server_styles import ServerStyle
 from duologue_mini.toolbox.value_kinds import Value
 
 _A_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aeioAEIO])")
@@ -65,17 +65,17 @@ class Action:
     names: str
     does: str
     asks: str
-    outcome: Outcome
+    outcome: ToolOutcome
     needs: Mapping[str, Parameter] = field(default_factory=dict)
     takes: Mapping[str, Parameter] = field(default_factory=dict)
     also: str = ""
-    said: Mapping[str, str] = field(default_factory=dict)  # an invented action's own words, for its patterns
+    words: Mapping[str, str] = field(default_factory=dict)  # an invented action's own words, for its patterns
     figure: Callable[[Random, dict[str, Any]], dict[str, Any]] | None = None
 
-    def worded(self, random: Random, pattern: str) -> str:
+    def phrase(self, random: Random, pattern: str) -> str:
         """A wording of one of this action's patterns."""
-        text = say(random, f"{{{pattern}}}", **self.said)
-        return _A_BEFORE_VOWEL.sub(r"\1n ", text) if self.said else text
+        text = say(random, f"{{{pattern}}}", **self.words)
+        return _A_BEFORE_VOWEL.sub(r"\1n ", text) if self.words else text
 
 
 @dataclass(frozen=True)
@@ -102,32 +102,34 @@ class Request:
     values: dict[str, Value]
 
     @property
-    def said(self) -> dict[str, str]:
+    def written_values(self) -> dict[str, str]:
         """The values as the user wrote them, by slot."""
-        return {slot: one.said.lstrip(", ") for slot, one in self.values.items()}
+        return {slot: one.text.lstrip(", ") for slot, one in self.values.items()}
 
 
-def tool(random: Random, action: Action, server: Server, crowded: bool) -> Tool:
+def tool(random: Random, action: Action, server: ServerStyle, crowded: bool) -> Tool:
     """The action as a tool of this server."""
     options = list(action.takes.items())
     if crowded and len(options) > 1:
         options = random.sample(options, random.randint(0, len(options)))
     inputs: list[Input] = []
     for slot, parameter in [*action.needs.items(), *options]:
-        taken = {one.key for one in inputs}
-        drawn = (made(random, server, slot, parameter, slot in action.needs) for _ in range(5))
-        fresh = next((one for one in drawn if one.key not in taken), None)
+        keys = {one.key for one in inputs}
+        candidates = (make_input(random, server, slot, parameter, slot in action.needs) for _ in range(5))
+        fresh = next((one for one in candidates if one.key not in keys), None)
         if fresh or slot in action.needs:
-            inputs.append(fresh or replace(made(random, server, slot, parameter, True), key=f"the_{slot}"))
+            inputs.append(
+                fresh or replace(make_input(random, server, slot, parameter, True), key=f"the_{slot}")
+            )
     if random.random() < 0.25:
         random.shuffle(inputs)
     name = server.name(random.choice(action.names.split("|")))[:64]
-    does = action.worded(random, action.does)
+    does = action.phrase(random, action.does)
     about = description(random, does, crowded)
     if about and random.random() < 0.05:
-        name = server.name(f"{payloads.coined(random)} {random.choice(['', payloads.word(random)])}")
-    listed = [(one.key, one.required, one.schema) for one in inputs]
-    function = server_styles.definition(random, server, name, about, listed)
+        name = server.name(f"{payloads.coin_word(random)} {random.choice(['', payloads.word(random)])}")
+    declarations = [(one.key, one.required, one.schema) for one in inputs]
+    function = server_styles.definition(random, server, name, about, declarations)
     return Tool(name, action, does, tuple(inputs), function)
 
 
@@ -161,7 +163,7 @@ def third_person(does: str) -> str:
 
 def request(
     random: Random,
-    wanted: Tool,
+    offer: Tool,
     *,
     without: tuple[str, ...] = (),
     given: Mapping[str, Value] | None = None,
@@ -172,10 +174,10 @@ def request(
 
     With `closed` nothing runs open to the end, so that more may follow.
     """
-    core = _core(random, wanted, without, asks)
+    core = _core(random, offer, without, asks)
     inline = SLOT.findall(core)
     clauses: list[tuple[Input, str]] = []
-    for one in wanted.inputs:
+    for one in offer.inputs:
         if one.slot in inline or one.slot in without:
             continue
         if one.required or random.random() < 0.45:
@@ -186,32 +188,34 @@ def request(
     clauses.sort(
         key=lambda pair: 2 if pair[0].free else int(pair[1] != f" ${pair[0].slot}" or pair[0].chosen)
     )
-    text, values = _valued(random, wanted, core, clauses, given or {}, closed)
-    return Request(text, arguments(wanted, values), values)
+    text, values = _fill_values(random, offer, core, clauses, given or {}, closed)
+    return Request(text, arguments(offer, values), values)
 
 
-def arguments(wanted: Tool, values: Mapping[str, Value]) -> dict[str, Any]:
+def arguments(offer: Tool, values: Mapping[str, Value]) -> dict[str, Any]:
     """The values under the tool's keys, in its order."""
-    return {one.key: values[one.slot].argument for one in wanted.inputs if one.slot in values}
+    return {one.key: values[one.slot].argument for one in offer.inputs if one.slot in values}
 
 
-def _core(random: Random, wanted: Tool, without: tuple[str, ...], asks: str) -> str:
+def _core(random: Random, offer: Tool, without: tuple[str, ...], asks: str) -> str:
     """A wording without the slots that must stay unsaid; at worst the tool's own words."""
-    known = {one.slot for one in wanted.inputs}
+    input_slots = {one.slot for one in offer.inputs}
     for _ in range(6 if without else 3):
-        core = wanted.action.worded(random, asks or wanted.action.asks)
+        core = offer.action.phrase(random, asks or offer.action.asks)
         slots = SLOT.findall(core)
-        if all(slot in known and slot not in without for slot in slots) and len(set(slots)) == len(slots):
+        if all(slot in input_slots and slot not in without for slot in slots) and len(set(slots)) == len(
+            slots
+        ):
             return core
-    return wanted.does
+    return offer.does
 
 
-def _valued(
+def _fill_values(
     random: Random,
-    wanted: Tool,
+    offer: Tool,
     core: str,
     clauses: list[tuple[Input, str]],
-    given: Mapping[str, Value],
+    fixed: Mapping[str, Value],
     closed: bool,
 ) -> tuple[str, dict[str, Value]]:
     """The whole wording, loosened, with its values in; running text is quoted or comes last."""
@@ -224,37 +228,39 @@ def _valued(
     values: dict[str, Value] = {}
     fills: dict[str, object] = {}
     for slot in slots:
-        one = wanted.input(slot)
-        values[slot] = given[slot] if slot in given else one.shape.draw(random)
+        one = offer.input(slot)
+        values[slot] = fixed[slot] if slot in fixed else one.shape.draw(random)
         last = template.endswith(f"${slot}")
-        said = values[slot].said
-        if one.chosen and said.startswith(","):
+        value_text = values[slot].text
+        if one.chosen and value_text.startswith(","):
             template = template.replace(f" ${slot}", f"${slot}", 1)
         if one.free and (closed or not last or random.random() < 0.55):
             quote = random.choice(QUOTES)
             fills[slot] = (
-                quote.replace("$s", said) if quote[0] not in said and quote[-1] not in said else f'"{said}"'
+                quote.replace("$s", value_text)
+                if quote[0] not in value_text and quote[-1] not in value_text
+                else f'"{value_text}"'
             )
         elif one.free:
-            said = said.rstrip(".!?")
-            if not isinstance(values[slot].argument, str) or slot in given:
-                said = values[slot].said
+            value_text = value_text.rstrip(".!?")
+            if not isinstance(values[slot].argument, str) or slot in fixed:
+                value_text = values[slot].text
             else:
-                values[slot] = Value(said, said)
-            fills[slot] = said
+                values[slot] = Value(value_text, value_text)
+            fills[slot] = value_text
             if random.random() < 0.4 and template.endswith(f" ${slot}"):
                 template = template.removesuffix(f" ${slot}").rstrip(":") + f": ${slot}"
         else:
-            fills[slot] = said
+            fills[slot] = value_text
         if _is_number_words(values[slot]) and not re.search(rf"(^|[\s(])\${slot}($|[\s,.;)])", template):
             fills[slot] = str(values[slot].argument)
     ends = "" if template.endswith(("please",)) and random.random() < 0.5 else "?" if question else "."
     if template.startswith(("can ", "could ", "would ")):
         ends = "?"
-    if slots and template.endswith(f"${slots[-1]}") and wanted.input(slots[-1]).free and ends == ".":
+    if slots and template.endswith(f"${slots[-1]}") and offer.input(slots[-1]).free and ends == ".":
         ends = random.choice(["", "", "."])
-    return filled(loose(random, capital(template) + ends), fills).strip(), values
+    return fill_slots(loose(random, capital(template) + ends), fills).strip(), values
 
 
 def _is_number_words(one: Value) -> bool:
-    return isinstance(one.argument, int) and not isinstance(one.argument, bool) and one.said.isalpha()
+    return isinstance(one.argument, int) and not isinstance(one.argument, bool) and one.text.isalpha()

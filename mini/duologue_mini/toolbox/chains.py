@@ -13,8 +13,8 @@ from duologue_mini.scene import ToolUse, Turn
 from duologue_mini.toolbox import invented_tools, outcomes
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action, Request, Tool, arguments, request
-from duologue_mini.toolbox.catalogue import named
-from duologue_mini.toolbox.exchanges import result_of, then, told, why
+from duologue_mini.toolbox.catalogue import action_named
+from duologue_mini.toolbox.exchanges import report, result_of, then, why
 from duologue_mini.toolbox.outcomes import done, facts
 from duologue_mini.toolbox.parameters import Input, Parameter
 from duologue_mini.toolbox.value_kinds import Value
@@ -24,14 +24,14 @@ from duologue_mini.toolbox.value_kinds import Value
 class Chain:
     """`links` are slots of the second filled from fields of the first; `asks` may hold slots of both.
 
-    `shown` are slots of the second that the answer calls by what the user said for another slot.
+    `labels` are slots of the second that the answer calls by what the user said for another slot.
     """
 
     first: Action
     second: Action
     links: Mapping[str, str]
     asks: str
-    shown: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 HERE = Action(
@@ -87,82 +87,82 @@ NEXT_DAY = "+1"
 CHAINS = [
     Chain(
         HERE,
-        named("get weather"),
+        action_named("get weather"),
         {"place": "city"},
         "{What's|How is} the weather {here|where I am|outside}?|Is it {cold|warm|raining} "
         "{here|where I am|outside}?|Do I need {a coat|an umbrella} {here|outside}?|{check|tell me|get} the weather {here|where I am}",
     ),
     Chain(
         HERE,
-        named("find restaurants"),
+        action_named("find restaurants"),
         {"place": "city"},
         "Where can I eat {here|around here|near me}?|{find|show me} {a restaurant|restaurants} {near me|"
         "around here|here}",
     ),
     Chain(
         HERE,
-        named("next train"),
+        action_named("next train"),
         {"from": "city"},
         "When does the next train go from here to $to?|{find|get} the next train from here to $to",
     ),
     Chain(
-        named("get date"),
-        named("list events"),
+        action_named("get date"),
+        action_named("list events"),
         {"date": "date"},
         "What {do I have|is on my calendar|is planned} today?|{show|list|give me} "
         "{today's events|my events for today|my calendar for today}|Am I busy today?",
     ),
     Chain(
-        named("get date"),
-        named("list events"),
+        action_named("get date"),
+        action_named("list events"),
         {"date": "date" + NEXT_DAY},
         "What {do I have|is on my calendar|is planned} tomorrow?|{show|list|give me} {tomorrow's events|my events for tomorrow}",
     ),
     Chain(
-        named("get date"),
-        named("create event"),
+        action_named("get date"),
+        action_named("create event"),
         {"date": "date"},
         "{put|add} $title {in|on} my calendar today at $time|{schedule|plan} a meeting called $title today at $time",
     ),
     Chain(
-        named("get date"),
-        named("create event"),
+        action_named("get date"),
+        action_named("create event"),
         {"date": "date" + NEXT_DAY},
         "{put|add} $title {in|on} my calendar tomorrow at $time|{schedule|plan} a meeting called $title tomorrow at $time",
     ),
     Chain(
-        named("get date"),
-        named("get steps"),
+        action_named("get date"),
+        action_named("get steps"),
         {"date": "date"},
         "How many steps {did I walk|have I done} today?|{show|get} today's steps",
     ),
     Chain(
         FIND_PERSON,
-        named("send email"),
+        action_named("send email"),
         {"to": "email"},
         "{send|write} {an email|a mail} to $name, subject $subject, saying $body|{email|mail} $name that $body, subject $subject",
     ),
     Chain(
         FIND_PERSON,
-        named("call"),
+        action_named("call"),
         {"phone": "phone"},
         "{call|ring|phone} $name|{I want to|I need to} {speak to|call} $name",
     ),
     Chain(
-        named("find contact"),
-        named("call"),
+        action_named("find contact"),
+        action_named("call"),
         {"phone": "phone"},
         "{call|ring|phone} $name|{make|start} a call to $name",
     ),
     Chain(
-        named("find contact"),
-        named("share document"),
+        action_named("find contact"),
+        action_named("share document"),
         {"mail": "email"},
         "share document $id with $name|give $name access to document $id",
     ),
     Chain(
-        named("geocode"),
-        named("places near"),
+        action_named("geocode"),
+        action_named("places near"),
         {"point": "latitude longitude"},
         "{find|search for|show me} a $thing {near|close to|around} $place",
     ),
@@ -181,8 +181,8 @@ CHAINS = [
         "about $query and read it{ to me|}",
     ),
     Chain(
-        named("stock price"),
-        named("convert currency"),
+        action_named("stock price"),
+        action_named("convert currency"),
         {"amount": "price"},
         "How much is $symbol in $to? {It is|The price is} in $from.|"
         "{get|tell me} the price of $symbol, which is in $from, and convert it to $to",
@@ -192,18 +192,18 @@ CHAINS = [
 
 def chain(random: Random) -> Chain:
     """Two tools of which the second needs what the first finds."""
-    return random.choice(CHAINS) if random.random() < 0.5 else _invented(random)
+    return random.choice(CHAINS) if random.random() < 0.5 else _invent_chain(random)
 
 
-def _invented(random: Random) -> Chain:
+def _invent_chain(random: Random) -> Chain:
     """Find a thing by its name, then do something with it by its id."""
     thing = invented_tools.noun(random)
     key = thing.name.replace(" ", "_")
     kind = random.choice(["code", "filed", "code"])
-    known = {"id": kind, random.choice(["price", "level", "count"]): "int:1:900"}
+    fields = {"id": kind, random.choice(["price", "level", "count"]): "int:1:900"}
     if random.random() < 0.4:
-        known = dict(reversed(known.items()))
-    said = {"Noun": thing.one, "Nouns": thing.many, "Verb": "find", "Past": "found"}
+        fields = dict(reversed(fields.items()))
+    nouns = {"Noun": thing.one, "Nouns": thing.many, "Verb": "find", "Past": "found"}
     name = Parameter(
         random.choice(["name", f"{key}_name", "title", "label", "query"]),
         "token",
@@ -218,11 +218,11 @@ def _invented(random: Random) -> Chain:
         "|".join(f"{verb} {thing.name}".replace("_", " ") for verb in verbs.split()),
         "{find|look up} {a $Noun|the id of a $Noun} by {its |}name",
         "{find|look up} the $Noun $name",
-        facts("{The |}$Noun $name has the id $id.", **known),
+        facts("{The |}$Noun $name has the id $id.", **fields),
         {"name": name},
         {},
         "",
-        said,
+        nouns,
     )
     deed = invented_tools.action(random, thing, ("find", "resolve", "get"), invented_tools.ONE)
     identifier = Parameter(
@@ -238,44 +238,49 @@ def _invented(random: Random) -> Chain:
     return Chain(finder, deed, {"id": "id"}, asks, {"id": "name"})
 
 
-def chained(random: Random, wanted: Chain, first: Tool, second: Tool) -> Turn:
+def chain_turn(random: Random, pair: Chain, first: Tool, second: Tool) -> Turn:
     """One message, two rounds; where the first fails there is no second."""
-    links = [second.input(slot) for slot in wanted.links]
+    links = [second.input(slot) for slot in pair.links]
     inputs = (*first.inputs, *(one for one in second.inputs if one not in links))
-    both = Tool("", wanted.second, second.does, inputs, {})
-    made = request(random, both, asks=wanted.asks)
-    start = Request("", arguments(first, made.values), made.values)
+    both = Tool("", pair.second, second.does, inputs, {})
+    opening = request(random, both, asks=pair.asks)
+    start = Request("", arguments(first, opening.values), opening.values)
     thought = f"First {first.name}, then {second.name}. {why(random, first, start.arguments)}"
     if random.random() < 0.12:
-        written, answer = outcomes.failure(random, first.name)
-        use = ToolUse(first.name, start.arguments, written, thought)
+        error, answer = outcomes.failure(random, first.name)
+        use = ToolUse(first.name, start.arguments, error, thought)
         last = f"{first.name} failed, so I cannot go on. I say so."
-        return Turn(made.text, answer, last, exact=True, rounds=((use,),))
-    found = result_of(random, first, start)
-    use = ToolUse(first.name, start.arguments, found.text, thought)
-    linked = {one.slot: _linked(one, found.plain, wanted.links[one.slot]) for one in links}
-    whole = made.values | linked
+        return Turn(opening.text, answer, last, exact=True, rounds=((use,),))
+    first_result = result_of(random, first, start)
+    use = ToolUse(first.name, start.arguments, first_result.text, thought)
+    links_by_slot = {one.slot: _link(one, first_result.plain, pair.links[one.slot]) for one in links}
+    whole = opening.values | links_by_slot
     end = Request("", arguments(second, whole), whole)
-    got = result_of(random, second, end)
-    now = " and ".join(f"{one.key} is {linked[one.slot].said}" for one in links)
-    if any(names.endswith(NEXT_DAY) for names in wanted.links.values()):
-        now = f"today is {found.plain['date']}, so tomorrow is {linked[links[0].slot].said}"
+    second_result = result_of(random, second, end)
+    now = " and ".join(f"{one.key} is {links_by_slot[one.slot].text}" for one in links)
+    if any(names.endswith(NEXT_DAY) for names in pair.links.values()):
+        now = f"today is {first_result.plain['date']}, so tomorrow is {links_by_slot[links[0].slot].text}"
     next_use = ToolUse(
-        second.name, end.arguments, got.text, f"Now I know: {now}. {why(random, second, end.arguments)}"
+        second.name,
+        end.arguments,
+        second_result.text,
+        f"Now I know: {now}. {why(random, second, end.arguments)}",
     )
-    said = end.said | {slot: end.said[other] for slot, other in wanted.shown.items()}
-    answer = told(random, second, end, got, said)
-    return Turn(made.text, answer, then(random, second, got), exact=True, rounds=((use,), (next_use,)))
+    words = end.written_values | {slot: end.written_values[other] for slot, other in pair.labels.items()}
+    answer = report(random, second, end, second_result, words)
+    return Turn(
+        opening.text, answer, then(random, second, second_result), exact=True, rounds=((use,), (next_use,))
+    )
 
 
-def _linked(one: Input, found: Mapping[str, Any], names: str) -> Value:
+def _link(one: Input, fields: Mapping[str, Any], names: str) -> Value:
     """What the first tool found, in the form the second wants."""
-    parts = [found[name.removesuffix(NEXT_DAY)] for name in names.split()]
+    parts = [fields[name.removesuffix(NEXT_DAY)] for name in names.split()]
     if len(parts) > 1:
         return Value(
             dict(zip(one.schema["properties"], parts, strict=True)), ", ".join(str(part) for part in parts)
         )
     if names.endswith(NEXT_DAY):
-        parts = [(date.fromisoformat(str(found["date"])) + timedelta(days=1)).isoformat()]
+        parts = [(date.fromisoformat(str(fields["date"])) + timedelta(days=1)).isoformat()]
     value = str(parts[0]) if one.schema.get("type") == "string" else parts[0]
     return Value(value, str(parts[0]))

@@ -10,11 +10,11 @@ from typing import Any
 
 from duologue_mini.scene import ToolUse, Turn
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.text.requests import filled, loose
-from duologue_mini.text.words import joined
+from duologue_mini.text.requests import fill_slots, loose
+from duologue_mini.text.words import join_words
 from duologue_mini.toolbox import outcomes
 from duologue_mini.toolbox.actions import QUOTES, Input, Request, Tool, arguments, request
-from duologue_mini.toolbox.outcomes import Result
+from duologue_mini.toolbox.outcomes import ToolResult
 from duologue_mini.toolbox.value_kinds import Value
 
 WHY = [
@@ -45,58 +45,70 @@ class Exchange:
     turn: Turn
     tool: Tool
     request: Request
-    result: Result | None = None
+    result: ToolResult | None = None
 
 
-def used(random: Random, tool: Tool, made: Request, thought: str = "") -> tuple[ToolUse, Result]:
+def use_tool(random: Random, tool: Tool, task: Request, thought: str = "") -> tuple[ToolUse, ToolResult]:
     """The call this request leads to, and what comes back."""
-    got = result_of(random, tool, made)
-    return ToolUse(tool.name, made.arguments, got.text, thought or why(random, tool, made.arguments)), got
+    result = result_of(random, tool, task)
+    return ToolUse(
+        tool.name, task.arguments, result.text, thought or why(random, tool, task.arguments)
+    ), result
 
 
-def result_of(random: Random, tool: Tool, made: Request) -> Result:
+def result_of(random: Random, tool: Tool, task: Request) -> ToolResult:
     """What the tool answers: fields that echo the request agree with it, sums are right."""
     outcome = tool.action.outcome
-    known: dict[str, Any] = {
-        name: made.values[name].argument for name in outcome.fields if name in made.values
+    context: dict[str, Any] = {
+        name: task.values[name].argument for name in outcome.fields if name in task.values
     }
     if tool.action.figure:
-        known |= tool.action.figure(random, {slot: one.argument for slot, one in made.values.items()})
-    return outcomes.result(random, outcome, known, tool.action.names.split(maxsplit=1)[0] in MAKING)
+        context |= tool.action.figure(random, {slot: one.argument for slot, one in task.values.items()})
+    return outcomes.result(random, outcome, context, tool.action.names.split(maxsplit=1)[0] in MAKING)
 
 
-def why(random: Random, tool: Tool, given: dict[str, Any]) -> str:
+def why(random: Random, tool: Tool, values: dict[str, Any]) -> str:
     """One line: which tool, and with what."""
-    listed = ", ".join(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in given.items())
-    if listed:
-        told = random.choice(["Arguments: ", "With ", "I fill in "]) + listed + "."
+    listing = ", ".join(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in values.items())
+    if listing:
+        thought = random.choice(["Arguments: ", "With ", "I fill in "]) + listing + "."
     else:
-        told = say(random, "{It takes no arguments|No arguments are needed|Nothing to fill in}.")
-    return filled(capital(say(random, random.choice(WHY))), {"d": tool.does, "n": tool.name, "a": told})
-
-
-def then(random: Random, tool: Tool, got: Result) -> str:
-    """What the model thinks of a result."""
-    counted = f"{len(got.items)} {tool.action.said.get('Nouns', tool.action.outcome.plural)}"
-    return say(random, random.choice(GOT[tool.action.outcome.kind]), k=counted)
-
-
-def told(random: Random, tool: Tool, made: Request, got: Result, said: dict[str, str] | None = None) -> str:
-    """The answer after a call."""
-    return outcomes.answer(random, tool.action.outcome, got, said or made.said, tool.action.said)
-
-
-def called(random: Random, tool: Tool, made: Request | None = None) -> Exchange:
-    """Asked for and called."""
-    made = made or (named(random, tool) if random.random() < 0.07 else request(random, tool))
-    use, got = used(random, tool, made)
-    turn = Turn(
-        made.text, told(random, tool, made, got), then(random, tool, got), exact=True, rounds=((use,),)
+        thought = say(random, "{It takes no arguments|No arguments are needed|Nothing to fill in}.")
+    return fill_slots(
+        capital(say(random, random.choice(WHY))), {"d": tool.does, "n": tool.name, "a": thought}
     )
-    return Exchange(turn, tool, made, got)
 
 
-def named(random: Random, tool: Tool) -> Request:
+def then(random: Random, tool: Tool, tool_result: ToolResult) -> str:
+    """What the model thinks of a result."""
+    count = f"{len(tool_result.items)} {tool.action.words.get('Nouns', tool.action.outcome.plural)}"
+    return say(random, random.choice(GOT[tool.action.outcome.kind]), k=count)
+
+
+def report(
+    random: Random, tool: Tool, task: Request, result: ToolResult, words: dict[str, str] | None = None
+) -> str:
+    """The answer after a call."""
+    return outcomes.answer(
+        random, tool.action.outcome, result, words or task.written_values, tool.action.words
+    )
+
+
+def call_exchange(random: Random, tool: Tool, task: Request | None = None) -> Exchange:
+    """Asked for and called."""
+    task = task or (explicit_request(random, tool) if random.random() < 0.07 else request(random, tool))
+    use, result = use_tool(random, tool, task)
+    turn = Turn(
+        task.text,
+        report(random, tool, task, result),
+        then(random, tool, result),
+        exact=True,
+        rounds=((use,),),
+    )
+    return Exchange(turn, tool, task, result)
+
+
+def explicit_request(random: Random, tool: Tool) -> Request:
     """A request that names the tool and its parameters as a programmer would."""
     values: dict[str, Value] = {}
     parts: list[str] = []
@@ -104,8 +116,8 @@ def named(random: Random, tool: Tool) -> Request:
     for one in tool.inputs:
         if not one.required and random.random() < 0.5:
             continue
-        drawn = one.shape.draw(random)
-        argument = drawn.argument
+        value = one.shape.draw(random)
+        argument = value.argument
         if one.chosen or isinstance(argument, (int, float, list, dict)):
             text = json.dumps(argument, ensure_ascii=False) if not isinstance(argument, str) else argument
         else:
@@ -118,17 +130,17 @@ def named(random: Random, tool: Tool) -> Request:
             )
         values[one.slot] = Value(argument, text.strip("\"'") if one.free else text)
         parts.append(f"{one.key}{between}{text}")
-    given = arguments(tool, values)
-    if given and random.random() < 0.2:
-        listed = json.dumps(given, ensure_ascii=False)
+    arguments_so_far = arguments(tool, values)
+    if arguments_so_far and random.random() < 0.2:
+        listing = json.dumps(arguments_so_far, ensure_ascii=False)
     else:
-        listed = joined(parts) if random.random() < 0.5 else ", ".join(parts)
+        listing = join_words(parts) if random.random() < 0.5 else ", ".join(parts)
     ask = "{call|use|run|please call|can you use|try} {the tool |}$n" + (
-        "{ with|:| with these arguments:} $a" if given else ""
+        "{ with|:| with these arguments:} $a" if arguments_so_far else ""
     )
-    text = filled(capital(say(random, ask)), {"n": tool.name, "a": listed})
+    text = fill_slots(capital(say(random, ask)), {"n": tool.name, "a": listing})
     return Request(
-        text, given, {slot: Value(one.argument, str(one.argument)) for slot, one in values.items()}
+        text, arguments_so_far, {slot: Value(one.argument, str(one.argument)) for slot, one in values.items()}
     )
 
 
@@ -138,32 +150,32 @@ def lacking(random: Random, tool: Tool) -> list[Exchange] | None:
     if not open_slots:
         return None
     count = 2 if len(open_slots) > 1 and random.random() < 0.2 else 1
-    asked = random.sample(open_slots, count)
-    asked.sort(key=tool.inputs.index)
-    made = request(random, tool, without=tuple(one.slot for one in asked))
-    question = " ".join(one.question(random) for one in asked)
+    missing = random.sample(open_slots, count)
+    missing.sort(key=tool.inputs.index)
+    task = request(random, tool, without=tuple(one.slot for one in missing))
+    question = " ".join(one.question(random) for one in missing)
     if random.random() < 0.35:
         question = (
             say(random, "{Sure|Gladly|I can do that|Of course|Happy to|All right}{.|!}") + " " + question
         )
-    keys = joined([one.key for one in asked])
+    keys = join_words([one.key for one in missing])
     thought = f"{tool.name} needs {keys}, and the user has not said {'it' if count == 1 else 'them'}. I ask."
-    first = Exchange(Turn(made.text, question, thought, exact=True), tool, made)
-    given = {one.slot: one.shape.draw(random) for one in asked}
-    whole = Request(_given(random, asked, given), {}, made.values | given)
+    first = Exchange(Turn(task.text, question, thought, exact=True), tool, task)
+    values = {one.slot: one.shape.draw(random) for one in missing}
+    whole = Request(_reply_with(random, missing, values), {}, task.values | values)
     whole = Request(whole.text, arguments(tool, whole.values), whole.values)
-    return [first, called(random, tool, whole)]
+    return [first, call_exchange(random, tool, whole)]
 
 
-def _given(random: Random, asked: list[Input], given: dict[str, Value]) -> str:
+def _reply_with(random: Random, missing: list[Input], values: dict[str, Value]) -> str:
     """The user's answer to the question."""
-    if len(asked) == 2:
-        parts = [f"{one.parameter.label} {_shown(random, one, given[one.slot])}" for one in asked]
+    if len(missing) == 2:
+        parts = [f"{one.parameter.label} {_show_value(random, one, values[one.slot])}" for one in missing]
         return random.choice([", ", " and "]).join(parts)
-    one = asked[0]
-    shown = _shown(random, one, given[one.slot], alone=True)
+    one = missing[0]
+    text = _show_value(random, one, values[one.slot], alone=True)
     if one.chosen:
-        return loose(random, capital(shown))
+        return loose(random, capital(text))
     patterns = [
         "$v",
         "$v",
@@ -177,35 +189,35 @@ def _given(random: Random, asked: list[Input], given: dict[str, Value]) -> str:
     if not one.free and one.parameter.clause:
         patterns.append(one.clause(random).strip(" ,:").replace(f"${one.slot}", "$v"))
     pattern = say(random, random.choice(patterns), l=one.parameter.label)
-    if pattern.startswith("$v") and shown[:1].isupper():
+    if pattern.startswith("$v") and text[:1].isupper():
         pattern = random.choice(["it's ", "it is ", "use ", "make it "]) + pattern
     if one.free and not pattern.endswith("$v"):
         pattern = "$v"
-        shown = f'"{shown}"' if '"' not in shown and not shown.startswith(("'", "“", "«")) else shown
-    return filled(loose(random, capital(pattern)), {"v": shown})
+        text = f'"{text}"' if '"' not in text and not text.startswith(("'", "“", "«")) else text
+    return fill_slots(loose(random, capital(pattern)), {"v": text})
 
 
-def _shown(random: Random, one: Input, drawn: Value, alone: bool = False) -> str:
-    said = drawn.said.lstrip(", ")
-    if one.free and '"' not in said and (not alone or random.random() < 0.4 or said[-1:] in ".?!"):
-        return random.choice(QUOTES[:4]).replace("$s", said) if "'" not in said else f'"{said}"'
-    return said
+def _show_value(random: Random, one: Input, value: Value, alone: bool = False) -> str:
+    text = value.text.lstrip(", ")
+    if one.free and '"' not in text and (not alone or random.random() < 0.4 or text[-1:] in ".?!"):
+        return random.choice(QUOTES[:4]).replace("$s", text) if "'" not in text else f'"{text}"'
+    return text
 
 
-def failed(random: Random, tool: Tool) -> list[Exchange]:
+def failure_exchanges(random: Random, tool: Tool) -> list[Exchange]:
     """The tool answers with an error, which is told; sometimes it is tried again."""
-    made = request(random, tool)
-    use, _ = used(random, tool, made)
-    written, answer = outcomes.failure(random, tool.name)
-    use = ToolUse(use.name, use.arguments, written, use.thought)
-    turn = Turn(made.text, answer, say(random, random.choice(GOT["error"])), exact=True, rounds=((use,),))
-    exchanges = [Exchange(turn, tool, made)]
+    task = request(random, tool)
+    use, _ = use_tool(random, tool, task)
+    error_text, answer = outcomes.failure(random, tool.name)
+    use = ToolUse(use.name, use.arguments, error_text, use.thought)
+    turn = Turn(task.text, answer, say(random, random.choice(GOT["error"])), exact=True, rounds=((use,),))
+    exchanges = [Exchange(turn, tool, task)]
     if random.random() < 0.25:
         again = say(
             random,
             "{{Please |}try {it |}again|Once more{, please|}|Again{, please|}|Retry{ that|}|Do it again|One more time}",
         )
-        exchanges.append(called(random, tool, Request(again, made.arguments, made.values)))
+        exchanges.append(call_exchange(random, tool, Request(again, task.arguments, task.values)))
     return exchanges
 
 
@@ -228,7 +240,7 @@ VARIED = (
 VARIED += ("branch", "table", "channel", "food", "room", "thing", "key", "url", "file", "folder", "mail")
 
 
-def varied(tool: Tool) -> Input | None:
+def repeatable_input(tool: Tool) -> Input | None:
     """The input of which there may be several, each with a call of its own."""
     for one in tool.inputs:
         if one.required and not one.chosen and one.parameter.kind in VARIED:
@@ -238,38 +250,40 @@ def varied(tool: Tool) -> Input | None:
 
 def twice(random: Random, tool: Tool) -> Exchange | None:
     """Two or three values for one input: that many calls at once."""
-    one = varied(tool)
+    one = repeatable_input(tool)
     if one is None:
         return None
-    drawn = list(
+    options = list(
         {
-            value.said: value
+            value.text: value
             for value in (one.shape.draw(random) for _ in range(random.choice([2, 2, 2, 3])))
         }.values()
     )
-    if len(drawn) < 2:
+    if len(options) < 2:
         return None
-    made = request(
-        random, tool, given={one.slot: Value(drawn[0].argument, joined([value.said for value in drawn]))}
+    task = request(
+        random,
+        tool,
+        given={one.slot: Value(options[0].argument, join_words([value.text for value in options]))},
     )
-    if one.slot not in made.values:
+    if one.slot not in task.values:
         return None
     uses, answers = [], []
-    for index, value in enumerate(drawn):
-        each = made.values | {one.slot: value}
+    for index, value in enumerate(options):
+        each = task.values | {one.slot: value}
         single = Request("", arguments(tool, each), each)
-        thought = f"{len(drawn)} calls, one for each. " if index == 0 else ""
-        use, got = used(random, tool, single)
+        thought = f"{len(options)} calls, one for each. " if index == 0 else ""
+        use, result = use_tool(random, tool, single)
         uses.append(ToolUse(use.name, use.arguments, use.result, thought + use.thought))
-        answer = told(random, tool, single, got)
-        answers.append(answer if value.said in answer else f"{value.said}: {answer}")
+        answer = report(random, tool, single, result)
+        answers.append(answer if value.text in answer else f"{value.text}: {answer}")
     together = ("\n" if any("\n" in answer for answer in answers) or random.random() < 0.3 else " ").join(
         answers
     )
     thought = say(
         random, "{All|Both|The} answers are here. I {tell|pass on} each.".replace("All|Both|The", "All|The")
     )
-    return Exchange(Turn(made.text, together, thought, exact=True, rounds=(tuple(uses),)), tool, made)
+    return Exchange(Turn(task.text, together, thought, exact=True, rounds=(tuple(uses),)), tool, task)
 
 
 def both(random: Random, first: Tool, second: Tool) -> Turn:
@@ -280,12 +294,12 @@ def both(random: Random, first: Tool, second: Tool) -> Turn:
         text = one.text + random.choice([" Also, ", " And ", " Then ", " And also "]) + start
     else:
         text = one.text + random.choice([", and ", " and ", ", also ", " and then ", "; "]) + start
-    use, got = used(random, first, one)
-    next_use, next_got = used(random, second, other)
+    use, result = use_tool(random, first, one)
+    next_use, next_got = use_tool(random, second, other)
     use = ToolUse(use.name, use.arguments, use.result, f"Two things. {use.thought} {next_use.thought}")
-    answer = f"{told(random, first, one, got)} {told(random, second, other, next_got)}"
+    answer = f"{report(random, first, one, result)} {report(random, second, other, next_got)}"
     if "\n" in answer:
-        answer = f"{told(random, first, one, got)}\n\n{told(random, second, other, next_got)}"
+        answer = f"{report(random, first, one, result)}\n\n{report(random, second, other, next_got)}"
     return Turn(text, answer, "Both tools have answered. I tell both.", exact=True, rounds=((use, next_use),))
 
 
@@ -297,14 +311,14 @@ NONE = [
 ]
 
 
-def without_tool(random: Random, wanted: Tool) -> Turn:
+def without_tool(random: Random, absent: Tool) -> Turn:
     """Asked for something that no tool here does."""
-    made = request(random, wanted)
-    answer = filled(say(random, random.choice(NONE)), {"d": wanted.does})
+    task = request(random, absent)
+    answer = fill_slots(say(random, random.choice(NONE)), {"d": absent.does})
     thought = random.choice(
         [
-            f"No tool here can {wanted.does}. I say so.",
-            f"The user wants to {wanted.does}. None of the tools does that.",
+            f"No tool here can {absent.does}. I say so.",
+            f"The user wants to {absent.does}. None of the tools does that.",
         ]
     )
-    return Turn(made.text, capital(answer), thought, exact=True)
+    return Turn(task.text, capital(answer), thought, exact=True)

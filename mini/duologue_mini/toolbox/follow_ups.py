@@ -7,9 +7,9 @@ from random import Random
 
 from duologue_mini.scene import Turn
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.text.requests import filled, loose
+from duologue_mini.text.requests import fill_slots, loose
 from duologue_mini.toolbox.actions import Request, arguments
-from duologue_mini.toolbox.exchanges import Exchange, called, varied
+from duologue_mini.toolbox.exchanges import Exchange, call_exchange, repeatable_input
 
 ASK_MORE = [
     "{And|What about|And what about|What is|What's|Tell me|And what is} the $l?",
@@ -25,14 +25,14 @@ LABELS = "price owner colour weight reason deadline address length speed author 
 
 def asked_again(random: Random, before: Exchange) -> Turn | None:
     """A question whose answer is in the result already: no call."""
-    got = before.result
-    if got is None or before.tool.action.outcome.kind == "text":
+    tool_result = before.result
+    if tool_result is None or before.tool.action.outcome.kind == "text":
         return None
-    if got.items:
-        return _about_items(random, got.items)
+    if tool_result.items:
+        return _about_items(random, tool_result.items)
     hidden = {
         name: one
-        for name, one in got.fields.items()
+        for name, one in tool_result.fields.items()
         if one not in before.turn.assistant and name not in before.request.values
     }
     if hidden and random.random() < 0.85:
@@ -41,14 +41,14 @@ def asked_again(random: Random, before: Exchange) -> Turn | None:
         answer = say(random, "{{The $l is $v|It says: $l $v|$v}.}", l=label, v="$v")
         return Turn(
             loose(random, say(random, random.choice(ASK_MORE), l=label)),
-            filled(capital(answer), {"v": hidden[name]}),
+            fill_slots(capital(answer), {"v": hidden[name]}),
             f"The result above has {label}: {hidden[name]}. No new call is needed.",
             exact=True,
         )
     if before.tool.action.outcome.kind != "facts":
         return None
     label = random.choice(LABELS)
-    if label in got.text:
+    if label in tool_result.text:
         return None
     thought = f"The result above has no {label}. I say so."
     return Turn(
@@ -78,7 +78,7 @@ def _about_items(random: Random, items: tuple[str, ...]) -> Turn:
     answer = say(random, "{{The $w{ one|} is |It is |}$v.}", w=word, v="$v")
     return Turn(
         loose(random, user),
-        filled(capital(answer), {"v": items[index]}),
+        fill_slots(capital(answer), {"v": items[index]}),
         f"The {word} in the result: {items[index]}.",
         exact=True,
     )
@@ -86,7 +86,7 @@ def _about_items(random: Random, items: tuple[str, ...]) -> Turn:
 
 def and_there(random: Random, before: Exchange) -> Exchange | None:
     """ "And in Rome?": the same call with one value changed."""
-    one = varied(before.tool)
+    one = repeatable_input(before.tool)
     if one is None or one.slot not in before.request.values or before.result is None:
         return None
     value = one.shape.draw(random)
@@ -105,5 +105,5 @@ def and_there(random: Random, before: Exchange) -> Exchange | None:
     if pattern.startswith("$v"):
         pattern = "Also " + pattern
     values = before.request.values | {one.slot: value}
-    text = filled(loose(random, pattern), {"v": value.said})
-    return called(random, before.tool, Request(text, arguments(before.tool, values), values))
+    text = fill_slots(loose(random, pattern), {"v": value.text})
+    return call_exchange(random, before.tool, Request(text, arguments(before.tool, values), values))

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from duologue_mini.text import payloads, words
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
-from duologue_mini.toolbox.outcomes import Outcome, done, facts, listing
+from duologue_mini.toolbox.outcomes import ToolOutcome, done, facts, listing
 from duologue_mini.toolbox.parameters import Parameter
 
 
@@ -106,9 +106,9 @@ def noun(random: Random) -> Noun:
     elif chance < 0.75:
         one = f"{payloads.word(random)} {random.choice(_PLAIN)}"
     elif chance < 0.95:
-        one = payloads.coined(random)
+        one = payloads.coin_word(random)
     else:
-        one = f"{random.choice(_PLAIN)} {payloads.coined(random)}"
+        one = f"{random.choice(_PLAIN)} {payloads.coin_word(random)}"
     return Noun(one, payloads.plural(one))
 
 
@@ -186,15 +186,15 @@ def parameter(random: Random) -> Parameter:
         label, kind = random.choice(LABELS)
         return Parameter(label, kind)
     label = _label(random)
-    spoken = label.replace("_", " ")
+    label_words = label.replace("_", " ")
     if chance < 0.62:
         wording = random.choice(SWITCHES)
-        said = [text.replace("$l", spoken) for text in wording]
-        return Parameter(label, about="Whether to use $l", choices=((True, said[0]), (False, said[1])))
+        phrases = [text.replace("$l", label_words) for text in wording]
+        return Parameter(label, about="Whether to use $l", choices=((True, phrases[0]), (False, phrases[1])))
     if chance < 0.76:
         values = list(dict.fromkeys(payloads.word(random) for _ in range(random.choice([2, 3, 3, 4, 6]))))
         clause = random.choice(["with $l $v", ", $l $v", "in $v $l", ", $l: $v", "with $v as $l"])
-        clause = clause.replace("$l", spoken)
+        clause = clause.replace("$l", label_words)
         return Parameter(label, choices=tuple((value, clause.replace("$v", value)) for value in values))
     return Parameter(label, random.choice(KINDS))
 
@@ -202,7 +202,7 @@ def parameter(random: Random) -> Parameter:
 def _label(random: Random) -> str:
     chance = random.random()
     if chance < 0.4:
-        return payloads.coined(random)
+        return payloads.coin_word(random)
     if chance < 0.7:
         return payloads.word(random)
     return (
@@ -210,14 +210,14 @@ def _label(random: Random) -> str:
     )
 
 
-def _parameters(random: Random, most: int, taken: set[str]) -> dict[str, Parameter]:
-    drawn: dict[str, Parameter] = {}
+def _parameters(random: Random, most: int, used_keys: set[str]) -> dict[str, Parameter]:
+    parameters: dict[str, Parameter] = {}
     for index in range(random.randint(0, most)):
         one = parameter(random)
-        if one.keys not in taken:
-            taken.add(one.keys)
-            drawn["abcdefgh"[index] + "more"] = one
-    return drawn
+        if one.keys not in used_keys:
+            used_keys.add(one.keys)
+            parameters["abcdefgh"[index] + "more"] = one
+    return parameters
 
 
 FIELDS = [
@@ -251,14 +251,14 @@ FIELDS = [
 
 def fields(random: Random, least: int = 1) -> dict[str, str]:
     """What there is to know about a thing."""
-    drawn: dict[str, str] = {}
-    while len(drawn) < least or (len(drawn) < 6 and random.random() < 0.6):
+    parameters: dict[str, str] = {}
+    while len(parameters) < least or (len(parameters) < 6 and random.random() < 0.6):
         if random.random() < 0.75:
             label, kind = random.choice(FIELDS)
         else:
             label, kind = _label(random), random.choice(["word", "int:0:999", "code", "num:0:90", "person"])
-        drawn[label] = kind
-    return drawn
+        parameters[label] = kind
+    return parameters
 
 
 def identity(random: Random, thing: Noun) -> Parameter:
@@ -305,25 +305,25 @@ def action(random: Random, thing: Noun | None = None, avoid: tuple[str, ...] = (
     fitting = [one for one in FAMILIES if one.names not in avoid and (not form or one.form == form)]
     family = _family(random, fitting or FAMILIES, form)
     says = random.choice(family.says.split("|"))
-    said = {"Verb": says, "Nouns": thing.many, "Noun": thing.one, "Past": family.past}
+    phrases = {"Verb": says, "Nouns": thing.many, "Noun": thing.one, "Past": family.past}
     needs, takes = _inputs(random, family, thing)
     asks, outcome = _ASKS[family.form], _outcome(random, family, thing)
     if family.form == SHOW and random.random() < 0.6:
         aspect = random.choice(list(outcome.fields))
-        said["Aspect"] = aspect.replace("_", " ")
+        phrases["Aspect"] = aspect.replace("_", " ")
         asks = _ASPECT
-        outcome = Outcome("facts", _ONE_FIELD, outcome.fields, focus=aspect)
+        outcome = ToolOutcome("facts", _ONE_FIELD, outcome.fields, focus=aspect)
     target = thing.name if family.form in (ONE, NEW, SHOW) else thing.many.lower()
     names = "|".join(f"{verb} {target}".replace("_", " ") for verb in family.names.split())
     return Action(
-        thing.one.replace(" ", "_"), names, _DOES[family.form], asks, outcome, needs, takes, "", said
+        thing.one.replace(" ", "_"), names, _DOES[family.form], asks, outcome, needs, takes, "", phrases
     )
 
 
 def _family(random: Random, fitting: list[Family], form: str) -> Family:
     """A deed; now and then one that has no meaning yet."""
     if form in ("", ONE) and random.random() < 0.07:
-        verb = payloads.coined(random)
+        verb = payloads.coin_word(random)
         return Family(verb, verb, verb + ("d" if verb.endswith("e") else "ed"), ONE)
     if not form and random.random() < 0.35:
         return random.choice([one for one in fitting if one.form != ONE] or fitting)
@@ -351,19 +351,19 @@ def _inputs(
         )
     elif family.form == SOME:
         needs["query"] = o.QUERY
-    taken = {key for one in needs.values() for key in one.keys.split()}
-    more = _parameters(random, 2 if family.form == SHOW else 4, taken)
+    used_keys = {key for one in needs.values() for key in one.keys.split()}
+    more = _parameters(random, 2 if family.form == SHOW else 4, used_keys)
     takes: dict[str, Parameter] = {}
     for slot, one in more.items():
         (needs if random.random() < (0.4 if family.form in (ONE, NEW) else 0.1) else takes)[slot] = one
-    if family.form in (MANY, SOME) and random.random() < 0.5 and "limit" not in taken:
+    if family.form in (MANY, SOME) and random.random() < 0.5 and "limit" not in used_keys:
         takes["limit"] = o.LIMIT
     if family.form in (ONE, NEW) and random.random() < 0.15:
         takes["extra"] = random.choice([o.PRIORITY, o.NOTIFY, o.DATE, o.TAGS])
     return MappingProxyType(needs), MappingProxyType(takes)
 
 
-def _outcome(random: Random, family: Family, thing: Noun) -> Outcome:
+def _outcome(random: Random, family: Family, thing: Noun) -> ToolOutcome:
     if family.form == ONE:
         return done(_DONE)
     if family.form == NEW:
@@ -371,5 +371,5 @@ def _outcome(random: Random, family: Family, thing: Noun) -> Outcome:
     if family.form == "count":
         return facts("{There are|I see|I count|The tool counts} $count $Nouns.", count="int:0:999")
     if family.form == SHOW:
-        return Outcome("facts", "", fields(random, 2))
+        return ToolOutcome("facts", "", fields(random, 2))
     return listing("$Nouns", random.choice(["title", "token", "code", "word", "person"]))

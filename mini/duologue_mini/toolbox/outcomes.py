@@ -11,8 +11,8 @@ from typing import Any
 
 from duologue_mini.text import payloads
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.text.requests import filled
-from duologue_mini.text.words import joined
+from duologue_mini.text.requests import fill_slots
+from duologue_mini.text.words import join_words
 from duologue_mini.toolbox.sample_strings import date, time
 from duologue_mini.toolbox.value_kinds import value
 
@@ -20,7 +20,7 @@ Said = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ToolOutcome:
     """`answer` may hold the request's slots and, for facts, the fields; `plural` names what a list holds.
 
     `focus` is the one field that was asked for: `$value` in the answer. Facts without an answer are summed up.
@@ -34,7 +34,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     """What came back as text, and what of it may be spoken of: fields by name, the items of a list."""
 
     text: str
@@ -43,29 +43,29 @@ class Result:
     plain: Mapping[str, Any] = field(default_factory=dict)
 
 
-def done(answer: str) -> Outcome:
+def done(answer: str) -> ToolOutcome:
     """Something was done; there is little to tell."""
-    return Outcome("done", answer)
+    return ToolOutcome("done", answer)
 
 
-def facts(answer: str, **fields: str) -> Outcome:
+def facts(answer: str, **fields: str) -> ToolOutcome:
     """Fields with their kinds."""
-    return Outcome("facts", answer, fields)
+    return ToolOutcome("facts", answer, fields)
 
 
-def listing(plural: str, kind: str) -> Outcome:
+def listing(plural: str, kind: str) -> ToolOutcome:
     """Several things of one kind."""
-    return Outcome("list", "", {"item": kind}, plural)
+    return ToolOutcome("list", "", {"item": kind}, plural)
 
 
-def reading(answer: str) -> Outcome:
+def reading(answer: str) -> ToolOutcome:
     """A text, given as it is; `$text` in the answer."""
-    return Outcome("text", answer)
+    return ToolOutcome("text", answer)
 
 
 def result(
-    random: Random, outcome: Outcome, known: Mapping[str, Any] | None = None, making: bool = False
-) -> Result:
+    random: Random, outcome: ToolOutcome, context: Mapping[str, Any] | None = None, making: bool = False
+) -> ToolResult:
     """What a tool of this outcome answers; `known` fields are not drawn. Only what is `making` something
     answers with a new id.
     """
@@ -76,36 +76,38 @@ def result(
     if outcome.kind == "list":
         return _list(random, outcome)
     values = {name: value(random, kind) for name, kind in outcome.fields.items()}
-    plain = {name: one.argument for name, one in values.items()} | (known or {})
-    return Result(_rendered(random, plain), {name: str(one) for name, one in plain.items()}, (), plain)
+    plain = {name: one.argument for name, one in values.items()} | (context or {})
+    return ToolResult(_render(random, plain), {name: str(one) for name, one in plain.items()}, (), plain)
 
 
-def answer(random: Random, outcome: Outcome, got: Result, said: Said, own: Mapping[str, str]) -> str:
+def answer(
+    random: Random, outcome: ToolOutcome, result: ToolResult, values_by_slot: Said, own: Mapping[str, str]
+) -> str:
     """What the assistant says of it; `said` are the request's values as written, `own` the action's words."""
     if outcome.kind == "list":
-        return _list_answer(random, own.get("Nouns", outcome.plural), got)
+        return _list_answer(random, own.get("Nouns", outcome.plural), result)
     if outcome.kind == "facts" and not outcome.answer:
-        return _summary(random, got, said, own)
+        return _summary(random, result, values_by_slot, own)
     pattern = outcome.answer
     if outcome.kind == "done" and random.random() < 0.12:
         pattern = "{Done|It is done|That is done|All done|Ready}{.|!}"
     text = say(random, f"{{{pattern}}}", **own)
-    if outcome.kind == "done" and "id" in got.fields and random.random() < 0.6:
+    if outcome.kind == "done" and "id" in result.fields and random.random() < 0.6:
         text += " " + say(random, "{Its|The} {id|number} is $new.")
-    asked = {"value": got.fields.get(outcome.focus, ""), "new": got.fields.get("id", "")}
-    known = got.fields | said if outcome.kind == "done" else said | got.fields
-    return filled(capital(text), known | asked)
+    extra = {"value": result.fields.get(outcome.focus, ""), "new": result.fields.get("id", "")}
+    fields = result.fields | values_by_slot if outcome.kind == "done" else values_by_slot | result.fields
+    return fill_slots(capital(text), fields | extra)
 
 
-def _summary(random: Random, got: Result, said: Said, own: Mapping[str, str]) -> str:
+def _summary(random: Random, result: ToolResult, values: Said, own: Mapping[str, str]) -> str:
     """Some fields, in one sentence or as a list."""
-    names = list(got.fields)[: random.choice([2, 3, 3, 4])]
+    names = list(result.fields)[: random.choice([2, 3, 3, 4])]
     head = say(random, "{{The |}$Noun $id|{This is|Here is} {the |}$Noun $id}", **own)
     if len(names) > 2 and random.random() < 0.4:
-        lines = "\n".join(f"- {name.replace('_', ' ')}: {got.fields[name]}" for name in names)
-        return filled(capital(head), said) + ":\n" + lines
-    told = joined([f"{name.replace('_', ' ')} {got.fields[name]}" for name in names])
-    return f"{filled(capital(head), said)}: {told}."
+        lines = "\n".join(f"- {name.replace('_', ' ')}: {result.fields[name]}" for name in names)
+        return fill_slots(capital(head), values) + ":\n" + lines
+    summary = join_words([f"{name.replace('_', ' ')} {result.fields[name]}" for name in names])
+    return f"{fill_slots(capital(head), values)}: {summary}."
 
 
 PLAIN_DONE = [
@@ -125,7 +127,7 @@ PLAIN_DONE = [
 PLAIN_DONE += ['{"ok": true}', '{"success": true}', '{"status": "ok"}', '{"result": "ok"}', '{"error": null}']
 
 
-def _done(random: Random, making: bool) -> Result:
+def _done(random: Random, making: bool) -> ToolResult:
     if making and random.random() < 0.4:
         identifier = payloads.code(random) if random.random() < 0.6 else str(random.randint(1, 99999))
         plain: dict[str, Any] = {"id": int(identifier) if identifier.isdigit() else identifier}
@@ -140,28 +142,28 @@ def _done(random: Random, making: bool) -> Result:
                 ]
             )
         if random.random() < 0.2:
-            return Result(f"ok, id {identifier}", {"id": identifier})
-        return Result(json.dumps(plain, ensure_ascii=False), {"id": identifier})
+            return ToolResult(f"ok, id {identifier}", {"id": identifier})
+        return ToolResult(json.dumps(plain, ensure_ascii=False), {"id": identifier})
     text = random.choice(PLAIN_DONE)
-    return Result(text, {})
+    return ToolResult(text, {})
 
 
-def _text(random: Random) -> Result:
+def _text(random: Random) -> ToolResult:
     lines = [capital(payloads.sentence(random)) + "." for _ in range(random.choice([1, 1, 2, 3]))]
     if random.random() < 0.3:
         lines = [payloads.phrase(random, 1, 6) for _ in range(random.choice([1, 2, 3, 4]))]
     text = random.choice(["\n", " "]).join(lines)
-    return Result(text, {"text": text})
+    return ToolResult(text, {"text": text})
 
 
-def _list(random: Random, outcome: Outcome) -> Result:
+def _list(random: Random, outcome: ToolOutcome) -> ToolResult:
     count = random.choices([0, 1, 2, 3, 4, 5, 6], [12, 12, 22, 22, 16, 10, 6])[0]
-    items = list(dict.fromkeys(value(random, outcome.fields["item"]).said for _ in range(count)))
+    items = list(dict.fromkeys(value(random, outcome.fields["item"]).text for _ in range(count)))
     if not items:
         text = random.choice(
             ["[]", "", "No results.", "none", '{"results": []}', "{'items': []}", '{"count": 0}']
         )
-        return Result(text.replace("'", '"'), {}, ())
+        return ToolResult(text.replace("'", '"'), {}, ())
     style = random.randrange(7)
     if style == 0:
         text = "\n".join(items)
@@ -178,31 +180,31 @@ def _list(random: Random, outcome: Outcome) -> Result:
         text = "\n".join(f"{index}. {item}" for index, item in enumerate(items, 1))
     else:
         text = json.dumps(items, ensure_ascii=False, indent=2 if random.random() < 0.2 else None)
-    return Result(text, {}, tuple(items))
+    return ToolResult(text, {}, tuple(items))
 
 
-def _list_answer(random: Random, plural: str, got: Result) -> str:
-    if not got.items:
+def _list_answer(random: Random, plural: str, result: ToolResult) -> str:
+    if not result.items:
         return say(
             random, "{There are no $p|I found no $p|The tool found no $p|There is nothing: no $p}.", p=plural
         )
-    listed = joined(list(got.items))
-    count = len(got.items)
+    listing = join_words(list(result.items))
+    count = len(result.items)
     if count > 2 and random.random() < 0.3:
         head = say(random, "{I found|There are} $k $p:", p=plural, k=count)
-        return head + "\n" + "\n".join(f"- {item}" for item in got.items)
+        return head + "\n" + "\n".join(f"- {item}" for item in result.items)
     if count == 1:
-        return say(random, "{I found one|There is one|Only one}:") + f" {listed}."
+        return say(random, "{I found one|There is one|Only one}:") + f" {listing}."
     head = say(
         random,
         "{I found $k $p|There are $k|The $p are|These are the $p|I see $k $p|Here they are}:",
         p=plural,
         k=count,
     )
-    return f"{head} {listed}."
+    return f"{head} {listing}."
 
 
-def _rendered(random: Random, plain: dict[str, Any]) -> str:
+def _render(random: Random, plain: dict[str, Any]) -> str:
     """Fields as text: mostly JSON, with more beside them now and then."""
     noisy = dict(plain)
     for _ in range(random.choice([0, 0, 0, 0, 1, 2, 4])):
@@ -233,7 +235,7 @@ def _noise(random: Random) -> tuple[str, Any]:
     """A field nobody asked for."""
     key = random.choice(["source", "updated", "took_ms", "version", "ok", "cached", "request_id", "page", ""])
     if key == "":
-        return payloads.coined(random), random.choice([random.randint(0, 999), payloads.word(random)])
+        return payloads.coin_word(random), random.choice([random.randint(0, 999), payloads.word(random)])
     makers: dict[str, Any] = {
         "updated": f"{date(random)}T{time(random)}",
         "ok": True,
@@ -279,17 +281,17 @@ def failure(random: Random, name: str) -> tuple[str, str]:
         text = capital(text)
     style = random.randrange(7)
     if style < 2:
-        written = random.choice(["Error: ", "ERROR: ", "error: ", "Failed: "]) + text
+        error = random.choice(["Error: ", "ERROR: ", "error: ", "Failed: "]) + text
     elif style == 2:
-        written = text
+        error = text
     elif style == 3:
-        written = json.dumps({"error": {"message": text, "code": random.randint(1, 599)}})
+        error = json.dumps({"error": {"message": text, "code": random.randint(1, 599)}})
     elif style == 4:
-        written = json.dumps({"ok": False, random.choice(["error", "message", "reason"]): text})
+        error = json.dumps({"ok": False, random.choice(["error", "message", "reason"]): text})
     elif style == 5:
-        written = json.dumps({"isError": True, "text": text})
+        error = json.dumps({"isError": True, "text": text})
     else:
-        written = json.dumps({"error": text})
+        error = json.dumps({"error": text})
     offers = say(random, random.choice(ERROR_OFFERS))
-    told = say(random, random.choice(ERROR_ANSWERS)) + (f" {offers}" if offers else "")
-    return written, filled(capital(told), {"e": text, "n": name})
+    answer = say(random, random.choice(ERROR_ANSWERS)) + (f" {offers}" if offers else "")
+    return error, fill_slots(capital(answer), {"e": text, "n": name})

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.toolbox.server_styles import Server
-from duologue_mini.toolbox.value_kinds import Shape, Value, shape
+from duologue_mini.toolbox.server_styles import ServerStyle
+from duologue_mini.toolbox.value_kinds import Value, ValueKind, shape
 
 CLAUSES = [
     " with {the |}$l $v",
@@ -59,7 +59,7 @@ class Input:
     parameter: Parameter
     required: bool
     schema: dict[str, Any]
-    shape: Shape
+    shape: ValueKind
 
     @property
     def free(self) -> bool:
@@ -94,7 +94,7 @@ def say_open(random: Random, pattern: str, label: str) -> str:
     return pattern[: len(pattern) - len(pattern.lstrip())] + say(random, pattern, l=label)
 
 
-def made(random: Random, server: Server, slot: str, parameter: Parameter, required: bool) -> Input:
+def make_input(random: Random, server: ServerStyle, slot: str, parameter: Parameter, required: bool) -> Input:
     """The parameter as a tool of this server has it."""
     key = server.key(random.choice(parameter.keys.split()))
     if parameter.choices:
@@ -105,59 +105,64 @@ def made(random: Random, server: Server, slot: str, parameter: Parameter, requir
         if schema.get("type") in ("integer", "number") and random.random() < 0.05:
             fitting = _as_text(fitting)
             schema = fitting.schema
-    schema = _annotated(random, server, key, parameter, fitting, schema)
+    schema = _annotate(random, server, key, parameter, fitting, schema)
     if not required:
         schema = _optional(random, server, fitting, schema)
     return Input(slot, key, parameter, required, schema, fitting)
 
 
-def _choice(random: Random, parameter: Parameter) -> tuple[dict[str, Any], Shape]:
+def _choice(random: Random, parameter: Parameter) -> tuple[dict[str, Any], ValueKind]:
     """An enum spelled in this tool's way, or a boolean."""
     values = [value for value, _ in parameter.choices]
     if all(isinstance(value, bool) for value in values):
-        spelled: list[Any] = values
+        spellings: list[Any] = values
         schema: dict[str, Any] = {"type": "boolean"}
     elif values in (["on", "off"], ["open", "closed"]) and random.random() < 0.3:
-        spelled = [True, False]
+        spellings = [True, False]
         schema = {"type": "boolean"}
     else:
         style = random.choices([str, str.upper, str.capitalize], [8, 2, 1])[0]
-        spelled = [style(value) if isinstance(value, str) else value for value in values]
-        schema = {"type": "string" if isinstance(values[0], str) else "integer", "enum": spelled}
+        spellings = [style(value) if isinstance(value, str) else value for value in values]
+        schema = {"type": "string" if isinstance(values[0], str) else "integer", "enum": spellings}
         if random.random() < 0.06 and isinstance(values[0], str):
-            schema = {"enum": spelled}
+            schema = {"enum": spellings}
     wordings = [wording for _, wording in parameter.choices]
 
-    def draw(drawn: Random) -> Value:
-        index = drawn.randrange(len(spelled))
+    def draw(generator: Random) -> Value:
+        index = generator.randrange(len(spellings))
         wording = wordings[index]
-        return Value(spelled[index], say(drawn, wording) if "{" in wording else wording)
+        return Value(spellings[index], say(generator, wording) if "{" in wording else wording)
 
-    return schema, Shape(schema, draw)
+    return schema, ValueKind(schema, draw)
 
 
-def _as_text(fitting: Shape) -> Shape:
+def _as_text(fitting: ValueKind) -> ValueKind:
     """A number that this tool wants as a string."""
 
     def draw(random: Random) -> Value:
-        drawn = fitting.draw(random)
-        return Value(str(drawn.argument), str(drawn.argument))
+        value = fitting.draw(random)
+        return Value(str(value.argument), str(value.argument))
 
-    return Shape({"type": "string"}, draw)
+    return ValueKind({"type": "string"}, draw)
 
 
-def _annotated(
-    random: Random, server: Server, key: str, parameter: Parameter, fitting: Shape, schema: dict[str, Any]
+def _annotate(
+    random: Random,
+    server: ServerStyle,
+    key: str,
+    parameter: Parameter,
+    fitting: ValueKind,
+    schema: dict[str, Any],
 ) -> dict[str, Any]:
     """The schema with a title or a description where this server writes them."""
     before: dict[str, Any] = {}
     if server.flavour == "titled":
         before["title"] = " ".join(word.capitalize() for word in parameter.label.split())
-    if random.random() < server.described:
+    if random.random() < server.description_share:
         pattern = parameter.about if parameter.about and random.random() < 0.8 else random.choice(ABOUTS)
         about = say(random, pattern, l=parameter.label, d="call")
         if about and not parameter.choices and random.random() < 0.12 and not fitting.free:
-            about += f", {random.choice(['e.g.', 'for example', 'such as'])} {fitting.draw(random).said}"
+            about += f", {random.choice(['e.g.', 'for example', 'such as'])} {fitting.draw(random).text}"
         elif about and parameter.choices and random.random() < 0.2:
             about += ": " + ", ".join(str(value).lower() for value, _ in parameter.choices)
         about = capital(about) if random.random() < 0.85 else about
@@ -169,7 +174,9 @@ def _annotated(
     return schema | before
 
 
-def _optional(random: Random, server: Server, fitting: Shape, schema: dict[str, Any]) -> dict[str, Any]:
+def _optional(
+    random: Random, server: ServerStyle, fitting: ValueKind, schema: dict[str, Any]
+) -> dict[str, Any]:
     """What is left out may have a default; some servers write `anyOf` with null."""
     if server.flavour == "titled" and random.random() < 0.4:
         inner = {name: part for name, part in schema.items() if name not in ("title", "description")}

@@ -9,41 +9,66 @@ from random import Random
 
 from duologue_mini.scene import ToolUse, Turn
 from duologue_mini.text.phrases import capital, say
-from duologue_mini.text.requests import filled
+from duologue_mini.text.requests import fill_slots
 from duologue_mini.toolbox import invented_tools, outcomes
 from duologue_mini.toolbox.actions import Action, Request, Tool, arguments, request
-from duologue_mini.toolbox.catalogue import named
-from duologue_mini.toolbox.exchanges import result_of, then, told, used, why
+from duologue_mini.toolbox.catalogue import action_named
+from duologue_mini.toolbox.exchanges import report, result_of, then, use_tool, why
 from duologue_mini.toolbox.parameters import Parameter
 from duologue_mini.toolbox.value_kinds import Value
 
 # a tool that lists, a tool that takes one of them, where it goes, and how it is asked for
 PICKS = [
-    (named("search files"), named("read file"), "path", "{read|open|show me} the $which{ one| file|}"),
-    (named("search files"), named("delete file"), "path", "{delete|remove} the $which{ one| file|}"),
-    (named("search files"), named("file info"), "path", "How big is the $which{ one| file|}?"),
-    (named("search text"), named("read file"), "path", "{read|open|show me} the $which{ one| file|}"),
     (
-        named("list tables"),
-        named("describe table"),
+        action_named("search files"),
+        action_named("read file"),
+        "path",
+        "{read|open|show me} the $which{ one| file|}",
+    ),
+    (
+        action_named("search files"),
+        action_named("delete file"),
+        "path",
+        "{delete|remove} the $which{ one| file|}",
+    ),
+    (action_named("search files"), action_named("file info"), "path", "How big is the $which{ one| file|}?"),
+    (
+        action_named("search text"),
+        action_named("read file"),
+        "path",
+        "{read|open|show me} the $which{ one| file|}",
+    ),
+    (
+        action_named("list tables"),
+        action_named("describe table"),
         "table",
         "{describe|show the columns of} the $which{ one| table|}",
     ),
     (
-        named("list tables"),
-        named("count rows"),
+        action_named("list tables"),
+        action_named("count rows"),
         "table",
         "How many rows {does|are in} the $which one{ have|}?",
     ),
-    (named("list containers"), named("restart service"), "service", "restart the $which{ one|}"),
-    (named("list containers"), named("get logs"), "service", "{show|get|read} the log of the $which{ one|}"),
     (
-        named("list channels"),
-        named("post message"),
+        action_named("list containers"),
+        action_named("restart service"),
+        "service",
+        "restart the $which{ one|}",
+    ),
+    (
+        action_named("list containers"),
+        action_named("get logs"),
+        "service",
+        "{show|get|read} the log of the $which{ one|}",
+    ),
+    (
+        action_named("list channels"),
+        action_named("post message"),
         "channel",
         "{post|write} $text in the $which{ one| channel|}",
     ),
-    (named("suggest names"), named("define word"), "word", "What does the $which{ one|} mean?"),
+    (action_named("suggest names"), action_named("define word"), "word", "What does the $which{ one|} mean?"),
 ]
 ORDER = ["first", "second", "third", "fourth", "fifth", "sixth"]
 
@@ -70,24 +95,28 @@ def pick(random: Random) -> tuple[Action, Action, str, str]:
     return lister, deed, "id", "{$Verb|now $Verb|$Verb} the $which{ one| $Noun|}"
 
 
-def picked(random: Random, lister: Tool, taker: Tool, slot: str, asks: str) -> list[Turn]:
+def pick_from_list(random: Random, lister: Tool, taker: Tool, slot: str, asks: str) -> list[Turn]:
     """A list, then one of it by its place: the value is in the result."""
-    made = request(random, lister)
+    task = request(random, lister)
     for _ in range(6):
-        use, got = used(random, lister, made)
-        if got.items:
+        use, tool_result = use_tool(random, lister, task)
+        if tool_result.items:
             break
     first = Turn(
-        made.text, told(random, lister, made, got), then(random, lister, got), exact=True, rounds=((use,),)
+        task.text,
+        report(random, lister, task, tool_result),
+        then(random, lister, tool_result),
+        exact=True,
+        rounds=((use,),),
     )
-    if not got.items:
+    if not tool_result.items:
         return [first]
-    index = random.randrange(len(got.items))
-    word = "last" if index == len(got.items) - 1 and index and random.random() < 0.5 else ORDER[index]
-    item = got.items[index]
+    index = random.randrange(len(tool_result.items))
+    word = "last" if index == len(tool_result.items) - 1 and index and random.random() < 0.5 else ORDER[index]
+    item = tool_result.items[index]
     inputs = tuple(one for one in taker.inputs if one.slot != slot)
-    own = {**taker.action.said, "which": word}
-    open_tool = replace(taker, inputs=inputs, action=replace(taker.action, said=own))
+    own = {**taker.action.words, "which": word}
+    open_tool = replace(taker, inputs=inputs, action=replace(taker.action, words=own))
     ask = request(random, open_tool, asks=asks)
     values = ask.values | {slot: Value(item, item)}
     whole = Request(ask.text, arguments(taker, values), values)
@@ -96,7 +125,7 @@ def picked(random: Random, lister: Tool, taker: Tool, slot: str, asks: str) -> l
     called_now = ToolUse(taker.name, whole.arguments, after.text, thought)
     second = Turn(
         ask.text,
-        told(random, taker, whole, after),
+        report(random, taker, whole, after),
         then(random, taker, after),
         exact=True,
         rounds=((called_now,),),
@@ -106,35 +135,39 @@ def picked(random: Random, lister: Tool, taker: Tool, slot: str, asks: str) -> l
 
 def made_then(random: Random, maker: Tool, taker: Tool) -> list[Turn]:
     """Something is made and gets an id; then something is done to it, which needs that id."""
-    made = request(random, maker)
-    use, _ = used(random, maker, made)
+    task = request(random, maker)
+    use, _ = use_tool(random, maker, task)
     value = taker.input("id").shape.draw(random)
-    known = value.argument if isinstance(value.argument, int) else value.said
+    identifier = value.argument if isinstance(value.argument, int) else value.text
     text = random.choice(
         [
-            json.dumps({"id": known}),
-            json.dumps({"ok": True, "id": known}),
-            f"ok, id {known}",
-            f"Created. id: {known}",
+            json.dumps({"id": identifier}),
+            json.dumps({"ok": True, "id": identifier}),
+            f"ok, id {identifier}",
+            f"Created. id: {identifier}",
         ]
     )
-    got = outcomes.Result(text, {"id": str(known)})
+    result = outcomes.ToolResult(text, {"id": str(identifier)})
     use = ToolUse(use.name, use.arguments, text, use.thought)
     first = Turn(
-        made.text, told(random, maker, made, got), then(random, maker, got), exact=True, rounds=((use,),)
+        task.text,
+        report(random, maker, task, result),
+        then(random, maker, result),
+        exact=True,
+        rounds=((use,),),
     )
     rest = replace(taker, inputs=tuple(one for one in taker.inputs if one.slot != "id"))
     it = (
         "{that one|this $Noun|the $Noun}"
-        if " " in taker.action.said["Verb"]
+        if " " in taker.action.words["Verb"]
         else "{it|it|that one|this $Noun}"
     )
     ask = request(random, rest, asks=f"{{$Verb|now $Verb}} {it}{{ now| again|}}")
     values = ask.values | {"id": value}
     whole = Request(ask.text, arguments(taker, values), values)
     after = outcomes.result(random, taker.action.outcome)
-    answer = told(random, taker, whole, after)
-    thought = f"It is the one just made: {known}. {why(random, taker, whole.arguments)}"
+    answer = report(random, taker, whole, after)
+    thought = f"It is the one just made: {identifier}. {why(random, taker, whole.arguments)}"
     second = Turn(
         ask.text,
         answer,
@@ -165,28 +198,32 @@ def told_before(random: Random, tool: Tool) -> list[Turn] | None:
     if one is None:
         return None
     kind = one.parameter.kind
-    drawn = one.shape.draw(random)
-    noted = filled(
-        say(random, "{{Noted|All right|I see|Good to know|Got it}: $v.}", v="$v"), {"v": drawn.said}
+    value = one.shape.draw(random)
+    acknowledgement = fill_slots(
+        say(random, "{{Noted|All right|I see|Good to know|Got it}: $v.}", v="$v"), {"v": value.text}
     )
     first = Turn(
-        filled(say(random, TELLS[kind]), {"v": drawn.said}),
-        noted,
-        f"The user tells me: {drawn.said}. I note it.",
+        fill_slots(say(random, TELLS[kind]), {"v": value.text}),
+        acknowledgement,
+        f"The user tells me: {value.text}. I note it.",
         exact=True,
     )
-    said = say(random, REFERENCES[kind])
-    made = request(random, tool, given={one.slot: Value(drawn.argument, said)})
-    if one.slot not in made.values:
+    reference = say(random, REFERENCES[kind])
+    task = request(random, tool, given={one.slot: Value(value.argument, reference)})
+    if one.slot not in task.values:
         return None
-    values = made.values | {one.slot: drawn}
-    whole = Request(made.text, arguments(tool, values), values)
-    use, got = used(random, tool, whole)
-    use = ToolUse(use.name, use.arguments, use.result, f"{capital(said)} is {drawn.said}. {use.thought}")
+    values = task.values | {one.slot: value}
+    whole = Request(task.text, arguments(tool, values), values)
+    use, result = use_tool(random, tool, whole)
+    use = ToolUse(use.name, use.arguments, use.result, f"{capital(reference)} is {value.text}. {use.thought}")
     return [
         first,
         Turn(
-            whole.text, told(random, tool, whole, got), then(random, tool, got), exact=True, rounds=((use,),)
+            whole.text,
+            report(random, tool, whole, result),
+            then(random, tool, result),
+            exact=True,
+            rounds=((use,),),
         ),
     ]
 

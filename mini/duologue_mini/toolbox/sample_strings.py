@@ -50,7 +50,7 @@ _QUERIES = [
 ]
 
 
-def _drawn(random: Random, patterns: list[str]) -> str:
+def _draw(random: Random, patterns: list[str]) -> str:
     pattern = random.choice(patterns)
     fills: dict[str, object] = {}
     if "$m" in pattern:
@@ -62,7 +62,7 @@ def _drawn(random: Random, patterns: list[str]) -> str:
         pattern,
         n=payloads.thing(random),
         q=random.choice(words.ADJECTIVES),
-        z=payloads.coined(random),
+        z=payloads.coin_word(random),
         y=payloads.word(random),
         s=payloads.plural(random.choice(words.THINGS)),
         f=random.choice(words.FOODS),
@@ -78,7 +78,7 @@ def message(random: Random) -> str:
     """What somebody writes to somebody, or notes down."""
     chance = random.random()
     if chance < 0.72:
-        text = _drawn(random, _MESSAGES)
+        text = _draw(random, _MESSAGES)
     elif chance < 0.86:
         text = payloads.sentence(random)
     else:
@@ -92,7 +92,7 @@ def message(random: Random) -> str:
 
 def title(random: Random) -> str:
     """A heading of a few words."""
-    text = _drawn(random, _QUERIES) if random.random() < 0.6 else payloads.phrase(random, 1, 4)
+    text = _draw(random, _QUERIES) if random.random() < 0.6 else payloads.phrase(random, 1, 4)
     style = random.random()
     if style < 0.35:
         return " ".join(word[:1].upper() + word[1:] for word in text.split())
@@ -102,7 +102,7 @@ def title(random: Random) -> str:
 def query(random: Random) -> str:
     """What somebody looks for."""
     if random.random() < 0.75:
-        return _drawn(random, _QUERIES)
+        return _draw(random, _QUERIES)
     return payloads.phrase(random, 1, 4)
 
 
@@ -321,7 +321,7 @@ def selector(random: Random) -> str:
 
 def food(random: Random) -> str:
     """Something to eat; sometimes nobody has heard of it."""
-    return random.choice(words.FOODS) if random.random() < 0.8 else payloads.coined(random)
+    return random.choice(words.FOODS) if random.random() < 0.8 else payloads.coin_word(random)
 
 
 def room(random: Random) -> str:
@@ -343,16 +343,16 @@ def key(random: Random) -> str:
 def street(random: Random) -> str:
     """A street and a number."""
     name = (
-        payloads.coined(random).capitalize()
+        payloads.coin_word(random).capitalize()
         if random.random() < 0.5
         else random.choice(words.THINGS).capitalize()
     )
     return f"{random.randint(1, 199)} {name} {random.choice(['Street', 'Road', 'Lane', 'Avenue', 'Way'])}"
 
 
-def enumerated(random: Random, several: list[str]) -> str:
+def enumerate_values(random: Random, several: list[str]) -> str:
     """Several values in one breath."""
     style = random.random()
     if style < 0.65 or len(several) == 1:
-        return words.joined(several)
+        return words.join_words(several)
     return ", ".join(several) if style < 0.9 else " and ".join(several)

@@ -19,12 +19,12 @@ SCHEMAS = [
 
 
 @dataclass(frozen=True)
-class Server:
-    """`joint` is how words are joined into a name; `described` the share of parameters with a description."""
+class ServerStyle:
+    """`joint` is how words are joined into a name; `description_share` the share of parameters with a description."""
 
     joint: str
     prefix: str
-    described: float
+    description_share: float
     flavour: str
 
     def key(self, key: str) -> str:
@@ -38,31 +38,33 @@ class Server:
         """A tool's name, from words with spaces."""
         parts = words.split()
         if self.joint == "camel":
-            joined = parts[0] + "".join(word.capitalize() for word in parts[1:])
+            full_name = parts[0] + "".join(word.capitalize() for word in parts[1:])
         elif self.joint == "pascal":
-            joined = "".join(word.capitalize() for word in parts)
+            full_name = "".join(word.capitalize() for word in parts)
         elif self.joint == "noun.verb" and len(parts) > 1:
-            joined = "_".join(parts[1:]) + "." + parts[0]
+            full_name = "_".join(parts[1:]) + "." + parts[0]
         else:
-            joined = {"kebab": "-", "dot": ".", "upper": "_"}.get(self.joint, "_").join(parts)
-            joined = joined.upper() if self.joint == "upper" else joined
-        return self.prefix + joined
+            full_name = {"kebab": "-", "dot": ".", "upper": "_"}.get(self.joint, "_").join(parts)
+            full_name = full_name.upper() if self.joint == "upper" else full_name
+        return self.prefix + full_name
 
 
-def drawn(random: Random, domain: str, crowded: bool) -> Server:
+def draw_style(random: Random, domain: str, crowded: bool) -> ServerStyle:
     """A server for tools of this domain; one in a crowd writes less."""
     joint = random.choices(
         ["snake", "camel", "kebab", "dot", "noun.verb", "pascal", "upper"], [52, 16, 14, 3, 5, 4, 2]
     )[0]
-    described = random.choice([0.0, 0.15, 0.5] if crowded else [0.0, 0.5, 0.9, 1.0, 1.0])
+    description_share = random.choice([0.0, 0.15, 0.5] if crowded else [0.0, 0.5, 0.9, 1.0, 1.0])
     flavours = ["plain", "titled", "closed", "schema", "dashed"]
     flavour = random.choices(flavours, [7, 1, 1.5, 0.5, 0.3] if crowded else [6, 2.5, 2, 1.5, 0.4])[0]
-    return Server(joint, _prefix(random, domain) if random.random() < 0.3 else "", described, flavour)
+    return ServerStyle(
+        joint, _prefix(random, domain) if random.random() < 0.3 else "", description_share, flavour
+    )
 
 
 def _prefix(random: Random, domain: str) -> str:
     """The server's name before each tool's, as hosts of several servers write it."""
-    name = domain if random.random() < 0.6 else payloads.coined(random)
+    name = domain if random.random() < 0.6 else payloads.coin_word(random)
     if random.random() < 0.15:
         name += random.choice(["-server", "-mcp", "_mcp", "-tools"])
     return random.choice(["mcp__{}__", "{}__", "{}_", "{}-", "{}.", "{}:", "mcp_{}_"]).format(name)
@@ -70,17 +72,17 @@ def _prefix(random: Random, domain: str) -> str:
 
 def definition(
     random: Random,
-    server: Server,
+    server: ServerStyle,
     name: str,
     description: str,
     inputs: Sequence[tuple[str, bool, dict[str, Any]]],
 ) -> dict[str, Any]:
     """The tool as a function: name, description, JSON Schema of (key, required, schema)."""
     properties = {key: schema for key, _, schema in inputs}
-    needed = [key for key, required, _ in inputs if required]
+    required_keys = [key for key, required, _ in inputs if required]
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if needed or random.random() < 0.3:
-        parameters["required"] = needed
+    if required_keys or random.random() < 0.3:
+        parameters["required"] = required_keys
     if server.flavour == "titled":
         parameters = {
             name: parameters[name] for name in ("properties", "required", "type") if name in parameters
@@ -97,7 +99,7 @@ def definition(
     return function
 
 
-def wrapped(function: dict[str, Any], form: str) -> dict[str, Any]:
+def wrap(function: dict[str, Any], form: str) -> dict[str, Any]:
     """The function as a list of tools holds it: as in OpenAI's API, bare, or as MCP lists it."""
     if form == "openai":
         return {"type": "function", "function": function}

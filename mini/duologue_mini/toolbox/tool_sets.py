@@ -18,15 +18,15 @@ COMMON = "weather clock clock calendar mail files web calculator home music note
 
 
 @dataclass(frozen=True)
-class Bench:
+class ToolSet:
     """Tools as the model sees them; `form` is how the list holds them."""
 
     tools: tuple[Tool, ...]
     form: str
 
-    def listed(self) -> list[dict[str, Any]]:
+    def definitions(self) -> list[dict[str, Any]]:
         """What goes into the prompt."""
-        return [server_styles.wrapped(one.function, self.form) for one in self.tools]
+        return [server_styles.wrap(one.function, self.form) for one in self.tools]
 
     def serves(self, sense: str) -> bool:
         """Whether some tool is for this domain, or may serve it as well."""
@@ -46,97 +46,97 @@ def action(random: Random) -> Action:
     return random.choice(catalogue.ACTIONS) if chance < 0.52 else invented_tools.action(random)
 
 
-def laid(
-    random: Random, wanted: list[Action], size: int, missing: Action | None = None
-) -> tuple[Bench, list[Tool]]:
+def draw_tool_set(
+    random: Random, targets: list[Action], size: int, missing: Action | None = None
+) -> tuple[ToolSet, list[Tool]]:
     """A bench of this size with the wanted tools on it, and those tools; `missing` must not be servable by any."""
-    chosen = list(wanted)
+    chosen = list(targets)
     crowded = size > 6
     attempts = 0
     while len(chosen) < size and attempts < size * 3 + 8:
         attempts += 1
-        other = _beside(random, [*wanted, *([missing] if missing else [])], chosen)
+        other = _beside(random, [*targets, *([missing] if missing else [])], chosen)
         if _fits_beside(other, chosen, missing):
             chosen.append(other)
-    drawn = list(_drawn(random, chosen, crowded))
-    kept: list[tuple[Action, Tool]] = []
-    for what, one in zip(chosen, drawn, strict=True):
-        if all(one.name != other.name for _, other in kept):
-            kept.append((what, one))
-    asked = [
-        next(one for what, one in kept if what is action)
-        for action in wanted
-        if any(action is what for what, _ in kept)
+    offers = list(_draw_tools(random, chosen, crowded))
+    distinct: list[tuple[Action, Tool]] = []
+    for what, one in zip(chosen, offers, strict=True):
+        if all(one.name != other.name for _, other in distinct):
+            distinct.append((what, one))
+    target_tools = [
+        next(one for what, one in distinct if what is action)
+        for action in targets
+        if any(action is what for what, _ in distinct)
     ]
-    tools = [one for _, one in kept]
+    tools = [one for _, one in distinct]
     random.shuffle(tools)
     form = random.choices(["openai", "bare", "mcp"], [92, 5, 3])[0]
-    return Bench(tuple(tools), form), asked
+    return ToolSet(tuple(tools), form), target_tools
 
 
-def _drawn(random: Random, chosen: Iterable[Action], crowded: bool) -> Iterable[Tool]:
+def _draw_tools(random: Random, chosen: Iterable[Action], crowded: bool) -> Iterable[Tool]:
     """Tools of one server, or of one for each domain."""
-    known: dict[str, server_styles.Server] = {}
+    styles: dict[str, server_styles.ServerStyle] = {}
     single = random.random() < 0.55
     for what in chosen:
         domain = "" if single else what.domain
-        if domain not in known:
-            known[domain] = server_styles.drawn(random, what.domain.replace(" ", "_"), crowded)
-        yield tool(random, what, known[domain], crowded)
+        if domain not in styles:
+            styles[domain] = server_styles.draw_style(random, what.domain.replace(" ", "_"), crowded)
+        yield tool(random, what, styles[domain], crowded)
 
 
-def _beside(random: Random, wanted: list[Action], chosen: list[Action]) -> Action:
+def _beside(random: Random, targets: list[Action], chosen: list[Action]) -> Action:
     """Another tool: a sibling of a wanted one, an everyday one, or an invented one."""
     kind = random.random()
-    if wanted and kind < 0.4:
-        like = random.choice(wanted)
-        if like.said:
-            return sibling(random, like, [*wanted, *chosen])
+    if targets and kind < 0.4:
+        like = random.choice(targets)
+        if like.words:
+            return sibling(random, like, [*targets, *chosen])
         return random.choice(catalogue.BY_DOMAIN.get(like.domain, catalogue.ACTIONS))
     return random.choice(catalogue.ACTIONS) if kind < 0.72 else invented_tools.action(random)
 
 
 def sibling(random: Random, like: Action, others: list[Action]) -> Action:
     """Another deed done to the same kind of thing."""
-    thing = invented_tools.Noun(like.said["Noun"], like.said["Nouns"])
+    thing = invented_tools.Noun(like.words["Noun"], like.words["Nouns"])
     avoid = tuple(one.names.split()[0] for one in others if one.domain == like.domain)
     return invented_tools.action(random, thing, avoid)
 
 
 def _fits_beside(other: Action, chosen: list[Action], missing: Action | None) -> bool:
-    if any(other is one or _alike(other, one) for one in chosen):
+    if any(other is one or _same_name(other, one) for one in chosen):
         return False
     if missing is None:
         return True
     also = other.also.split()
-    if other is missing or "anything" in also or missing.domain in also or _alike(other, missing):
+    if other is missing or "anything" in also or missing.domain in also or _same_name(other, missing):
         return False
     return not (
-        other.said and other.domain == missing.domain and other.names.split()[0] == missing.names.split()[0]
+        other.words and other.domain == missing.domain and other.names.split()[0] == missing.names.split()[0]
     )
 
 
-def _alike(one: Action, other: Action) -> bool:
+def _same_name(one: Action, other: Action) -> bool:
     """Whether one name could be taken for the other: the same thing, invented here and known there."""
     if one.domain == other.domain:
-        return bool(one.said) and one.names.split()[0] == other.names.split()[0]
-    if not one.said and not other.said:
+        return bool(one.words) and one.names.split()[0] == other.names.split()[0]
+    if not one.words and not other.words:
         return False
     words = set(one.names.replace("|", " ").split()) & set(other.names.replace("|", " ").split())
-    heads = {what.said["Noun"].split()[-1].lower() for what in (one, other) if what.said}
-    heads |= {what.said["Nouns"].split()[-1].lower() for what in (one, other) if what.said}
+    heads = {what.words["Noun"].split()[-1].lower() for what in (one, other) if what.words}
+    heads |= {what.words["Nouns"].split()[-1].lower() for what in (one, other) if what.words}
     return bool(words & heads)
 
 
 def alone(random: Random, what: Action) -> Tool:
     """A tool that lies on no bench."""
-    return tool(random, what, server_styles.drawn(random, what.domain, False), False)
+    return tool(random, what, server_styles.draw_style(random, what.domain, False), False)
 
 
-def unserved(random: Random, table: Bench) -> Tool | None:
+def missing_tool(random: Random, table: ToolSet) -> Tool | None:
     """A tool that is not on the bench, and whose work no other there could do."""
     for _ in range(6):
-        wanted = action(random)
-        if all(_fits_beside(one.action, [], wanted) for one in table.tools):
-            return alone(random, wanted)
+        targets = action(random)
+        if all(_fits_beside(one.action, [], targets) for one in table.tools):
+            return alone(random, targets)
     return None

@@ -18,11 +18,11 @@ class Value(NamedTuple):
     """What goes into the call, and what the user writes for it."""
 
     argument: Any
-    said: str
+    text: str
 
 
 @dataclass(frozen=True)
-class Shape:
+class ValueKind:
     """A schema and what fits it; `free` values are running text, which needs quotes or the end of the sentence."""
 
     schema: dict[str, Any]
@@ -30,7 +30,7 @@ class Shape:
     free: bool = False
 
 
-def shape(random: Random, kind: str) -> Shape:
+def shape(random: Random, kind: str) -> ValueKind:
     """The shape of this kind, as one tool has it: formats, limits and inner names differ from tool to tool."""
     name, _, rest = kind.partition(":")
     if name in COMPOUND:
@@ -38,80 +38,80 @@ def shape(random: Random, kind: str) -> Shape:
     if name in ("int", "num"):
         return _numeric(random, name, *(int(limit) for limit in rest.split(":")))
     if name == "one":
-        return Shape({"type": "string"}, _one_of(rest))
+        return ValueKind({"type": "string"}, _one_of(rest))
     if name.endswith("s") and name not in TEXTS:
         return _list(random, name.removesuffix("s"))
     maker, form, free = TEXTS[name]
     schema = {"type": "string", "format": form} if form and random.random() < 0.35 else {"type": "string"}
-    return Shape(schema, _plain(maker), free)
+    return ValueKind(schema, _plain(maker), free)
 
 
 def value(random: Random, kind: str) -> Value:
     """One value of this kind, its numbers in digits, as a tool would answer."""
-    drawn = shape(random, kind).draw(random)
-    if isinstance(drawn.argument, (int, float)):
-        return Value(drawn.argument, str(drawn.argument))
-    return drawn
+    sample = shape(random, kind).draw(random)
+    if isinstance(sample.argument, (int, float)):
+        return Value(sample.argument, str(sample.argument))
+    return sample
 
 
 @cache
 def _plain(maker: Callable[[Random], str]) -> Callable[[Random], Value]:
     def draw(random: Random) -> Value:
-        said = maker(random)
-        return Value(said, said)
+        text = maker(random)
+        return Value(text, text)
 
     return draw
 
 
 @cache
 def _one_of(options: str) -> Callable[[Random], Value]:
-    listed = options.split("|")
-    return _plain(lambda random: random.choice(listed))
+    choices = options.split("|")
+    return _plain(lambda random: random.choice(choices))
 
 
 def number(random: Random, low: int, high: int) -> Value:
     """A whole number; a small one may be said in words."""
     if high - low > 999 and random.random() < 0.5:
         high = low + 10 ** random.randint(1, len(str(high - low)) - 1)
-    drawn = random.randint(low, high)
-    in_words = 0 <= drawn <= 60 and random.random() < 0.1
-    return Value(drawn, words.spelled(drawn) if in_words else str(drawn))
+    value = random.randint(low, high)
+    in_words = 0 <= value <= 60 and random.random() < 0.1
+    return Value(value, words.number_in_words(value) if in_words else str(value))
 
 
 def _decimal(random: Random, low: int, high: int) -> Value:
     if random.random() < 0.4:
         return number(random, low, high)
-    drawn = float(f"{random.randint(low, max(low, high - 1))}.{random.randint(1, random.choice([9, 99]))}")
-    return Value(drawn, str(drawn))
+    value = float(f"{random.randint(low, max(low, high - 1))}.{random.randint(1, random.choice([9, 99]))}")
+    return Value(value, str(value))
 
 
-def _numeric(random: Random, name: str, low: int, high: int) -> Shape:
+def _numeric(random: Random, name: str, low: int, high: int) -> ValueKind:
     schema: dict[str, Any] = {"type": "integer" if name == "int" else "number"}
     if random.random() < 0.08:
         schema["minimum"] = low
         if random.random() < 0.7:
             schema["maximum"] = high
     maker = number if name == "int" else _decimal
-    return Shape(schema, lambda drawn: maker(drawn, low, high))
+    return ValueKind(schema, lambda generator: maker(generator, low, high))
 
 
-def _list(random: Random, inner: str) -> Shape:
+def _list(random: Random, inner: str) -> ValueKind:
     """Some values of one kind: "a, b and c", "a b c", or as written in JSON."""
     of_what = shape(random, "int:0:999" if inner == "int" else "num:0:99" if inner == "num" else inner)
 
     def draw(random: Random) -> Value:
         several = [of_what.draw(random) for _ in range(random.choice([1, 2, 2, 3, 3, 4]))]
-        if len({one.said for one in several}) < len(several):
+        if len({one.text for one in several}) < len(several):
             several = several[:1]
         return Value(
             [one.argument for one in several],
-            sample_strings.enumerated(random, [one.said for one in several]),
+            sample_strings.enumerate_values(random, [one.text for one in several]),
         )
 
-    return Shape({"type": "array", "items": of_what.schema}, draw)
+    return ValueKind({"type": "array", "items": of_what.schema}, draw)
 
 
-def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> Shape:
+def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> ValueKind:
     """An object whose keys go by one of several names, and a pattern that says it with $0, $1."""
     keys = [random.choice(names.split()) for names, _ in fields]
     inner = [shape(random, kind) for _, kind in fields]
@@ -124,33 +124,33 @@ def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> Shape:
         schema["additionalProperties"] = False
 
     def draw(random: Random) -> Value:
-        drawn = [one.draw(random) for one in inner]
-        if drawn[0].said == drawn[-1].said:
-            drawn = [one.draw(random) for one in inner]
+        values = [one.draw(random) for one in inner]
+        if values[0].text == values[-1].text:
+            values = [one.draw(random) for one in inner]
         text = said
-        for index, one in enumerate(drawn):
-            text = text.replace(f"${index}", one.said)
-        return Value({key: one.argument for key, one in zip(keys, drawn, strict=True)}, text)
+        for index, one in enumerate(values):
+            text = text.replace(f"${index}", one.text)
+        return Value({key: one.argument for key, one in zip(keys, values, strict=True)}, text)
 
-    return Shape(schema, draw)
+    return ValueKind(schema, draw)
 
 
-def _identifier(random: Random) -> Shape:
+def _identifier(random: Random) -> ValueKind:
     """An id: a number, or a code of this tool's own form."""
     if random.random() < 0.3:
-        return Shape({"type": "integer"}, lambda drawn: number_as_digits(drawn))
-    return Shape({"type": "string"}, _plain(payloads.code))
+        return ValueKind({"type": "integer"}, lambda generator: number_as_digits(generator))
+    return ValueKind({"type": "string"}, _plain(payloads.code))
 
 
 def number_as_digits(random: Random) -> Value:
     """A number such as things are filed under."""
-    drawn = random.randrange(1, 10 ** random.randint(2, 5))
-    return Value(drawn, str(drawn))
+    value = random.randrange(1, 10 ** random.randint(2, 5))
+    return Value(value, str(value))
 
 
-COMPOUND: dict[str, Callable[[Random], Shape]] = {
+COMPOUND: dict[str, Callable[[Random], ValueKind]] = {
     "id": _identifier,
-    "filed": lambda random: Shape({"type": "integer"}, number_as_digits),
+    "filed": lambda random: ValueKind({"type": "integer"}, number_as_digits),
     "range": lambda random: _fields(
         random, [("from min start low", "int:0:50"), ("to max end high", "int:51:999")], "$0 to $1"
     ),

@@ -15,7 +15,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from duologue_mini.data.packing import Batch, Packed, open_shard, shards, unpacked
+from duologue_mini.data.packing import Batch, PackedRows, open_shard, shards, unpack
 
 AGAIN_FROM = 0.25
 """Shards before this share of the corpus hold the first lessons and are not read again."""
@@ -23,7 +23,7 @@ AHEAD = 6
 
 
 @dataclass(frozen=True)
-class Ready:
+class DeviceBatch:
     """A batch on its device; `shard` is where a later run should go on."""
 
     ids: Tensor
@@ -33,16 +33,16 @@ class Ready:
     shard: int
 
 
-class Feed:
+class DataLoader:
     """Endless batches of equal size in tokens: many short rows, or a few long ones."""
 
     def __init__(self, folder: Path, tokens: int, seed: int, shard: int = 0, window: int = 4) -> None:
         self.folder, self.tokens, self.seed = folder, tokens, seed
         self.shard, self.window = shard, window
         self._again = 0
-        self._left: dict[int, Packed] = {}
+        self._left: dict[int, PackedRows] = {}
 
-    def batches(self) -> Iterator[Packed]:
+    def batches(self) -> Iterator[PackedRows]:
         """Rows of one length each, batch after batch."""
         while True:
             for index in range(self.window):
@@ -66,13 +66,13 @@ class Feed:
         self._again += 1
         return int(numpy.random.default_rng([self.seed, turn]).permutation(later)[place])
 
-    def take(self, shard: dict[int, Packed]) -> None:
+    def take(self, shard: dict[int, PackedRows]) -> None:
         """Adds the rows of a shard to the window."""
         for length, rows in shard.items():
             left = self._left.get(length)
             self._left[length] = numpy.array(rows) if left is None else numpy.concatenate([left, rows])
 
-    def shuffled(self, random: numpy.random.Generator) -> Iterator[Packed]:
+    def shuffled(self, random: numpy.random.Generator) -> Iterator[PackedRows]:
         """All full batches of the window, in random order; what is left over waits for the next window."""
         batches = []
         for length, rows in self._left.items():
@@ -84,26 +84,26 @@ class Feed:
         yield from batches
 
 
-def held_out(folder: Path, tokens: int, count: int) -> list[Packed]:
+def held_out(folder: Path, tokens: int, count: int) -> list[PackedRows]:
     """Some batches of the shard that is never trained on; waits until it is made."""
     while not shards(folder):
         time.sleep(0.5)
-    feed = Feed(folder, tokens, seed=0)
+    feed = DataLoader(folder, tokens, seed=0)
     feed.take(open_shard(folder, 0))
     return list(feed.shuffled(numpy.random.default_rng(0)))[:count]
 
 
-def ready(rows: Packed, device: torch.device, shard: int = 0, *, flat: bool = False) -> Ready:
+def to_device(rows: PackedRows, device: torch.device, shard: int = 0, *, flat: bool = False) -> DeviceBatch:
     """Rows as tensors on a device; `flat` lays them in one line, dialogues still apart."""
-    batch = unpacked(rows)
+    batch = unpack(rows)
     tensors = _flat(batch) if flat else [batch.ids, batch.positions, batch.documents, batch.targets]
-    moved = []
+    tensors_on_device = []
     for array in tensors:
         tensor = torch.from_numpy(array)
         if device.type == "cuda":
             tensor = tensor.pin_memory().to(device, non_blocking=True)
-        moved.append(tensor)
-    return Ready(*moved, shard)
+        tensors_on_device.append(tensor)
+    return DeviceBatch(*tensors_on_device, shard)
 
 
 def _flat(batch: Batch) -> list[numpy.ndarray]:
@@ -112,14 +112,14 @@ def _flat(batch: Batch) -> list[numpy.ndarray]:
     return [array.reshape(1, -1) for array in (batch.ids, batch.positions, apart, batch.targets)]
 
 
-def ahead(feed: Feed, device: torch.device, *, flat: bool) -> Iterator[Ready]:
+def prefetch(feed: DataLoader, device: torch.device, *, flat: bool) -> Iterator[DeviceBatch]:
     """The feed's batches, prepared by a thread of their own."""
-    queue: Queue[Ready | BaseException] = Queue(maxsize=AHEAD)
+    queue: Queue[DeviceBatch | BaseException] = Queue(maxsize=AHEAD)
 
     def work() -> None:
         try:
             for rows in feed.batches():
-                queue.put(ready(rows, device, max(0, feed.shard - feed.window), flat=flat))
+                queue.put(to_device(rows, device, max(0, feed.shard - feed.window), flat=flat))
         except BaseException as error:  # noqa: BLE001 (the trainer must hear of it)
             queue.put(error)
 

@@ -34,11 +34,11 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             weights = group["params"]
             gradients = torch.stack([weight.grad for weight in weights])
-            held = self.state[weights[0]]
-            if "momentum" not in held:
-                held["momentum"] = torch.zeros_like(gradients)
-            held["momentum"].lerp_(gradients, 1 - group["momentum"])
-            steps = orthogonal(gradients.lerp_(held["momentum"], group["momentum"]))
+            state = self.state[weights[0]]
+            if "momentum" not in state:
+                state["momentum"] = torch.zeros_like(gradients)
+            state["momentum"].lerp_(gradients, 1 - group["momentum"])
+            steps = orthogonal(gradients.lerp_(state["momentum"], group["momentum"]))
             rows, columns = weights[0].shape
             scale = group["lr"] * max(1.0, rows / columns) ** 0.5
             torch._foreach_mul_(weights, 1 - group["lr"] * group["decay"])
@@ -48,13 +48,13 @@ class Muon(torch.optim.Optimizer):
 def orthogonal(matrices: Tensor) -> Tensor:
     """Each matrix of the stack with its singular values brought near one."""
     tall = matrices.shape[1] > matrices.shape[2]
-    turned = matrices.mT if tall else matrices
-    turned = turned.to(torch.bfloat16)
-    turned = turned / (turned.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    update = matrices.mT if tall else matrices
+    update = update.to(torch.bfloat16)
+    update = update / (update.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(5):
-        square = turned @ turned.mT
-        turned = 3.4445 * turned + (-4.7750 * square + 2.0315 * square @ square) @ turned
-    return turned.mT if tall else turned
+        square = update @ update.mT
+        update = 3.4445 * update + (-4.7750 * square + 2.0315 * square @ square) @ update
+    return update.mT if tall else update
 
 
 def optimisers_of(model: Model, kind: str, scale: float = 1.0) -> list[torch.optim.Optimizer]:
@@ -63,9 +63,9 @@ def optimisers_of(model: Model, kind: str, scale: float = 1.0) -> list[torch.opt
         weight for name, weight in model.named_parameters() if weight.dim() == 2 and "embedding" not in name
     ]
     embedding, norms = [model.embedding.weight], [it for it in model.parameters() if it.dim() == 1]
-    decayed = embedding if kind == "muon" else matrices + embedding
+    with_decay = embedding if kind == "muon" else matrices + embedding
     adamw = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": DECAY}, {"params": norms, "weight_decay": 0.0}],
+        [{"params": with_decay, "weight_decay": DECAY}, {"params": norms, "weight_decay": 0.0}],
         lr=RATES["adamw"] * scale,
         betas=(0.9, 0.95),
         fused=model.embedding.weight.is_cuda,

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from duologue_mini.model import checkpoint, masks
 from duologue_mini.model.checkpoint import Progress
-from duologue_mini.model.network import SIZES, Model, Shape
+from duologue_mini.model.network import SIZES, Model, NetworkShape
 from duologue_mini.training import data_loader
-from duologue_mini.training.data_loader import Ready
+from duologue_mini.training.data_loader import DeviceBatch
 from duologue_mini.training.muon import optimisers_of
 
 CHECKPOINT_SECONDS = 60
@@ -34,10 +34,10 @@ PAUSE_SECONDS = 120
 
 MASKS = {"extents": masks.extents, "flex": masks.blocks, "dense": masks.dense}
 
-Loss = Callable[[Ready], Tensor]
+Loss = Callable[[DeviceBatch], Tensor]
 
 
-def loss_of(model: Model, batch: Ready, precision: torch.dtype, attention: str) -> Tensor:
+def loss_of(model: Model, batch: DeviceBatch, precision: torch.dtype, attention: str) -> Tensor:
     """Mean loss over the learned ids."""
     device = batch.ids.device.type
     with torch.autocast(device, precision, enabled=precision != torch.float32):
@@ -45,8 +45,8 @@ def loss_of(model: Model, batch: Ready, precision: torch.dtype, attention: str) 
         if device == "cuda":  # fixed sizes: nothing waits, everything compiles
             logits = model.logits(states).flatten(0, 1)
             return F.cross_entropy(logits.float(), batch.targets.flatten(), ignore_index=-100)
-        wanted = batch.targets >= 0
-        return F.cross_entropy(model.logits(states[wanted]).float(), batch.targets[wanted])
+        is_target = batch.targets >= 0
+        return F.cross_entropy(model.logits(states[is_target]).float(), batch.targets[is_target])
 
 
 def rate_factor(done: float, step: int, warmup_steps: int, decay_share: float) -> float:
@@ -67,28 +67,28 @@ class Trainer:
         torch.set_float32_matmul_precision("high")
         self.folder: Path = arguments.data
         self.progress = Progress()
-        saved = self._saved()
-        self.model = Model(Shape(**saved["shape"]) if saved else SIZES[arguments.size]).to(self.device)
+        state = self._load_start()
+        self.model = Model(NetworkShape(**state["shape"]) if state else SIZES[arguments.size]).to(self.device)
         self.optimisers = optimisers_of(self.model, arguments.optimiser, arguments.rate)
         self.peaks = [[group["lr"] for group in optimiser.param_groups] for optimiser in self.optimisers]
-        if saved:
-            self._load(saved)
-        self.loss, self.flat = self._chosen()
+        if state:
+            self._load(state)
+        self.loss, self.flat = self._choose_loss()
 
-    def _saved(self) -> dict[str, Any] | None:
+    def _load_start(self) -> dict[str, Any] | None:
         """What this run goes on from, if anything."""
         if self.arguments.resume:
             return checkpoint.load(self.folder, self.device)
         return weights_of(self.arguments.start) if self.arguments.start else None
 
-    def _load(self, saved: dict[str, Any]) -> None:
-        self.model.load_state_dict(saved["model"])
+    def _load(self, checkpoint_state: dict[str, Any]) -> None:
+        self.model.load_state_dict(checkpoint_state["model"])
         if self.arguments.resume:
-            for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
+            for optimiser, state in zip(self.optimisers, checkpoint_state["optimisers"], strict=True):
                 optimiser.load_state_dict(state)
-            self.progress = Progress(**saved["progress"])
+            self.progress = Progress(**checkpoint_state["progress"])
 
-    def _chosen(self) -> tuple[Loss, bool]:
+    def _choose_loss(self) -> tuple[Loss, bool]:
         """The fastest way to compute the loss that works here, and whether it wants rows in one line."""
         ways = [("extents", False)]
         if self.device.type == "cuda":
@@ -96,13 +96,13 @@ class Trainer:
         (rows,) = data_loader.held_out(self.folder / "held-out", self.arguments.batch_tokens, 1)
         for attention, compiled in ways:
 
-            def plain(batch: Ready, attention: str = attention) -> Tensor:
+            def plain(batch: DeviceBatch, attention: str = attention) -> Tensor:
                 return loss_of(self.model, batch, self.precision, attention)
 
             loss = torch.compile(plain, dynamic=False) if compiled else plain
             flat = attention != "dense"
             try:
-                loss(data_loader.ready(rows, self.device, flat=flat)).backward()
+                loss(data_loader.to_device(rows, self.device, flat=flat)).backward()
             except Exception as error:  # whatever a compiler may raise, the next way is slower and sure
                 print(f"{attention}, compiled {compiled}: {type(error).__name__}: {error}"[:2000], flush=True)
                 if (attention, compiled) == ways[-1]:
@@ -134,7 +134,7 @@ class Trainer:
             for group, peak in zip(optimiser.param_groups, peaks, strict=True):
                 group["lr"] = peak * factor
 
-    def step(self, batches: Iterable[Ready]) -> Tensor:
+    def step(self, batches: Iterable[DeviceBatch]) -> Tensor:
         """One update from these batches; returns their loss before it, still on the device."""
         self._set_rates()
         losses = []
@@ -154,16 +154,16 @@ class Trainer:
     def held_out_loss(self) -> float:
         """Mean loss over the held-out batches; gradients stay possible, so that nothing is compiled anew for it."""
         rows = data_loader.held_out(self.folder / "held-out", self.arguments.batch_tokens, HELD_OUT_BATCHES)
-        losses = [self.loss(data_loader.ready(it, self.device, flat=self.flat)).detach() for it in rows]
+        losses = [self.loss(data_loader.to_device(it, self.device, flat=self.flat)).detach() for it in rows]
         return float(torch.stack(losses).mean())
 
     def run(self) -> None:
         """Trains until the time is used up, the whole run's or this call's."""
         arguments, progress = self.arguments, self.progress
-        source = data_loader.Feed(
+        source = data_loader.DataLoader(
             self.folder / "rows", arguments.batch_tokens, arguments.seed, progress.shard, arguments.window
         )
-        batches = data_loader.ahead(source, self.device, flat=self.flat)
+        batches = data_loader.prefetch(source, self.device, flat=self.flat)
         saved_at = time.monotonic()
         recent: list[Tensor] = []
         until = min(60 * arguments.minutes, progress.seconds + 60 * arguments.stop_after)
@@ -210,12 +210,12 @@ def weights_of(path: Path) -> dict[str, Any]:
     if path.suffix == ".gguf":
         from duologue_mini.model import restore  # needs the gguf package, which a GPU machine may lack
 
-        found = restore.read(path)
-        return {"shape": vars(found.shape), "model": found.weights}
+        model_file = restore.read(path)
+        return {"shape": vars(model_file.shape), "model": model_file.weights}
     return checkpoint.load(path)
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train duologue-mini on the packed rows.")
     parser.add_argument("--data", type=Path, default=Path("build/mini"), help="folder with rows/, held-out/")
@@ -252,7 +252,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     """Trains as the command line says."""
-    arguments = parsed()
+    arguments = parse_arguments()
     torch.set_num_threads(arguments.threads)
     trainer = Trainer(arguments)
     with suppress(KeyboardInterrupt):

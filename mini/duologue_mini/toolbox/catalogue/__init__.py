@@ -14,6 +14,6 @@ BY_DOMAIN: dict[str, list[Action]] = {
 }
 
 
-def named(name: str) -> Action:
+def action_named(name: str) -> Action:
     """The action whose first name this is."""
     return next(action for action in ACTIONS if action.names.split("|")[0] == name)

@@ -24,15 +24,15 @@ SHORT = {"mi": 1609.344, "km": 1000.0, "m": 1.0, "ft": 0.3048, "yd": 0.9144, "cm
 LONG_UNITS, SHORT_UNITS = "one:" + "|".join(LENGTHS), "one:" + "|".join(SHORT)
 
 
-def exchanged(random: Random, given: dict[str, Any]) -> dict[str, Any]:
+def _exchange_currency(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     """An amount at some rate."""
     rate = round(random.uniform(0.02, 190), random.choice([2, 3, 4]))
-    return {"result": round(float(given["amount"]) * rate, 2), "rate": rate}
+    return {"result": round(float(arguments["amount"]) * rate, 2), "rate": rate}
 
 
-def worked_out(random: Random, given: dict[str, Any]) -> dict[str, Any]:
+def _evaluate(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     """The value of the expression; of sums only, the rest is left to chance."""
-    text = str(given["sum"])
+    text = str(arguments["sum"])
     if not re.fullmatch(r"[0-9.+\-*/() ]+", text):
         return {}
     try:
@@ -42,20 +42,22 @@ def worked_out(random: Random, given: dict[str, Any]) -> dict[str, Any]:
     return {"result": int(result) if result == int(result) else result}
 
 
-def averaged(_: Random, given: dict[str, Any]) -> dict[str, Any]:
+def _statistics(_: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     """Mean and extremes."""
-    numbers = [float(one) for one in given["numbers"]]
+    numbers = [float(one) for one in arguments["numbers"]]
     return {"mean": round(sum(numbers) / len(numbers), 2), "largest": max(numbers), "smallest": min(numbers)}
 
 
-def measured(_: Random, given: dict[str, Any]) -> dict[str, Any]:
+def _convert_length(_: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     """A length in another unit."""
-    return {"result": round(float(given["value"]) * LENGTHS[given["from"]] / SHORT[given["to"]], 3)}
+    return {
+        "result": round(float(arguments["value"]) * LENGTHS[arguments["from"]] / SHORT[arguments["to"]], 3)
+    }
 
 
-def rolled(random: Random, given: dict[str, Any]) -> dict[str, Any]:
+def _random_number(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     """A number between two others."""
-    low, high = given["range"].values()
+    low, high = arguments["range"].values()
     return {"value": random.randint(low, high)}
 
 
@@ -83,7 +85,7 @@ MONEY = [
                 "{Into|To} which currency?",
             ),
         },
-        figure=exchanged,
+        figure=_exchange_currency,
     ),
     Action(
         "stocks",
@@ -188,7 +190,7 @@ MONEY = [
             )
         },
         also="sum",
-        figure=worked_out,
+        figure=_evaluate,
     ),
     Action(
         "calculator",
@@ -198,7 +200,7 @@ MONEY = [
         facts("The {average|mean} is $mean.", mean="num:0:900", largest="int:10:999", smallest="int:0:9"),
         {"numbers": Parameter("numbers values data list", "nums", "The numbers", " of $v", "Which numbers?")},
         also="sum",
-        figure=averaged,
+        figure=_statistics,
     ),
     Action(
         "units",
@@ -226,7 +228,7 @@ MONEY = [
             ),
         },
         also="sum",
-        figure=measured,
+        figure=_convert_length,
     ),
     Action(
         "random",
@@ -243,7 +245,7 @@ MONEY = [
                 "Between which two numbers?",
             )
         },
-        figure=rolled,
+        figure=_random_number,
     ),
 ]
 ACTIONS = MONEY
