@@ -19,7 +19,7 @@ from functools import partial
 
 import anyio
 
-from duologue.engines import Generation, Piece
+from duologue.engines.contracts import Generation, Piece
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.values.messages import user
 from duologue.values.requests import Sampling

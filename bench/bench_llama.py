@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from duologue.engines import Ended, Generation, Piece
+from duologue.engines.contracts import Ended, Generation, Piece
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.values.requests import Sampling
 

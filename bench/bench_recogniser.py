@@ -23,7 +23,7 @@ from statistics import median
 import anyio
 import numpy
 
-from duologue.engines import load_recogniser
+from duologue.engines.registry import load_recogniser
 from duologue.engines.sphinx import engine as recogniser
 from duologue.engines.sphinx.engine import PocketsphinxRecogniser
 from duologue.values.audio import HEARD_RATE

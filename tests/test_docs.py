@@ -14,7 +14,7 @@ import pytest
 
 from duologue.config import Settings
 from duologue.config.words import all_settings
-from duologue.engines import LANGUAGE_ENGINES
+from duologue.engines.registry import LANGUAGE_ENGINES
 from duologue.errors import Problem
 from duologue.text.toolcalls import TOOL_FORMATS
 from duologue.values.events import Done, Prefilled, Progress, Queued, Started, TextDelta

@@ -72,7 +72,7 @@ def test_keys_do_not_show_when_settings_are_printed():
 
 
 def test_the_engines_one_can_name_are_the_engines_there_are():
-    from duologue.engines import LANGUAGE_ENGINES
+    from duologue.engines.registry import LANGUAGE_ENGINES
 
     assert set(get_args(EngineName)) == set(LANGUAGE_ENGINES)
 

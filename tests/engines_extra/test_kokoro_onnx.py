@@ -8,7 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from duologue.engines import SpeakerEngine, Spoken, load_speaker
+from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.registry import load_speaker
 from duologue.errors import NotFound, StartFailed, TooLarge
 from duologue.values.audio import SPOKEN_RATE
 

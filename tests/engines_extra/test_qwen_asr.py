@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from duologue.engines import RecogniserEngine, load_recogniser
+from duologue.engines.contracts import RecogniserEngine
+from duologue.engines.registry import load_recogniser
 from duologue.errors import StartFailed
 from duologue.values.audio import HEARD_RATE
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from duologue.engines import RecogniserEngine, load_recogniser
+from duologue.engines.contracts import RecogniserEngine
+from duologue.engines.registry import load_recogniser
 from duologue.errors import StartFailed, Unsupported
 from duologue.values.audio import HEARD_RATE
 

@@ -1,8 +1,7 @@
 import anyio
 import pytest
 
-from duologue import engines
-from duologue.engines import load_progress
+from duologue.engines import load_progress, registry
 from duologue.errors import StartFailed
 from duologue.wire.worker_protocol import Loadout
 from duologue.worker.load_spec import load
@@ -41,7 +40,7 @@ async def test_a_problem_keeps_its_own_sentence(monkeypatch):
 
 
 async def test_a_library_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setitem(engines.LANGUAGE_ENGINES, "scripted", ("no_such_library", "load"))
+    monkeypatch.setitem(registry.LANGUAGE_ENGINES, "scripted", ("no_such_library", "load"))
     standing, _ = await outcome(Loadout("w", "scripted"))
     assert standing.code == "engine_missing"
     assert "no_such_library" in standing.detail

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.call_parts import Told, silence, speech
 
-from duologue import engines
+from duologue.engines import registry
 from duologue.errors import StartFailed, Unavailable
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
@@ -45,8 +45,8 @@ OPTIONS = {
 def scripted(monkeypatch):
     """Engines of the tests under the names of real ones."""
     parts = "tests.call_parts"
-    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", (parts, "load_detector"))
-    monkeypatch.setitem(engines.RECOGNISER_ENGINES, "scripted", (parts, "load_recogniser"))
+    monkeypatch.setitem(registry.DETECTOR_ENGINES, "silero", (parts, "load_detector"))
+    monkeypatch.setitem(registry.RECOGNISER_ENGINES, "scripted", (parts, "load_recogniser"))
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
 
 @pytest.mark.anyio
 async def test_a_library_that_is_missing_is_named_with_the_command_that_adds_it(scripted, monkeypatch):
-    monkeypatch.setitem(engines.SPEAKER_ENGINES, "espeak", ("no_such_library", "load"))
+    monkeypatch.setitem(registry.SPEAKER_ENGINES, "espeak", ("no_such_library", "load"))
     _, standing, _ = await loaded({**OPTIONS, "speaker": {"engine": "espeak"}})
     detail = standing.speech.speaker.detail
     assert "no_such_library" in detail
@@ -244,7 +244,7 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
         pytest.importorskip(library, reason="pip install 'duologue[voice]' brings it")
     if recogniser != "scripted":
         pytest.importorskip(f"duologue.engines.{recogniser}", reason="this version has no such engine")
-    monkeypatch.setitem(engines.DETECTOR_ENGINES, "silero", ("duologue.engines.vad.silero", "load"))
+    monkeypatch.setitem(registry.DETECTOR_ENGINES, "silero", ("duologue.engines.vad.silero", "load"))
     options = {
         "detector": {"engine": "silero"},
         "recogniser": {"engine": recogniser}

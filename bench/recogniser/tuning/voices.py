@@ -8,7 +8,8 @@ from random import Random
 
 import numpy as np
 
-from duologue.engines import SpeakerEngine, load_speaker
+from duologue.engines.contracts import SpeakerEngine
+from duologue.engines.registry import load_speaker
 from duologue.engines.audio.resample import resampled
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 

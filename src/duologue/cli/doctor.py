@@ -200,7 +200,7 @@ def _check_upstream(name: str, url: str) -> Iterator[Finding]:
 
 def check_voice(settings: Settings) -> Iterator[Finding]:
     """What is missing keeps no server from starting, so it is a warning at most."""
-    from duologue.engines import weights_of
+    from duologue.engines.registry import weights_of
     from duologue.gateway.workers.load_specs import voice_loadout
 
     voice = settings.voice

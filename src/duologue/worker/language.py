@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from duologue.engines import LanguageEngine
+from duologue.engines.contracts import LanguageEngine
 from duologue.errors import Unavailable, Unsupported
 from duologue.sessions.chat.chat import count, reply
 from duologue.values.events import Failed

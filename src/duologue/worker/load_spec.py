@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import anyio
 
-from duologue.engines import LANGUAGE_ENGINES, LanguageEngine, load_language_engine
+from duologue.engines.contracts import LanguageEngine
 from duologue.engines.load_progress import Loading, watched
+from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
 from duologue.wire.worker_protocol import Loadout
 from duologue.worker.state import Standing

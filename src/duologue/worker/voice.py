@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from duologue.engines import (
+from duologue.engines.registry import (
     DETECTOR_ENGINES,
     RECOGNISER_ENGINES,
     SPEAKER_ENGINES,

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines import load_recogniser
 from duologue.engines.asr.qwen import found, placed, timed_words
 from duologue.engines.options import Device
+from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import TimedWord

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines import load_recogniser
 from duologue.engines.asr.sherpa import SherpaOptions, found, told_language
 from duologue.engines.asr.sherpa_model_kinds import SherpaModel
+from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed
 from duologue.values.audio import HEARD_RATE
 

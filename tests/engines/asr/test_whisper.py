@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
-from duologue.engines import load_recogniser
 from duologue.engines.asr.whisper import FILES, code_of, found, repository_of, transcript_of
+from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import TimedWord

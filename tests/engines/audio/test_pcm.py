@@ -2,8 +2,8 @@ from array import array
 
 import pytest
 
-from duologue.engines import SpokenWord
 from duologue.engines.audio.pcm import KEPT, PIECE, cut, later, silent_start, whole_samples
+from duologue.engines.contracts import SpokenWord
 
 NEEDED = "these tests need numpy: pip install 'duologue[voice]'"
 

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from tests.support.tiny_model import TinyModel, token_id, write_tiny_model
 
-from duologue.engines import Ended, Generation, Piece, PromptEngine
+from duologue.engines.contracts import Ended, Generation, Piece, PromptEngine
 from duologue.engines.llama import engine as llama_module
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, sampling_defaults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from duologue.engines import Generation
+from duologue.engines.contracts import Generation
 from duologue.engines.llama.request import (
     COMPACT,
     FIELDS,

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from duologue.engines import ChatEngine
+from duologue.engines.contracts import ChatEngine
 from duologue.engines.openai_remote import engine as remote_module
 from duologue.engines.openai_remote.engine import RemoteEngine, load
 from duologue.errors import StartFailed, Unsupported

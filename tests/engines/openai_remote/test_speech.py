@@ -10,8 +10,9 @@ import anyio
 import pytest
 from tests.support.speech_stand_in import SpeechStandIn, saying, sounding
 
-from duologue.engines import Spoken, load_recogniser, load_speaker
+from duologue.engines.contracts import Spoken
 from duologue.engines.openai_remote.speech import transcript_of, voices_in
+from duologue.engines.registry import load_recogniser, load_speaker
 from duologue.errors import BadRequest, EngineFailed, NotFound, Problem, StartFailed, TooLarge
 from duologue.values.audio import HEARD_RATE, wav_header
 from duologue.values.speech import TimedWord, Transcript

@@ -1,7 +1,7 @@
 import anyio
 import pytest
 
-from duologue.engines import ChatEngine, Ended, Generation, Piece, PromptEngine
+from duologue.engines.contracts import ChatEngine, Ended, Generation, Piece, PromptEngine
 from duologue.engines.scripted.language import (
     ScriptedChatEngine,
     ScriptedEngine,

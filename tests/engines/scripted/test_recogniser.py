@@ -3,7 +3,8 @@
 import anyio
 import pytest
 
-from duologue.engines import RecogniserEngine, load_recogniser
+from duologue.engines.contracts import RecogniserEngine
+from duologue.engines.registry import load_recogniser
 from duologue.engines.scripted.recogniser import ScriptedRecogniser
 from duologue.errors import EngineFailed, StartFailed
 from duologue.values.audio import HEARD_RATE

@@ -3,7 +3,8 @@ from array import array
 import anyio
 import pytest
 
-from duologue.engines import SpeakerEngine, Spoken, load_speaker
+from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.registry import load_speaker
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed, NotFound
 

@@ -9,8 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from duologue.engines import RecogniserEngine, load_recogniser, load_speaker
 from duologue.engines.audio.resample import resampled
+from duologue.engines.contracts import RecogniserEngine
+from duologue.engines.registry import load_recogniser, load_speaker
 from duologue.engines.sphinx.engine import HEARING, PocketsphinxRecogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
 from duologue.turns.words import little_words

@@ -2,7 +2,7 @@
 
 from array import array
 
-from duologue.engines import FRAME
+from duologue.engines.contracts import FRAME
 from duologue.engines.sphinx.segmentation import AROUND, LONGEST, utterances
 from duologue.values.audio import HEARD_RATE
 

@@ -5,7 +5,8 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from duologue.engines import SpeakerEngine, Spoken, load_speaker
+from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.registry import load_speaker
 from duologue.engines.tts.espeak import is_voice, pause_after, sounded
 from duologue.errors import NotFound, StartFailed, TooLarge
 from duologue.values.audio import SPOKEN_RATE

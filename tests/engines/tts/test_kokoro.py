@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines import load_speaker
 from duologue.engines.options import Device
+from duologue.engines.registry import load_speaker
 from duologue.engines.tts import kokoro
 from duologue.engines.tts.kokoro import CONFIG, SPACY, VOICES, WEIGHTS, KokoroOptions, found, placed, unspoken
 from duologue.errors import EngineFailed, NotFound, StartFailed

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines import load_speaker
+from duologue.engines.registry import load_speaker
 from duologue.engines.tts.kokoro_onnx import VOICES, KokoroOnnxOptions, found
 from duologue.errors import EngineFailed, NotFound, StartFailed
 

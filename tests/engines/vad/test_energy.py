@@ -5,7 +5,8 @@ from array import array
 
 import pytest
 
-from duologue.engines import FRAME, load_detector
+from duologue.engines.contracts import FRAME
+from duologue.engines.registry import load_detector
 from duologue.engines.vad.energy import EnergyDetector
 
 pytestmark = pytest.mark.anyio

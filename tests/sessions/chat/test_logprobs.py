@@ -1,6 +1,6 @@
 """Logprobs find their deltas again."""
 
-from duologue.engines import Piece
+from duologue.engines.contracts import Piece
 from duologue.sessions.chat.logprobs import Alignment
 from duologue.values.events import TokenLogprob
 

@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.engines import Spoken
+from duologue.engines.contracts import Spoken
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.sessions.speech.clip_cache import Clips
 from duologue.sessions.speech.synthesis import Voicing

@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines import Listener, RecogniserEngine
 from duologue.engines.asr.incremental import GrowingListener, hear_whole
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.audio.pcm import numbers
+from duologue.engines.contracts import Listener, RecogniserEngine
 from duologue.engines.options import Device, device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed

@@ -15,13 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines import Listener, RecogniserEngine
 from duologue.engines.asr.incremental import GrowingListener, hear_whole
 from duologue.engines.asr.onnx_metadata import onnx_metadata
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.asr.sherpa_model_kinds import HINTED, KNOWN, SherpaModel, kind_of
 from duologue.engines.asr.token_timestamps import words_of
 from duologue.engines.audio.pcm import numbers
+from duologue.engines.contracts import Listener, RecogniserEngine
 from duologue.engines.machine import this_machine
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, missing, quoted, target

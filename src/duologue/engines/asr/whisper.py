@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from duologue.engines import Listener, RecogniserEngine
 from duologue.engines.asr.incremental import SHORTEST, GrowingListener
 from duologue.engines.audio.pcm import numbers
+from duologue.engines.contracts import Listener, RecogniserEngine
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed, Unsupported

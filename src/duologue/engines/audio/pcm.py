@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from duologue.engines import Spoken, SpokenWord
+from duologue.engines.contracts import Spoken, SpokenWord
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
 
 PIECE = SPOKEN_RATE // 5

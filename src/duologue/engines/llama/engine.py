@@ -23,7 +23,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from duologue.engines import Ended, Generation, Piece, load_progress
+from duologue.engines import load_progress
+from duologue.engines.contracts import Ended, Generation, Piece
 from duologue.engines.llama.card import llama_card
 from duologue.engines.llama.http_client import Door
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan, parse_options, plan

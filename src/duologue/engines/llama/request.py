@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from duologue.engines import Generation
+from duologue.engines.contracts import Generation
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.values.events import TokenLogprob

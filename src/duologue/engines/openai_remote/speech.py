@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from duologue.engines import Listener, RecogniserEngine, SpeakerEngine, Spoken
 from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
 from duologue.engines.audio.resample import Resampler
+from duologue.engines.contracts import Listener, RecogniserEngine, SpeakerEngine, Spoken
 from duologue.engines.openai_remote.speech_client import SpeechServer
 from duologue.engines.openai_remote.wav_stream import StreamedWav
 from duologue.engines.options import read

@@ -35,7 +35,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
-from duologue.engines import Ended, Generation, LanguageEngine, Piece
+from duologue.engines.contracts import Ended, Generation, LanguageEngine, Piece
 from duologue.errors import BadRequest, EngineFailed
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.values.events import (

@@ -23,7 +23,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
-from duologue.engines import SpeakerEngine, Spoken, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
 from duologue.errors import EngineFailed, NotFound
 from duologue.text.speech.word_spans import words_in
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE

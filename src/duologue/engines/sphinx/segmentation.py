@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from duologue.engines import FRAME, Detector
 from duologue.engines.audio.silence import quietest
+from duologue.engines.contracts import FRAME, Detector
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 
 SILENCE = HEARD_RATE // 2

@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from duologue.engines import SpeakerEngine, Spoken, SpokenWord
 from duologue.engines.audio.resample import Resampler, at_rate
+from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
 from duologue.engines.tts.word_timestamps import WordTimes
 from duologue.errors import EngineFailed, NotFound, StartFailed, TooLarge
 from duologue.threads import Emit, Lane

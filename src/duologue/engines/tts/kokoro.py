@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines import SpeakerEngine, Spoken
 from duologue.engines.audio.pcm import cut, later, silent_start, whole_samples
+from duologue.engines.contracts import SpeakerEngine, Spoken
 from duologue.engines.options import Device, device_of, read
 from duologue.engines.tts.clause_split import parts_of
 from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of

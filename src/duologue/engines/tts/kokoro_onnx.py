@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines import SpeakerEngine, Spoken, SpokenWord
 from duologue.engines.audio.pcm import cut, later, whole_samples
+from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
 from duologue.engines.machine import this_machine
 from duologue.engines.options import device_of, read
 from duologue.engines.tts.clause_split import parts_of

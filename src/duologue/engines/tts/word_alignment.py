@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from duologue.engines import SpokenWord
+from duologue.engines.contracts import SpokenWord
 from duologue.text.speech.word_spans import letters_in, words_in
 from duologue.values.audio import SPOKEN_RATE
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from duologue.engines import FRAME, Detector
 from duologue.engines.audio.silence import loudness
+from duologue.engines.contracts import FRAME, Detector
 from duologue.values.audio import SAMPLE_BYTES
 
 QUIETEST = -65.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from duologue.engines import FRAME, Detector
+from duologue.engines.contracts import FRAME, Detector
 from duologue.errors import StartFailed
 from duologue.values.audio import SAMPLE_BYTES
 

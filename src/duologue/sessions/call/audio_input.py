@@ -11,7 +11,7 @@ from collections import deque
 import anyio
 from msgspec import Struct
 
-from duologue.engines import FRAME, Detector
+from duologue.engines.contracts import FRAME, Detector
 from duologue.sessions.call.loudness import measured
 from duologue.sessions.speech.vad_batcher import Judge
 from duologue.values.audio import SAMPLE_BYTES

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import anyio
 import anyio.abc
 
-from duologue.engines import SpeakerEngine
+from duologue.engines.contracts import SpeakerEngine
 from duologue.errors import Problem
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment

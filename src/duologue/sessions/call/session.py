@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.engines import Detector, RecogniserEngine, SpeakerEngine
+from duologue.engines.contracts import Detector, RecogniserEngine, SpeakerEngine
 from duologue.errors import Problem
 from duologue.sessions.call.audio_input import Hearing, Mark
 from duologue.sessions.call.clock import Clock

@@ -14,7 +14,7 @@ from typing import Literal
 import anyio
 import anyio.abc
 
-from duologue.engines import FRAME, RecogniserEngine
+from duologue.engines.contracts import FRAME, RecogniserEngine
 from duologue.errors import EngineFailed, Problem
 from duologue.turns.facts_and_decisions import Final, Partial
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES

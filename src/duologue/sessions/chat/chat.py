@@ -14,7 +14,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from duologue.engines import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
+from duologue.engines.contracts import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.sessions.chat.constraint import offered_tools, shape
 from duologue.sessions.chat.logprobs import Alignment

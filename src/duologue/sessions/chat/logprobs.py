@@ -5,7 +5,7 @@ Pure: pieces and positions in. Knows no engine, and nothing of what lies between
 
 from __future__ import annotations
 
-from duologue.engines import Piece
+from duologue.engines.contracts import Piece
 from duologue.values.events import TokenLogprob
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from duologue.engines import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, Spoken
 
 KEPT = 64
 """Clauses; some twenty seconds of sound a megabyte."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duologue.engines import DetectorEngine, RecogniserEngine, SpeakerEngine
+from duologue.engines.contracts import DetectorEngine, RecogniserEngine, SpeakerEngine
 from duologue.errors import Unavailable
 from duologue.sessions.speech.clip_cache import Clips
 from duologue.sessions.speech.vad_batcher import Judge

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 from msgspec import Struct
 
-from duologue.engines import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, Spoken
 from duologue.errors import EngineFailed, Problem
 from duologue.sessions.speech.clip_cache import Clips
 from duologue.text.speech.clause_splitter import Clause, Clauses

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import anyio
 
-from duologue.engines import Detector, DetectorEngine
+from duologue.engines.contracts import Detector, DetectorEngine
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.engines import LANGUAGE_ENGINES, load_language_engine
+from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,79 @@
+"""Engines by name: which module loads each, imported only when it is chosen.
+
+Used by a worker when it loads what its load spec names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from duologue.engines.contracts import DetectorEngine, LanguageEngine, RecogniserEngine, SpeakerEngine
+
+# name -> (module, function); `await function(loadout_options)` returns the loaded engine.
+LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
+    "scripted": ("duologue.engines.scripted.language", "load"),
+    "llama": ("duologue.engines.llama.engine", "load"),
+    "remote": ("duologue.engines.openai_remote.engine", "load"),
+}
+
+
+async def load_language_engine(name: str, options: dict[str, Any]) -> LanguageEngine:
+    """Load the engine called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
+    module, function = LANGUAGE_ENGINES[name]
+    engine: LanguageEngine = await getattr(import_module(module), function)(options)
+    return engine
+
+
+# kind -> name -> (module, function); `await function(options)` returns the loaded engine.
+DETECTOR_ENGINES: dict[str, tuple[str, str]] = {
+    "silero": ("duologue.engines.vad.silero", "load"),
+    "energy": ("duologue.engines.vad.energy", "load"),
+}
+RECOGNISER_ENGINES: dict[str, tuple[str, str]] = {
+    "pocketsphinx": ("duologue.engines.sphinx.engine", "load"),
+    "scripted": ("duologue.engines.scripted.recogniser", "load"),
+    "whisper": ("duologue.engines.asr.whisper", "load"),
+    "sherpa": ("duologue.engines.asr.sherpa", "load"),
+    "qwen": ("duologue.engines.asr.qwen", "load"),
+    "remote": ("duologue.engines.openai_remote.speech", "load_recogniser"),
+}
+SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
+    "espeak": ("duologue.engines.tts.espeak", "load"),
+    "scripted": ("duologue.engines.scripted.speaker", "load_speaker"),
+    "kokoro": ("duologue.engines.tts.kokoro", "load"),
+    "kokoro_onnx": ("duologue.engines.tts.kokoro_onnx", "load"),
+    "remote": ("duologue.engines.openai_remote.speech", "load_speaker"),
+}
+
+
+def weights_of(engine: str, options: dict[str, Any]) -> Path | None:
+    """Where the weights of a recogniser or a speaker are, without loading anything; None: it needs none. Raises StartFailed
+    with the command that fetches them."""
+    module, _ = (RECOGNISER_ENGINES | SPEAKER_ENGINES)[engine]
+    look = getattr(import_module(module), "weights", None)
+    return None if look is None else Path(look(options))
+
+
+async def _load(table: dict[str, tuple[str, str]], name: str, options: dict[str, Any]) -> Any:
+    module, function = table[name]
+    return await getattr(import_module(module), function)(options)
+
+
+async def load_detector(name: str, options: dict[str, Any]) -> DetectorEngine:
+    """Load the detector called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
+    engine: DetectorEngine = await _load(DETECTOR_ENGINES, name, options)
+    return engine
+
+
+async def load_recogniser(name: str, options: dict[str, Any]) -> RecogniserEngine:
+    """Load the recogniser called `name`. Raises as `load_detector`."""
+    engine: RecogniserEngine = await _load(RECOGNISER_ENGINES, name, options)
+    return engine
+
+
+async def load_speaker(name: str, options: dict[str, Any]) -> SpeakerEngine:
+    """Load the speaker called `name`. Raises as `load_detector`."""
+    engine: SpeakerEngine = await _load(SPEAKER_ENGINES, name, options)
+    return engine
