@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import numpy
 
-from duologue.client.call import Call, calling
+from duologue.client.call import CallClient, calling
 from duologue.client.http import Client
 from duologue.client.player import Player
 from duologue.engines.audio.resample import Resampler
@@ -93,7 +93,12 @@ class Performance:
     """One scenario in one call."""
 
     def __init__(
-        self, call: Call, scenario: Scenario, voices: Voices, recording: Recording, marked: Callable[[], None]
+        self,
+        call: CallClient,
+        scenario: Scenario,
+        voices: Voices,
+        recording: Recording,
+        marked: Callable[[], None],
     ) -> None:
         self._call, self._scenario, self._voices = call, scenario, voices
         self._marked = marked

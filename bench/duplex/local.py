@@ -22,14 +22,14 @@ from duologue.client.player import Player
 from duologue.config.settings import Limits
 from duologue.engines.scripted.speaker import GAP_MS, WORD_MS, ScriptedSpeaker
 from duologue.gateway.calls.call import Call
-from duologue.gateway.calls.history import LooseHistory
+from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.vad_batcher import Judge
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
-from duologue.values.call_events import CallControl, CallEvent, CallSetup, Hear
+from duologue.values.call_events import CallControl, CallEvent, CallSetup, MicrophoneAudio
 from duologue.values.events import Done, Event, TextDelta
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import Transcript
@@ -164,7 +164,7 @@ class LocalCall:
         self._call = Call(
             cast(Pool, self),
             cast(Any, self._generate),
-            LooseHistory("", "local", ()),
+            EphemeralHistory("", "local", ()),
             self._encoder,
             self._write,
         )
@@ -216,7 +216,7 @@ class LocalCall:
 
     async def step(self, pcm: bytes) -> None:
         """One frame of time, both ways."""
-        self._call.tell(Hear(pcm))
+        self._call.tell(MicrophoneAudio(pcm))
         self.clock.advance(STEP)
         await self.settle()
         self.sounded += self.player.play(round(STEP * SPOKEN_RATE))

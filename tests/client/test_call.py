@@ -9,7 +9,7 @@ import pytest
 from tests.support.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from duologue.client.call import HEARD_STEP, SPOKEN_STEP, Call, calling
+from duologue.client.call import HEARD_STEP, SPOKEN_STEP, CallClient, calling
 from duologue.client.http import Client
 from duologue.client.player import Player
 from duologue.errors import Problem
@@ -64,7 +64,7 @@ class Desk:
 @asynccontextmanager
 async def ringing(
     player: Player | None = None, **start: object
-) -> AsyncIterator[tuple[Call, Desk, list[dict]]]:
+) -> AsyncIterator[tuple[CallClient, Desk, list[dict]]]:
     desk, port, seen = Desk(), free_port(), []
     async with (
         serve(desk.answer, "127.0.0.1", port),

@@ -9,7 +9,7 @@ import pytest
 
 from duologue.config import Settings
 from duologue.conversations import service
-from duologue.conversations.call_turns import SpokenTurns, spoken_turns
+from duologue.conversations.call_turns import CallTurns, spoken_turns
 from duologue.conversations.service import Service
 from duologue.errors import NotFound
 from duologue.values.conversations import (
@@ -99,7 +99,7 @@ async def rows_of(kept: Service) -> list[StoredMessage]:
     return list(await kept.stores.of("c").messages.path("c", conversation.leaf or ""))
 
 
-def texts(turns: SpokenTurns) -> list[str]:
+def texts(turns: CallTurns) -> list[str]:
     return [message.text for message in turns.request.messages]
 
 

@@ -11,7 +11,7 @@ import anyio
 from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
 
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.history import LooseHistory
+from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
@@ -59,13 +59,13 @@ class Room:
         *leases: FakeLease,
         generate: FakeGenerate | None = None,
         tools: Sequence[Tool] = (),
-        history: LooseHistory | None = None,
+        history: EphemeralHistory | None = None,
         read_ahead: ReadAhead | None = None,
         context: int = 0,
     ) -> None:
         self.client = Client()
         self.generate = generate or FakeGenerate()
-        self.history = history or LooseHistory("Be kind.", "m", tools)
+        self.history = history or EphemeralHistory("Be kind.", "m", tools)
         self.figures: list[call_events.TurnFigures] = []
         self.ended: CallEnded | None = None
         self.call = Call(

@@ -14,8 +14,8 @@ from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from duologue.gateway.calls.duplex_socket import Sessions, router
-from duologue.gateway.calls.voice_socket import Switchboard
+from duologue.gateway.calls.duplex_socket import DuplexSessions, router
+from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.models.registry import Models
 from duologue.values.requests import ModelCard
 
@@ -103,13 +103,13 @@ async def opened(
     **options: Any,
 ) -> AsyncIterator[House]:
     """The server; `voice` False: it has none."""
-    board = Switchboard(
+    board = CallServices(
         FakeSeats(*seats) if voice else None,  # type: ignore[arg-type]
         generate or FakeGenerate(),
         Models(lambda: cards, {}),
         **options,
     )
-    sessions = Sessions(board, most=most)
+    sessions = DuplexSessions(board, most=most)
     app = FastAPI()
     app.include_router(router(sessions))
 

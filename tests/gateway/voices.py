@@ -91,7 +91,11 @@ class Seat:
                 TimedWord(word, float(at), at + 0.5) for at, word in enumerate(text.split()) if request.words
             )
             said = Transcript(text, words, "en", 0.5, bool(text))
-            self._say(call_events.Written(text), call_events.Written(transcript=said), call_events.Ended())
+            self._say(
+                call_events.TranscriptText(text),
+                call_events.TranscriptText(transcript=said),
+                call_events.CallSessionEnded(),
+            )
         else:
             self._speak(request.text, last=not request.open)
 
@@ -117,15 +121,15 @@ class Seat:
             start = self._words * WORD
             self._words += 1
             self._say(
-                call_events.Sound(0, 0, b"\1\2" * WORD, (Word(word, start, start + WORD, 0, len(word)),))
+                call_events.ReplyAudio(0, 0, b"\1\2" * WORD, (Word(word, start, start + WORD, 0, len(word)),))
             )
             if isinstance(self._seats.fails, Failed):
                 self._say(self._seats.fails)
             elif self._seats.fails is not None:
                 problem = self._seats.fails
-                self._say(call_events.Ended(problem.code, problem.message, problem.status))
+                self._say(call_events.CallSessionEnded(problem.code, problem.message, problem.status))
         if last:
-            self._say(call_events.SoundEnds(0, 0, self._words * WORD), call_events.Ended())
+            self._say(call_events.ReplyAudioEnded(0, 0, self._words * WORD), call_events.CallSessionEnded())
 
     def _say(self, *events: Any) -> None:
         self._events.extend(events)

@@ -27,12 +27,12 @@ from duologue.values.call_events import (
     CallEvent,
     CallSetup,
     Cut,
-    Hear,
+    MicrophoneAudio,
     Played,
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyAudioStarted,
     ReplyText,
-    Sound,
-    SoundBegins,
-    SoundEnds,
     Text,
 )
 from duologue.values.speech import TimedWord, Transcript
@@ -161,7 +161,10 @@ class Talk:
     async def hear(self, event: CallEvent) -> None:
         self.events.append(event)
         epoch = getattr(event, "epoch", 0)
-        late = isinstance(event, Sound | SoundBegins | SoundEnds | ReplyText) and event.reply in self._cut
+        late = (
+            isinstance(event, ReplyAudio | ReplyAudioStarted | ReplyAudioEnded | ReplyText)
+            and event.reply in self._cut
+        )
         if late or epoch < self._epoch:
             self.stale.append(event)
         self._epoch = epoch
@@ -181,7 +184,7 @@ class Talk:
         """Speak, at the pace of time."""
         piece = round(STEP * HEARD_RATE) * SAMPLE_BYTES
         for at in range(0, len(pcm), piece):
-            self.told.put(Hear(pcm[at : at + piece]))
+            self.told.put(MicrophoneAudio(pcm[at : at + piece]))
             self.clock.advance(STEP)
             await self.settle()
 
@@ -218,7 +221,7 @@ class Talk:
 
     def sent(self, reply: int) -> int:
         """Samples of the reply's sound that came."""
-        return sum(len(sound.pcm) // SAMPLE_BYTES for sound in self.of(Sound) if sound.reply == reply)
+        return sum(len(sound.pcm) // SAMPLE_BYTES for sound in self.of(ReplyAudio) if sound.reply == reply)
 
 
 class Player:
@@ -231,7 +234,7 @@ class Player:
     async def play(self, seconds: float) -> None:
         """Be quiet for so long, while what was sent sounds; marks every 32 ms."""
         for _ in range(round(seconds / STEP)):
-            for reply in {sound.reply for sound in self._talk.of(Sound)}:
+            for reply in {sound.reply for sound in self._talk.of(ReplyAudio)}:
                 at = self.played.get(reply, 0.0)
                 self.played[reply] = min(float(self._talk.sent(reply)), at + STEP * 24_000)
                 self._talk.told.put(Played(reply, int(self.played[reply])))

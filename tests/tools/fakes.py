@@ -10,7 +10,7 @@ import anyio
 from msgspec import Struct
 
 from duologue.config.settings import McpServer
-from duologue.tools.mcp.call_context import Calling, Lost
+from duologue.tools.mcp.call_context import Lost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing, ServerTool
 from duologue.tools.mcp.health import Journal, Phase
 from duologue.tools.mcp.login import Login
@@ -75,8 +75,8 @@ class Person:
         self.files.append((data, name, mime))
         return ImageContent(blob="0" * 64, mime=mime, name=name)
 
-    def calling(self, tool: str = "echo", user: str = "ann", server: str = "s") -> Calling:
-        return Calling(server, tool, user, "c", self.ask, self.report)
+    def calling(self, tool: str = "echo", user: str = "ann", server: str = "s") -> ToolCallContext:
+        return ToolCallContext(server, tool, user, "c", self.ask, self.report)
 
 
 class FakeSession:
@@ -110,7 +110,7 @@ class FakeSession:
         self.news.set()
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         if self.losing:
             unheard = self.losing.pop(0)

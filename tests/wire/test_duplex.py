@@ -9,7 +9,7 @@ import pytest
 
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, Problem, TooLarge
-from duologue.values.duplex import Arrival, Unit
+from duologue.values.duplex import AudioArrival, Unit
 from duologue.values.events import Queued
 from duologue.values.messages import ImagePart
 from duologue.values.requests import Sampling
@@ -64,24 +64,24 @@ def test_greedy_decoding_is_a_temperature_of_nothing():
 
 @pytest.mark.parametrize("key", ["audio_base64", "audio"])
 def test_sound_is_found_under_both_names(key: str):
-    assert said("audio_chunk", **{key: SOUND}) == duplex.Chunk(PCM)
+    assert said("audio_chunk", **{key: SOUND}) == duplex.DuplexChunk(PCM)
 
 
 def test_pictures_come_with_the_sound_or_by_themselves():
     chunk = said("audio_chunk", audio_base64=SOUND, frame_base64_list=[JPEG], force_listen=True)
-    assert isinstance(chunk, duplex.Chunk)
+    assert isinstance(chunk, duplex.DuplexChunk)
     assert [frame.mime for frame in chunk.frames] == ["image/jpeg"]
     assert chunk.force_listen
     alone = said("video_frame", frame=f"data:image/jpeg;base64,{JPEG}")
-    assert alone == duplex.Seen(ImagePart(base64.b64decode(JPEG), "image/jpeg"))
+    assert alone == duplex.DuplexPicture(ImagePart(base64.b64decode(JPEG), "image/jpeg"))
 
 
 def test_the_small_messages():
     assert said("pause", timeout=5) == duplex.Pause(5.0)
     assert said("pause") == duplex.Pause(60.0)
-    assert said("resume") == duplex.Resume()
-    assert said("interrupt") == duplex.Interrupt()
-    assert said("stop") == duplex.Stop()
+    assert said("resume") == duplex.DuplexResume()
+    assert said("interrupt") == duplex.DuplexInterrupt()
+    assert said("stop") == duplex.DuplexStop()
     assert said("client_diagnostic", gaps=3) == duplex.Diagnostic({"gaps": 3})
 
 
@@ -122,7 +122,15 @@ def test_the_queue_speaks_in_both_spellings():
 
 def test_a_result_says_everything_the_protocol_has():
     unit = Unit(
-        7, 1.0, Arrival(0.25, True), frames=1, is_listen=False, text="Hi", pcm=PCM, end_of_turn=True, reply=3
+        7,
+        1.0,
+        AudioArrival(0.25, True),
+        frames=1,
+        is_listen=False,
+        text="Hi",
+        pcm=PCM,
+        end_of_turn=True,
+        reply=3,
     )
     result = json.loads(duplex.result_message(unit, 0.125, 1e9))
     assert array("f", base64.b64decode(result["audio_data"])).tolist() == [0.5, -0.5]
@@ -139,7 +147,9 @@ def test_a_result_says_everything_the_protocol_has():
 
 
 def test_silence_is_null_and_what_was_not_heard_is_said():
-    result = json.loads(duplex.result_message(Unit(1, 0.0, Arrival(7.0, False), words="Hello"), 0.0, 0.0))
+    result = json.loads(
+        duplex.result_message(Unit(1, 0.0, AudioArrival(7.0, False), words="Hello"), 0.0, 0.0)
+    )
     assert result["audio_data"] is None
     assert result["dropped"]
     assert result["transcript"] == "Hello"

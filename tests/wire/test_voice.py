@@ -72,15 +72,15 @@ def test_fields_nobody_knows_are_told_and_harm_nothing():
         ({"type": "played", "reply_id": 2, "samples": 4800, "epoch": 1}, call_events.Played(2, 4800)),
         ({"type": "text", "text": "hello"}, call_events.Typed("hello")),
         ({"type": "hold", "down": True}, call_events.Pressed(True)),
-        ({"type": "interrupt", "last_chunk_id": 7}, voice.Interrupted(7)),
-        ({"type": "interrupt"}, voice.Interrupted()),
-        ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ToolResult("a", "4")),
+        ({"type": "interrupt", "last_chunk_id": 7}, voice.InterruptCall(7)),
+        ({"type": "interrupt"}, voice.InterruptCall()),
+        ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ClientToolResult("a", "4")),
         ({"type": "approval", "id": "q", "decision": "tool"}, voice.Approved("q", "tool")),
         (
             {"type": "approval", "id": "q", "action": "accept", "values": {"colour": "red"}},
             voice.Approved("q", "accept", {"colour": "red"}),
         ),
-        ({"type": "stop"}, voice.Stop()),
+        ({"type": "stop"}, voice.StopCall()),
     ],
 )
 def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voice.Said):
@@ -89,7 +89,7 @@ def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voic
 
 def test_a_picture_is_one_by_its_bytes():
     seen = said("video_frame", frame=JPEG)
-    assert isinstance(seen, voice.Seen)
+    assert isinstance(seen, voice.CallPicture)
     assert seen.image.mime == "image/jpeg"
     with pytest.raises(BadRequest):
         said("video_frame", frame="AAAA")
@@ -124,16 +124,16 @@ def test_a_wrong_field_is_named(message: dict[str, Any], param: str):
 def test_sound_is_numbered_over_the_whole_session():
     encoder = voice.VoiceEncoder()
     first = told(
-        call_events.SoundBegins(0, 1),
-        call_events.Sound(0, 1, b"\0\0" * 480),
-        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudioStarted(0, 1),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
         encoder=encoder,
     )
     assert first[0] == {"type": "audio_start", "epoch": 0, "reply_id": 1, "chunk_id": 0, "sample_rate": 24000}
     second = told(
-        call_events.SoundEnds(0, 1, 960),
-        call_events.SoundBegins(0, 2),
-        call_events.Sound(0, 2, b"\0\0"),
+        call_events.ReplyAudioEnded(0, 1, 960),
+        call_events.ReplyAudioStarted(0, 2),
+        call_events.ReplyAudio(0, 2, b"\0\0"),
         encoder=encoder,
     )
     assert second[1]["chunk_id"] == 2
@@ -145,13 +145,13 @@ def test_sound_is_numbered_over_the_whole_session():
 def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
     encoder = voice.VoiceEncoder()
     messages = told(
-        call_events.SoundBegins(0, 1),
-        call_events.Sound(0, 1, b"\0\0" * 480),
-        call_events.SoundBegins(0, 2),
-        call_events.Sound(0, 2, b"\0\0" * 240),
-        call_events.SoundEnds(0, 2, 240),
-        call_events.Sound(0, 1, b"\0\0" * 480),
-        call_events.SoundEnds(0, 1, 960),
+        call_events.ReplyAudioStarted(0, 1),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudioStarted(0, 2),
+        call_events.ReplyAudio(0, 2, b"\0\0" * 240),
+        call_events.ReplyAudioEnded(0, 2, 240),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudioEnded(0, 1, 960),
         encoder=encoder,
     )
     starts = [
@@ -164,10 +164,10 @@ def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
 
 def test_frames_of_long_ago_are_forgotten_and_later_ones_keep_their_numbers():
     encoder = voice.VoiceEncoder()
-    told(call_events.SoundBegins(0, 1), encoder=encoder)
+    told(call_events.ReplyAudioStarted(0, 1), encoder=encoder)
     count = voice.FRAMES_KEPT + 10
     for _ in range(count):
-        told(call_events.Sound(0, 1, b"\0\0"), encoder=encoder)
+        told(call_events.ReplyAudio(0, 1, b"\0\0"), encoder=encoder)
     assert encoder.heard(0) is None
     assert encoder.heard(count - 1) == (1, count)
 
@@ -183,15 +183,15 @@ def test_the_texts_of_a_reply_are_told_as_a_whole():
 
 
 def test_captions_come_before_their_sound_in_milliseconds():
-    sound = call_events.Sound(0, 1, b"\0\0", (Word("Hello", 2400, 12000, 0, 5),))
-    messages = told(call_events.SoundBegins(0, 1), sound)
+    sound = call_events.ReplyAudio(0, 1, b"\0\0", (Word("Hello", 2400, 12000, 0, 5),))
+    messages = told(call_events.ReplyAudioStarted(0, 1), sound)
     assert types(messages) == ["audio_start", "caption", "sound"]
     assert messages[1]["words"] == [{"text": "Hello", "start_ms": 100, "end_ms": 500, "at": 0, "to": 5}]
 
 
 def test_nothing_stale_leaves_even_when_the_interruption_came_with_it():
     messages = told(
-        call_events.Sound(0, 1, b"\0\0"),
+        call_events.ReplyAudio(0, 1, b"\0\0"),
         call_events.ReplyText(0, 1, "never heard"),
         call_events.Cut(1, 1),
         call_events.AssistantSaid(1, 1, "Hello", " there", "interrupted"),
@@ -204,7 +204,9 @@ def test_what_is_late_is_dropped_and_what_was_heard_is_not():
     encoder = voice.VoiceEncoder()
     told(call_events.Cut(3, 1), encoder=encoder)
     late = told(
-        call_events.Sound(2, 1, b"\0\0"), call_events.Transcribed(2, 4, "wait", final=True), encoder=encoder
+        call_events.ReplyAudio(2, 1, b"\0\0"),
+        call_events.Transcribed(2, 4, "wait", final=True),
+        encoder=encoder,
     )
     assert types(late) == ["transcript"]
 
@@ -215,9 +217,9 @@ def test_the_rest_of_a_call_is_said_in_its_words():
         call_events.Transcribed(0, 1, "", final=True, understood=False),
         call_events.Hold(0, 1),
         call_events.Resume(0, 1),
-        call_events.Trouble(0, "slow", "It takes long."),
-        call_events.Wanted(0, 1, 1, 1, "for the gateway alone"),
-        call_events.Ended(),
+        call_events.CallProblem(0, "slow", "It takes long."),
+        call_events.ReplyRequested(0, 1, 1, 1, "for the gateway alone"),
+        call_events.CallSessionEnded(),
     )
     assert types(messages) == ["status", "transcript", "pause", "resume", "error"]
     assert messages[0]["state"] == "hearing"
@@ -290,20 +292,20 @@ def test_an_error_has_its_code_and_its_sentence():
 def test_an_interruption_by_chunk_is_one_by_sample():
     encoder = voice.VoiceEncoder()
     told(
-        call_events.SoundBegins(0, 1),
-        call_events.Sound(0, 1, b"\0\0" * 480),
-        call_events.Sound(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudioStarted(0, 1),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
         encoder=encoder,
     )
-    assert voice.control(voice.Interrupted(0), encoder) == call_events.Interrupt(1, 480)
-    assert voice.control(voice.Interrupted(1), encoder) == call_events.Interrupt(1, 960)
-    assert voice.control(voice.Interrupted(-1), encoder) == call_events.Interrupt(None, 0)
-    assert voice.control(voice.Interrupted(99), encoder) == call_events.Interrupt(None)
-    assert voice.control(voice.Interrupted(None, 1, 77), encoder) == call_events.Interrupt(1, 77)
+    assert voice.control(voice.InterruptCall(0), encoder) == call_events.Interrupt(1, 480)
+    assert voice.control(voice.InterruptCall(1), encoder) == call_events.Interrupt(1, 960)
+    assert voice.control(voice.InterruptCall(-1), encoder) == call_events.Interrupt(None, 0)
+    assert voice.control(voice.InterruptCall(99), encoder) == call_events.Interrupt(None)
+    assert voice.control(voice.InterruptCall(None, 1, 77), encoder) == call_events.Interrupt(1, 77)
 
 
 def test_marks_and_typed_words_pass_as_they_are_and_the_gateways_business_does_not():
     encoder = voice.VoiceEncoder()
     assert voice.control(call_events.Played(1, 2), encoder) == call_events.Played(1, 2)
     assert voice.control(call_events.Typed("hi"), encoder) == call_events.Typed("hi")
-    assert voice.control(voice.Stop(), encoder) is None
+    assert voice.control(voice.StopCall(), encoder) is None

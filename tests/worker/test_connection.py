@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.values.call_events import CallSetup, Ended, Typed, Written
+from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
@@ -343,7 +343,7 @@ async def chat(opened, inbox, tell):
     while True:
         for control in await inbox.take():
             if isinstance(control, Typed):
-                await tell(Written(control.text))
+                await tell(TranscriptText(control.text))
                 if control.text == "bye":
                     return
 
@@ -360,7 +360,7 @@ def told(wire, lease):
     return [
         event
         for message in wire.heard
-        if isinstance(message, worker_protocol.Told) and message.lease == lease
+        if isinstance(message, worker_protocol.CallEvents) and message.lease == lease
         for event in message.events
     ]
 
@@ -381,7 +381,12 @@ async def test_a_call_is_told_things_in_order_and_ends_once():
             worker_protocol.Tell(1, (Typed("a"), Typed("b"))), worker_protocol.Tell(1, (Typed("bye"),))
         )
         await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [Written("a"), Written("b"), Written("bye"), Ended()]
+    assert told(wire, 1) == [
+        TranscriptText("a"),
+        TranscriptText("b"),
+        TranscriptText("bye"),
+        CallSessionEnded(),
+    ]
     assert wire.heard.count(worker_protocol.Closed(1)) == 1
 
 
@@ -390,7 +395,7 @@ async def test_two_calls_are_told_their_own():
         await wire.say(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Open(2, 1, CallSetup()))
         await wire.say(worker_protocol.Tell(2, (Typed("two"),)), worker_protocol.Tell(1, (Typed("one"),)))
         await wire.hear(lambda heard: bool(told(wire, 1) and told(wire, 2)))
-    assert (told(wire, 1), told(wire, 2)) == ([Written("one")], [Written("two")])
+    assert (told(wire, 1), told(wire, 2)) == ([TranscriptText("one")], [TranscriptText("two")])
 
 
 async def test_a_cancelled_call_closes_without_an_end():
@@ -399,7 +404,7 @@ async def test_a_cancelled_call_closes_without_an_end():
         await wire.hear(lambda heard: bool(told(wire, 1)))
         await wire.say(worker_protocol.Cancel(1), worker_protocol.Tell(1, (Typed("b"),)))
         await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [Written("a")]
+    assert told(wire, 1) == [TranscriptText("a")]
     assert wire.heard.count(worker_protocol.Closed(1)) == 1
 
 
@@ -426,7 +431,7 @@ async def test_what_ends_a_call_is_its_last_event():
     async with attending(refuse) as wire:
         await wire.say(worker_protocol.Open(1, 0, SpeechRequest()))
         await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [Ended("invalid_request", "There is no text to speak.", 400)]
+    assert told(wire, 1) == [CallSessionEnded("invalid_request", "There is no text to speak.", 400)]
 
 
 async def test_a_fault_in_a_call_is_a_sentence_without_a_trace(caplog):

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from duologue.errors import Busy
-from duologue.values.call_events import Hear, Played, Text
+from duologue.values.call_events import MicrophoneAudio, Played, Text
 from duologue.worker.inbox import CONTROLS, SOUND, Inbox
 
 pytestmark = pytest.mark.anyio
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_what_is_told_is_taken_in_order():
     inbox = Inbox()
-    controls = [Hear(b"ab"), Text(1, "a"), Hear(b"cd")]
+    controls = [MicrophoneAudio(b"ab"), Text(1, "a"), MicrophoneAudio(b"cd")]
     inbox.put(controls[:2])
     inbox.put(controls[2:])
     assert await inbox.take() == controls
@@ -38,9 +38,9 @@ async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
     second = 32_000
     with caplog.at_level(logging.WARNING):
         for number in range(8):
-            inbox.put([Hear(bytes([number]) * second), Text(1, str(number))])
+            inbox.put([MicrophoneAudio(bytes([number]) * second), Text(1, str(number))])
     taken = await inbox.take()
-    sound = b"".join(control.pcm for control in taken if isinstance(control, Hear))
+    sound = b"".join(control.pcm for control in taken if isinstance(control, MicrophoneAudio))
     assert len(sound) == SOUND
     assert (sound[0], sound[-1]) == (3, 7)
     assert [control.text for control in taken if isinstance(control, Text)] == list("01234567")
@@ -49,8 +49,8 @@ async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
 
 async def test_of_one_very_long_piece_the_end_stays():
     inbox = Inbox()
-    inbox.put([Hear(bytes(SOUND) + b"\x01" * SOUND)])
-    assert await inbox.take() == [Hear(b"\x01" * SOUND)]
+    inbox.put([MicrophoneAudio(bytes(SOUND) + b"\x01" * SOUND)])
+    assert await inbox.take() == [MicrophoneAudio(b"\x01" * SOUND)]
 
 
 async def test_too_much_of_anything_else_ends_the_call():

@@ -13,15 +13,15 @@ from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
 from duologue.values.call_events import (
     AssistantSaid,
+    CallSessionEnded,
     CallSetup,
-    Ended,
-    Hear,
-    Sound,
-    SoundEnds,
+    MicrophoneAudio,
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyRequested,
     Text,
+    TranscriptText,
     Typed,
-    Wanted,
-    Written,
 )
 from duologue.values.events import Failed
 from duologue.values.messages import user
@@ -44,7 +44,7 @@ OPTIONS = {
 @pytest.fixture
 def scripted(monkeypatch):
     """Engines of the tests under the names of real ones."""
-    parts = "tests.call_parts"
+    parts = "tests.support.call_parts"
     monkeypatch.setitem(registry.DETECTOR_ENGINES, "silero", (parts, "load_detector"))
     monkeypatch.setitem(registry.RECOGNISER_ENGINES, "scripted", (parts, "load_recogniser"))
 
@@ -172,7 +172,7 @@ def told(heard, lease=1):
     return [
         event
         for message in heard
-        if isinstance(message, worker_protocol.Told) and message.lease == lease
+        if isinstance(message, worker_protocol.CallEvents) and message.lease == lease
         for event in message.events
     ]
 
@@ -196,8 +196,8 @@ def test_a_text_is_spoken_over_the_socket(door):
         send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello there.")))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
     events = told(heard)
-    assert events[-2:] == [SoundEnds(0, 0, 14400), Ended()]
-    assert sum(len(event.pcm) for event in events if isinstance(event, Sound)) == 28800
+    assert events[-2:] == [ReplyAudioEnded(0, 0, 14400), CallSessionEnded()]
+    assert sum(len(event.pcm) for event in events if isinstance(event, ReplyAudio)) == 28800
 
 
 def test_a_recording_is_written_down_over_the_socket(door):
@@ -205,8 +205,8 @@ def test_a_recording_is_written_down_over_the_socket(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, TranscriptionRequest(speech(0.5))))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    assert told(heard)[0] == Written("hello there")
-    assert told(heard)[-1] == Ended()
+    assert told(heard)[0] == TranscriptText("hello there")
+    assert told(heard)[-1] == CallSessionEnded()
 
 
 def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
@@ -222,9 +222,9 @@ def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, CallSetup(marks=True)))
-        send(socket, worker_protocol.Tell(1, (Hear(silence(0.1)), Typed("hello"))))
-        heard = receive(socket, lambda heard: any(isinstance(event, Wanted) for event in told(heard)))
-        [wanted] = [event for event in told(heard) if isinstance(event, Wanted)]
+        send(socket, worker_protocol.Tell(1, (MicrophoneAudio(silence(0.1)), Typed("hello"))))
+        heard = receive(socket, lambda heard: any(isinstance(event, ReplyRequested) for event in told(heard)))
+        [wanted] = [event for event in told(heard) if isinstance(event, ReplyRequested)]
         send(socket, worker_protocol.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
         heard = receive(socket, lambda heard: any(isinstance(event, AssistantSaid) for event in told(heard)))
         assert [event.heard for event in told(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
@@ -232,7 +232,7 @@ def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
         send(socket, worker_protocol.Cancel(1))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
         assert heard.count(worker_protocol.Closed(1)) == 1
-        assert not any(isinstance(event, Ended) for event in told(heard))
+        assert not any(isinstance(event, CallSessionEnded) for event in told(heard))
         assert door.get("/health", headers=SECRET).json()["running"] == 0
 
 
@@ -255,21 +255,21 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
     for one in (standing.speech.detector, standing.speech.recogniser, standing.speech.speaker):
         assert one.standing == "ready", one.detail
     inbox = Told()
-    wanted: list[Wanted] = []
+    wanted: list[ReplyRequested] = []
     asked, sounded = anyio.Event(), anyio.Event()
 
     async def tell(event):
-        if isinstance(event, Wanted):
+        if isinstance(event, ReplyRequested):
             wanted.append(event)
             asked.set()
-        elif isinstance(event, Sound):
+        elif isinstance(event, ReplyAudio):
             sounded.set()
 
     question = await _question(station)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call, station._engines, CallSetup(), inbox, tell, RealClock())
         with anyio.fail_after(20):
-            inbox.put(Hear(silence(0.5) + question + silence(2.0)))
+            inbox.put(MicrophoneAudio(silence(0.5) + question + silence(2.0)))
             await asked.wait()
             inbox.put(Text(wanted[-1].reply, "It is noon.", last=True))
             await sounded.wait()

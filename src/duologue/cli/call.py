@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from duologue.cli.say import DIM, PLAIN, explained
 from duologue.client import sound_card
-from duologue.client.call import HEARD_STEP, Call, calling
+from duologue.client.call import HEARD_STEP, CallClient, calling
 from duologue.client.http import Client
 from duologue.client.sound_card import Loudspeaker, Microphone
 
@@ -106,7 +106,7 @@ async def _phone(server: Client, setup: Setup, page: Page, lines: TextIO | None)
         raise call.problem
 
 
-async def _converse(call: Call, microphone: Microphone, speaker: Loudspeaker) -> None:
+async def _converse(call: CallClient, microphone: Microphone, speaker: Loudspeaker) -> None:
     """The microphone sets the pace; the loudspeaker is kept a little ahead of the ear."""
     async for frame in microphone.frames():
         await call.speak(frame)
@@ -114,7 +114,7 @@ async def _converse(call: Call, microphone: Microphone, speaker: Loudspeaker) ->
             speaker.play(await call.hear(HEARD_STEP))
 
 
-async def _type(call: Call, lines: TextIO) -> None:
+async def _type(call: CallClient, lines: TextIO) -> None:
     """What is typed is said; an empty line interrupts."""
     async for line in _typed(lines):
         if text := line.strip():

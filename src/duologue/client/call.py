@@ -35,7 +35,7 @@ Microphone = Callable[[int], bytes]
 Ear = Callable[[bytes, bytes], None]
 
 
-class Call:
+class CallClient:
     """A call that is going on. `seen` is told every message of the server that is not stale."""
 
     def __init__(self, socket: ClientConnection, player: Player, seen: Seen) -> None:
@@ -125,14 +125,14 @@ async def calling(
     player: Player | None = None,
     seen: Seen = lambda message: None,
     start: Json | None = None,
-) -> AsyncIterator[Call]:
+) -> AsyncIterator[CallClient]:
     """A call, hung up at the end of the context.
 
     `start` are the fields of its first message (`voice`, `model`, `conversation_id`, `instructions` ...). Raises Problem where
     no call can be made.
     """
     socket = await client.connect("/ws/voice")
-    call = Call(socket, player or Player(), seen)
+    call = CallClient(socket, player or Player(), seen)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call.listen)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from duologue.conversations.agent.call_agent import Surroundings, client_tools
+from duologue.conversations.agent.call_agent import CallContext, client_tools
 from duologue.conversations.agent.dependencies import Means
 from duologue.conversations.history.generation_options import inherited, turn_request
 from duologue.conversations.history.title_rules import first_words
@@ -37,7 +37,7 @@ OWN = 64
 Change = Literal["changed", "deleted"]
 
 
-class SpokenTurns:
+class CallTurns:
     """The turns of one call in one conversation. Made by `spoken_turns`, or opened by `read`.
 
     Each method that keeps something is one transaction; they raise Unavailable as the database does, NotFound when the
@@ -65,7 +65,7 @@ class SpokenTurns:
         """That branch, as it was read last."""
         self.request = ChatRequest(())
         """What a reply begins with: everything said so far, and the options and tools that hold here."""
-        self.surroundings = Surroundings(means=self._means())
+        self.surroundings = CallContext(means=self._means())
 
     # ---- what there is
 
@@ -211,7 +211,7 @@ class SpokenTurns:
             settings = settings.model_copy(update={"max_turns": options.max_turns})
         approvals = service.stores.durable.approvals
         attachments, user, card = service.attachments(self._conversation), self._user, self._card
-        self.surroundings = Surroundings(
+        self.surroundings = CallContext(
             means=self._means(),
             tools={tool.name: tool for tool in self._offer.tools},
             settings=settings,
@@ -239,10 +239,10 @@ class SpokenTurns:
 
 async def spoken_turns(
     service: Service, user: str, conversation: str, *, model: str = "", tools: Sequence[Tool] = ()
-) -> SpokenTurns:
+) -> CallTurns:
     """The turns of a call that goes on with a conversation; `tools` are the client's own. Raises NotFound, and what finding
     the model raises."""
-    turns = SpokenTurns(service, user, conversation, model=model, tools=tools)
+    turns = CallTurns(service, user, conversation, model=model, tools=tools)
     await turns.read()
     return turns
 

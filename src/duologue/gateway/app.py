@@ -53,7 +53,7 @@ from duologue.wire.worker_protocol import Loadout
 if TYPE_CHECKING:
     import ssl
 
-    from duologue.conversations.call_turns import SpokenTurns
+    from duologue.conversations.call_turns import CallTurns
     from duologue.conversations.service import Service
     from duologue.values.messages import Tool
 
@@ -100,7 +100,7 @@ class Gateway:
         self.models = Models(self.pool.cards, settings.aliases)
         self.voice = self._voice()
         self.speech = Speech(self.voice, settings.voice)
-        self.board = voice_socket.Switchboard(
+        self.board = voice_socket.CallServices(
             self.voice,
             self.generate,
             self.models,
@@ -110,7 +110,7 @@ class Gateway:
             read_ahead=self.generate.ahead,
             observe=measure_turn,
         )
-        self.duplex = duplex_socket.Sessions(self.board, most=settings.limits.sockets_per_user)
+        self.duplex = duplex_socket.DuplexSessions(self.board, most=settings.limits.sockets_per_user)
         self.stock = Stock(settings, worker_loadouts, self.pool, self.models, look)
         self._settled = anyio.Event()
         self.service: Service | None = None
@@ -120,9 +120,7 @@ class Gateway:
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
 
-    async def _conversing(
-        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
-    ) -> SpokenTurns:
+    async def _conversing(self, user: str, conversation: str, model: str, tools: Sequence[Tool]) -> CallTurns:
         """A conversation that goes on as a call. Raises Problem."""
         from duologue.conversations.call_turns import spoken_turns
 

@@ -21,7 +21,7 @@ from duologue.tools import names, schema_budget
 from duologue.tools.arguments import check, decoded
 from duologue.tools.builtin.catalogue import Builtin, SearchConversations, ZoneOfUser
 from duologue.tools.mcp import server_config
-from duologue.tools.mcp.call_context import Calling
+from duologue.tools.mcp.call_context import ToolCallContext
 from duologue.tools.mcp.capabilities import (
     FilledPrompt,
     ResourceTemplate,
@@ -218,7 +218,7 @@ class Toolbox:
                 check(described.schema, given)
             elif connection.phase == "ready":
                 return failure(f"The tool server {tool.server} no longer has a tool {tool.tool!r}.")
-            calling = Calling(tool.server, tool.tool, user, conversation, ask, report)
+            calling = ToolCallContext(tool.server, tool.tool, user, conversation, ask, report)
             return await connection.call(tool.tool, given, calling, keep)
         except Problem as problem:
             return failure(problem.message)

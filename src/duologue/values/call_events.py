@@ -1,7 +1,7 @@
 """A call as values: how it begins, what is told to its session, and what the session says.
 
 A call's session lives in a voice worker: it hears, decides whose turn it is, and speaks. What is answered comes from
-elsewhere: the session asks (`Wanted`) and is given text (`Text`). Every event carries the epoch it belongs to; an
+elsewhere: the session asks (`ReplyRequested`) and is given text (`Text`). Every event carries the epoch it belongs to; an
 interruption raises it, and what still arrives of an older one is stale. Times are samples: of what was heard at 16 kHz
 from the call's beginning, of a reply at 24 kHz from its first sample. Knows no dialect and no history.
 """
@@ -49,7 +49,7 @@ class CallSetup(Struct, frozen=True, tag="call"):
 # What a session is told (down).
 
 
-class Hear(Struct, frozen=True, tag="hear"):
+class MicrophoneAudio(Struct, frozen=True, tag="hear"):
     """What the microphone heard next: 16-bit mono, 16 kHz, any length."""
 
     pcm: bytes
@@ -63,7 +63,7 @@ class Text(Struct, frozen=True, tag="text"):
     last: bool = False
 
 
-class Working(Struct, frozen=True, tag="working"):
+class ToolsRunning(Struct, frozen=True, tag="working"):
     """The reply waits for a tool or a person: `busy` begins and ends it. `question` is said aloud, when there is one, and
     what the caller says next may be its answer, however short."""
 
@@ -72,7 +72,7 @@ class Working(Struct, frozen=True, tag="working"):
     question: str = ""
 
 
-class Broken(Struct, frozen=True, tag="broken"):
+class ReplyFailed(Struct, frozen=True, tag="broken"):
     """The reply will not be made, or not completed. `apology` is said aloud, when there is one."""
 
     reply: int
@@ -112,7 +112,9 @@ class Speak(Struct, frozen=True, tag="speak"):
     interruptible: bool = True
 
 
-CallControl = Hear | Text | Working | Broken | Played | Interrupt | Typed | Pressed | Speak
+CallControl = (
+    MicrophoneAudio | Text | ToolsRunning | ReplyFailed | Played | Interrupt | Typed | Pressed | Speak
+)
 
 # What a session says (up).
 
@@ -132,9 +134,9 @@ class Transcribed(Struct, frozen=True, tag="transcribed"):
     understood: bool = True
 
 
-class Wanted(Struct, frozen=True, tag="wanted"):
+class ReplyRequested(Struct, frozen=True, tag="wanted"):
     """Begin `reply` to what the caller said. `revision` counts the tries at one turn: a later one replaces this reply, which
-    is `Unwanted` then. Only `Kept` makes it part of the conversation."""
+    is `CancelReply` then. Only `Kept` makes it part of the conversation."""
 
     epoch: int
     reply: int
@@ -143,7 +145,7 @@ class Wanted(Struct, frozen=True, tag="wanted"):
     text: str
 
 
-class Foreseen(Struct, frozen=True, tag="foreseen"):
+class PartialTurn(Struct, frozen=True, tag="foreseen"):
     """The caller is speaking and has said this so far: the prompt may be read ahead, nothing is to be written."""
 
     epoch: int
@@ -151,14 +153,14 @@ class Foreseen(Struct, frozen=True, tag="foreseen"):
     text: str
 
 
-class Released(Struct, frozen=True, tag="released"):
+class TurnConfirmed(Struct, frozen=True, tag="released"):
     """The turn that `reply` answers is over for sure: what the reply does may have effects from now on."""
 
     epoch: int
     reply: int
 
 
-class Unwanted(Struct, frozen=True, tag="unwanted"):
+class CancelReply(Struct, frozen=True, tag="unwanted"):
     """Stop making the reply; nothing of it is needed."""
 
     epoch: int
@@ -176,7 +178,7 @@ class UserSaid(Struct, frozen=True, tag="user_said"):
 
 class AssistantSaid(Struct, frozen=True, tag="assistant_said"):
     """The reply is over. `heard` is what the caller heard of its written text, word for word, and is what the conversation
-    keeps; `unheard` is the rest of what had been written. Said before the `Wanted` that follows an interruption."""
+    keeps; `unheard` is the rest of what had been written. Said before the `ReplyRequested` that follows an interruption."""
 
     epoch: int
     reply: int
@@ -194,12 +196,12 @@ class ReplyText(Struct, frozen=True, tag="reply_text"):
     final: bool = False
 
 
-class SoundBegins(Struct, frozen=True, tag="sound_begins"):
+class ReplyAudioStarted(Struct, frozen=True, tag="sound_begins"):
     epoch: int
     reply: int
 
 
-class Sound(Struct, frozen=True, tag="sound"):
+class ReplyAudio(Struct, frozen=True, tag="sound"):
     """The next sound of the reply: 16-bit mono, 24 kHz; `words` whose sound begins in it."""
 
     epoch: int
@@ -208,7 +210,7 @@ class Sound(Struct, frozen=True, tag="sound"):
     words: tuple[Word, ...] = ()
 
 
-class SoundEnds(Struct, frozen=True, tag="sound_ends"):
+class ReplyAudioEnded(Struct, frozen=True, tag="sound_ends"):
     """All of the reply's sound was sent: `samples` in all."""
 
     epoch: int
@@ -237,7 +239,7 @@ class Cut(Struct, frozen=True, tag="cut"):
     reply: int
 
 
-class Trouble(Struct, frozen=True, tag="trouble"):
+class CallProblem(Struct, frozen=True, tag="trouble"):
     """Something the caller should know; the call goes on."""
 
     epoch: int
@@ -261,7 +263,7 @@ class TurnFigures(Struct, frozen=True, tag="turn_figures"):
     interrupted: float | None = None
 
 
-class Ended(Struct, frozen=True, tag="ended"):
+class CallSessionEnded(Struct, frozen=True, tag="ended"):
     """The last event of a call, a speech or a transcription. `code` is empty, or says with `message` why it failed."""
 
     code: str = ""
@@ -269,7 +271,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     status: int = 500
 
 
-class Written(Struct, frozen=True, tag="written"):
+class TranscriptText(Struct, frozen=True, tag="written"):
     """A piece of a transcription; `transcript` once, at its end."""
 
     text: str = ""
@@ -279,21 +281,21 @@ class Written(Struct, frozen=True, tag="written"):
 CallEvent = (
     State
     | Transcribed
-    | Wanted
-    | Foreseen
-    | Released
-    | Unwanted
+    | ReplyRequested
+    | PartialTurn
+    | TurnConfirmed
+    | CancelReply
     | UserSaid
     | AssistantSaid
     | ReplyText
-    | SoundBegins
-    | Sound
-    | SoundEnds
+    | ReplyAudioStarted
+    | ReplyAudio
+    | ReplyAudioEnded
     | Hold
     | Resume
     | Cut
-    | Trouble
+    | CallProblem
     | TurnFigures
-    | Written
-    | Ended
+    | TranscriptText
+    | CallSessionEnded
 )

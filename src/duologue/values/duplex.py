@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Arrival(Struct, frozen=True):
+class AudioArrival(Struct, frozen=True):
     """A piece of sound that came: by how many seconds it is late, and whether it is still to be listened to."""
 
     lag: float
@@ -22,7 +22,7 @@ class Unit(Struct, frozen=True):
 
     number: int
     at: float
-    arrival: Arrival
+    arrival: AudioArrival
     frames: int = 0
     forced: bool = False
     samples: int = 0

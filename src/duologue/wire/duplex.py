@@ -72,7 +72,7 @@ class ChunkBody(Body):
     force_listen: bool = False
 
 
-class FrameBody(Body):
+class DuplexFrameBody(Body):
     frame: str = Field(validation_alias=AliasChoices("frame", "frame_base64"))
 
 
@@ -92,7 +92,7 @@ class Prepare(Struct, frozen=True):
     ignored: tuple[str, ...] = ()
 
 
-class Chunk(Struct, frozen=True):
+class DuplexChunk(Struct, frozen=True):
     """A piece of sound (16-bit mono, 16 kHz) and the pictures seen meanwhile."""
 
     pcm: bytes
@@ -100,7 +100,7 @@ class Chunk(Struct, frozen=True):
     force_listen: bool = False
 
 
-class Seen(Struct, frozen=True):
+class DuplexPicture(Struct, frozen=True):
     """A picture that comes by itself."""
 
     image: ImagePart
@@ -112,15 +112,15 @@ class Pause(Struct, frozen=True):
     timeout: float
 
 
-class Resume(Struct, frozen=True):
+class DuplexResume(Struct, frozen=True):
     """It goes on."""
 
 
-class Interrupt(Struct, frozen=True):
+class DuplexInterrupt(Struct, frozen=True):
     """The reply is to end."""
 
 
-class Stop(Struct, frozen=True):
+class DuplexStop(Struct, frozen=True):
     """The session is over."""
 
 
@@ -130,7 +130,9 @@ class Diagnostic(Struct, frozen=True):
     fields: dict[str, Any]
 
 
-Said = Prepare | Chunk | Seen | Pause | Resume | Interrupt | Stop | Diagnostic
+Said = (
+    Prepare | DuplexChunk | DuplexPicture | Pause | DuplexResume | DuplexInterrupt | DuplexStop | Diagnostic
+)
 
 
 def decode(frame: str | bytes, limits: Limits) -> Said:
@@ -145,15 +147,15 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
                 raise BadRequest("Missing audio_base64.", param="audio_base64")
             return _chunk(validate(ChunkBody, body))
         case "video_frame":
-            return Seen(_picture(validate(FrameBody, body).frame, "frame"))
+            return DuplexPicture(_picture(validate(DuplexFrameBody, body).frame, "frame"))
         case "pause":
             return Pause(validate(PauseBody, body).timeout)
         case "resume":
-            return Resume()
+            return DuplexResume()
         case "interrupt":
-            return Interrupt()
+            return DuplexInterrupt()
         case "stop":
-            return Stop()
+            return DuplexStop()
         case "client_diagnostic":
             return Diagnostic(body)
     raise BadRequest(
@@ -185,7 +187,7 @@ def _prepare(body: PrepareBody, limits: Limits) -> Prepare:
     )
 
 
-def _chunk(body: ChunkBody) -> Chunk:
+def _chunk(body: ChunkBody) -> DuplexChunk:
     data = media_parts.from_base64(body.audio, "audio_base64")
     if not data or len(data) % 4:
         raise BadRequest("audio_base64 must be float32 samples, 4 bytes each.", param="audio_base64")
@@ -195,7 +197,7 @@ def _chunk(body: ChunkBody) -> Chunk:
             param="audio_base64",
         )
     frames = [_picture(text, f"frame_base64_list[{index}]") for index, text in enumerate(body.frames)]
-    return Chunk(from_float32(data), tuple(frames), body.force_listen)
+    return DuplexChunk(from_float32(data), tuple(frames), body.force_listen)
 
 
 def _picture(text: str, where: str) -> ImagePart:

@@ -70,7 +70,7 @@ class HoldBody(Body):
     down: bool
 
 
-class FrameBody(Body):
+class VoiceFrameBody(Body):
     frame: str
 
 
@@ -99,7 +99,7 @@ class Start(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-class Interrupted(Struct, frozen=True):
+class InterruptCall(Struct, frozen=True):
     """The client wants silence; `last_chunk_id` is the number of the last frame it has begun to play (-1: none)."""
 
     last_chunk_id: int | None = None
@@ -107,13 +107,13 @@ class Interrupted(Struct, frozen=True):
     samples: int | None = None
 
 
-class Seen(Struct, frozen=True):
+class CallPicture(Struct, frozen=True):
     """A picture of the camera or the screen, for the turn it falls in."""
 
     image: ImagePart
 
 
-class ToolResult(Struct, frozen=True):
+class ClientToolResult(Struct, frozen=True):
     """The answer of the client's own tool."""
 
     call_id: str
@@ -129,20 +129,20 @@ class Approved(Struct, frozen=True):
     values: dict[str, object] = {}
 
 
-class Stop(Struct, frozen=True):
+class StopCall(Struct, frozen=True):
     """The call is over."""
 
 
 Said = (
     Start
-    | Interrupted
+    | InterruptCall
     | call_events.Played
     | call_events.Typed
     | call_events.Pressed
-    | Seen
-    | ToolResult
+    | CallPicture
+    | ClientToolResult
     | Approved
-    | Stop
+    | StopCall
 )
 
 
@@ -156,7 +156,7 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
             return _start(validate(StartBody, body), limits)
         case "interrupt":
             asked = validate(InterruptBody, body)
-            return Interrupted(asked.last_chunk_id, asked.reply_id, asked.samples)
+            return InterruptCall(asked.last_chunk_id, asked.reply_id, asked.samples)
         case "played":
             played = validate(PlayedBody, body)
             return call_events.Played(played.reply_id, played.samples)
@@ -165,15 +165,15 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
         case "hold":
             return call_events.Pressed(validate(HoldBody, body).down)
         case "video_frame":
-            data = media_parts.from_base64(validate(FrameBody, body).frame, "frame")
-            return Seen(media_parts.image(data, "frame"))
+            data = media_parts.from_base64(validate(VoiceFrameBody, body).frame, "frame")
+            return CallPicture(media_parts.image(data, "frame"))
         case "tool_result":
             result = validate(ToolResultBody, body)
-            return ToolResult(result.call_id, result.content, result.is_error)
+            return ClientToolResult(result.call_id, result.content, result.is_error)
         case "approval":
             return _approved(validate(ApprovalBody, body))
         case "stop":
-            return Stop()
+            return StopCall()
     raise BadRequest(
         f"There is no message of type {str(kind)[:64]!r} on this socket. It knows start, interrupt, played, text, hold, "
         "video_frame, tool_result, approval and stop; sound comes as binary frames.",
@@ -210,9 +210,9 @@ def _start(body: StartBody, limits: Limits) -> Start:
 # What goes out
 
 STALE = (
-    call_events.SoundBegins,
-    call_events.Sound,
-    call_events.SoundEnds,
+    call_events.ReplyAudioStarted,
+    call_events.ReplyAudio,
+    call_events.ReplyAudioEnded,
     call_events.ReplyText,
     call_events.Hold,
     call_events.Resume,
@@ -316,7 +316,11 @@ class VoiceEncoder:
 
     def encode(self, events: Iterable[CallEvent]) -> list[str | bytes]:
         """What these events become."""
-        batch = [event for event in events if not isinstance(event, call_events.Written | call_events.Ended)]
+        batch = [
+            event
+            for event in events
+            if not isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded)
+        ]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         said: list[str | bytes] = []
         for event in batch:
@@ -383,11 +387,11 @@ class VoiceEncoder:
                 if not event.final:
                     self._texts = {event.reply: text}
                 yield self._message("response_text", reply_id=event.reply, text=text, final=event.final)
-            case call_events.SoundBegins():
+            case call_events.ReplyAudioStarted():
                 yield self._begin(event.reply)
-            case call_events.Sound():
+            case call_events.ReplyAudio():
                 yield from self._sound(event)
-            case call_events.SoundEnds():
+            case call_events.ReplyAudioEnded():
                 self._reply = -1
                 self._lengths.pop(event.reply, None)
                 yield self._message("audio_end", reply_id=event.reply, samples=event.samples)
@@ -406,10 +410,10 @@ class VoiceEncoder:
                     unheard=event.unheard,
                     ending=event.ending,
                 )
-            case call_events.Trouble():
+            case call_events.CallProblem():
                 yield error_message(Problem(event.message, code=event.code), self.epoch)
 
-    def _sound(self, event: call_events.Sound) -> Iterable[str | bytes]:
+    def _sound(self, event: call_events.ReplyAudio) -> Iterable[str | bytes]:
         if event.reply != self._reply:
             yield self._begin(event.reply)
         if event.words:
@@ -450,7 +454,7 @@ def control(said: Said, encoder: VoiceEncoder) -> CallControl | None:
     match said:
         case call_events.Played() | call_events.Typed() | call_events.Pressed():
             return said
-        case Interrupted():
+        case InterruptCall():
             if said.samples is not None or said.last_chunk_id is None:
                 return call_events.Interrupt(said.reply, said.samples)
             if said.last_chunk_id < 0:

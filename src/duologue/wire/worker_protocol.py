@@ -77,7 +77,7 @@ class Count(Struct, frozen=True, tag="count"):
 
 
 class Open(Struct, frozen=True, tag="open"):
-    """Start a call, a speech or a transcription under `lease` in seat `slot` of a voice worker. Answered by `Told`, the last
+    """Start a call, a speech or a transcription under `lease` in seat `slot` of a voice worker. Answered by `CallEvents`, the last
     of which is `Ended`, and one `Closed`."""
 
     lease: int
@@ -109,7 +109,7 @@ class Emit(Struct, frozen=True, tag="emit"):
     events: tuple[Event, ...]
 
 
-class Told(Struct, frozen=True, tag="told"):
+class CallEvents(Struct, frozen=True, tag="told"):
     """Events of a call, a speech or a transcription, in order."""
 
     lease: int
@@ -151,7 +151,7 @@ class Report(Struct, frozen=True, tag="report"):
 
 
 Down = Begin | Open | Tell | Cancel | Grant | Count | Fragment
-Up = Emit | Told | Closed | Counted | Report | Fragment
+Up = Emit | CallEvents | Closed | Counted | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

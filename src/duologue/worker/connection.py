@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 
 from duologue.errors import Busy, Problem, Unsupported
-from duologue.values.call_events import CallEvent, Ended
+from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import Inbox
@@ -103,7 +103,7 @@ class Outbox:
         messages: list[worker_protocol.Up] = [
             worker_protocol.Emit(lease, tuple(some)) for lease, some in events.items()
         ]
-        messages += [worker_protocol.Told(lease, tuple(some)) for lease, some in told.items()]
+        messages += [worker_protocol.CallEvents(lease, tuple(some)) for lease, some in told.items()]
         return messages + rest
 
 
@@ -262,7 +262,7 @@ class WorkerLink:
             if isinstance(message, worker_protocol.Begin):
                 outbox.emit(message.lease, Failed(code, sentence))
             else:
-                outbox.tell(message.lease, Ended(code, sentence))
+                outbox.tell(message.lease, CallSessionEnded(code, sentence))
         finally:
             self._leases.pop(message.lease, None)
             outbox.post(worker_protocol.Closed(message.lease))
@@ -280,7 +280,7 @@ class WorkerLink:
         return emit
 
     async def _attended(self, opened: worker_protocol.Open, lease: _Lease) -> None:
-        """A call, a speech or a transcription, to its `Ended`."""
+        """A call, a speech or a transcription, to its `CallSessionEnded`."""
         outbox = self._outbox
 
         async def tell(event: CallEvent) -> None:
@@ -292,8 +292,8 @@ class WorkerLink:
                 raise Unsupported("This worker has no voice; calls are for a voice worker.")
             await self._attend(opened, lease.inbox, tell)
         except Problem as problem:
-            ended = Ended(problem.code, problem.message, problem.status)
+            ended = CallSessionEnded(problem.code, problem.message, problem.status)
         else:
-            ended = Ended()
+            ended = CallSessionEnded()
         # An end waits for no credit: whoever takes nothing is told so, and gets the seat back.
         outbox.tell(opened.lease, ended)

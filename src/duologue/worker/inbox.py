@@ -14,7 +14,7 @@ import anyio
 
 from duologue.errors import Busy
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
-from duologue.values.call_events import CallControl, Hear
+from duologue.values.call_events import CallControl, MicrophoneAudio
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Inbox:
     def put(self, controls: Iterable[CallControl]) -> None:
         """Add what came, dropping the oldest sound over the bound."""
         for control in controls:
-            if isinstance(control, Hear):
+            if isinstance(control, MicrophoneAudio):
                 self._sound += len(control.pcm)
             elif self._others > CONTROLS:
                 continue
@@ -69,11 +69,11 @@ class Inbox:
         kept: deque[CallControl] = deque()
         for control in self._waiting:
             over = self._sound - SOUND
-            if not isinstance(control, Hear) or over <= 0:
+            if not isinstance(control, MicrophoneAudio) or over <= 0:
                 kept.append(control)
                 continue
             cut = min(len(control.pcm), over + over % SAMPLE_BYTES)
             self._sound -= cut
             if cut < len(control.pcm):
-                kept.append(Hear(control.pcm[cut:]))
+                kept.append(MicrophoneAudio(control.pcm[cut:]))
         self._waiting = kept

@@ -5,7 +5,13 @@ import pytest
 from tests.conversations.fakes.provisions import FunctionTools
 
 from duologue.config.settings import Runs
-from duologue.conversations.agent.call_agent import ANSWER_SECONDS, Errand, Surroundings, client_tools, told
+from duologue.conversations.agent.call_agent import (
+    ANSWER_SECONDS,
+    CallContext,
+    CallToolLoop,
+    client_tools,
+    told,
+)
 from duologue.conversations.agent.dependencies import Means
 from duologue.tools.values import OfferedTool, ToolOutcome
 from duologue.values.conversations import StoredCall, TextContent
@@ -30,8 +36,8 @@ class Room:
             name: OfferedTool(name, server, name, read_only=read_only)
             for name, (_, read_only, server) in self.toolbox.functions.items()
         }
-        self.errand = Errand(
-            Surroundings(
+        self.errand = CallToolLoop(
+            CallContext(
                 means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", self.toolbox),
                 tools=offered | client_tools(own),
                 settings=settings or Runs(),
@@ -180,6 +186,8 @@ async def test_what_an_earlier_try_has_done_is_told_first():
     room = Room()
     await room.errand.carry_out("", [LOOK])
     rows = tuple(room.errand.rows.values())
-    again = Errand(Surroundings(means=Means(lambda: 0, lambda: 0.0, lambda: "x")), say=print, before=rows)
+    again = CallToolLoop(
+        CallContext(means=Means(lambda: 0, lambda: 0.0, lambda: "x")), say=print, before=rows
+    )
     assert again.messages == told(rows)
     assert again.acted

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from duologue.conversations.agent import loop
 from duologue.conversations.agent.loop import (
-    AddCalls,
+    AddToolCalls,
     Agent,
     AskApproval,
     CancelTurn,
-    EndCall,
+    EndToolCall,
     Finish,
     Judged,
-    RunCall,
+    RunToolCall,
     StartTurn,
     TakeSteering,
     judge,
@@ -36,8 +36,8 @@ def test_a_turn_without_calls_is_the_end():
 
 def test_calls_run_up_to_the_cap_and_the_next_when_one_ends():
     machine = agent()
-    assert machine.turn_ended([RUN, RUN, RUN]) == [AddCalls(), RunCall(0), RunCall(1)]
-    assert machine.call_ended(1) == [RunCall(2)]
+    assert machine.turn_ended([RUN, RUN, RUN]) == [AddToolCalls(), RunToolCall(0), RunToolCall(1)]
+    assert machine.call_ended(1) == [RunToolCall(2)]
     assert machine.call_ended(0) == []
     assert machine.call_ended(2) == [StartTurn()]
     assert machine.turn_ended(()) == [Finish("done")]
@@ -46,9 +46,9 @@ def test_calls_run_up_to_the_cap_and_the_next_when_one_ends():
 
 def test_a_question_holds_up_nobody_else():
     machine = agent(parallel=1)
-    assert machine.turn_ended([ASK, RUN]) == [AddCalls(), AskApproval(0), RunCall(1)]
+    assert machine.turn_ended([ASK, RUN]) == [AddToolCalls(), AskApproval(0), RunToolCall(1)]
     assert machine.call_ended(1) == []
-    assert machine.answered(0, "allowed") == [RunCall(0)]
+    assert machine.answered(0, "allowed") == [RunToolCall(0)]
     assert machine.call_ended(0) == [StartTurn()]
 
 
@@ -59,11 +59,15 @@ def test_a_question_holds_up_nobody_else():
 def test_a_call_that_may_not_run_is_told_to_the_model_and_the_loop_goes_on(answer, state, text):
     machine = agent()
     machine.turn_ended([ASK])
-    assert machine.answered(0, answer) == [EndCall(0, state, text), StartTurn()]
+    assert machine.answered(0, answer) == [EndToolCall(0, state, text), StartTurn()]
 
 
 def test_a_call_nobody_can_make_is_told_to_the_model_and_the_loop_goes_on():
-    assert agent().turn_ended([REJECT]) == [AddCalls(), EndCall(0, "failed", "no such tool"), StartTurn()]
+    assert agent().turn_ended([REJECT]) == [
+        AddToolCalls(),
+        EndToolCall(0, "failed", "no such tool"),
+        StartTurn(),
+    ]
 
 
 def test_the_limit_comes_after_the_results_of_the_last_turn_allowed():
@@ -78,8 +82,8 @@ def test_a_new_message_skips_what_has_not_begun_and_waits_for_what_has():
     machine = agent(parallel=1)
     machine.turn_ended([RUN, RUN, ASK])
     assert machine.steered() == [
-        EndCall(1, "skipped", loop.STEERED),
-        EndCall(2, "skipped", loop.STEERED),
+        EndToolCall(1, "skipped", loop.STEERED),
+        EndToolCall(2, "skipped", loop.STEERED),
     ]
     assert machine.call_ended(0) == [TakeSteering(), StartTurn()]
 
@@ -90,8 +94,8 @@ def test_a_new_message_during_a_turn_goes_in_when_the_turn_has_ended():
     assert machine.turn_ended(()) == [TakeSteering(), StartTurn()]
     assert machine.steered() == []
     assert machine.turn_ended([RUN]) == [
-        AddCalls(),
-        EndCall(0, "skipped", loop.STEERED),
+        AddToolCalls(),
+        EndToolCall(0, "skipped", loop.STEERED),
         TakeSteering(),
         StartTurn(),
     ]
@@ -101,7 +105,7 @@ def test_a_new_message_that_was_taken_back_changes_nothing():
     machine = agent()
     machine.steered()
     machine.unsteered()
-    assert machine.turn_ended([RUN]) == [AddCalls(), RunCall(0)]
+    assert machine.turn_ended([RUN]) == [AddToolCalls(), RunToolCall(0)]
 
 
 def test_a_new_message_at_the_limit_begins_the_count_anew():
@@ -119,9 +123,9 @@ def test_stopping_among_calls_ends_each_of_them():
     machine = agent(parallel=1)
     machine.turn_ended([RUN, RUN, ASK])
     assert machine.end("stopped") == [
-        EndCall(0, "skipped", loop.STOPPED_RUNNING, running=True),
-        EndCall(1, "skipped", loop.STOPPED),
-        EndCall(2, "skipped", loop.STOPPED),
+        EndToolCall(0, "skipped", loop.STOPPED_RUNNING, running=True),
+        EndToolCall(1, "skipped", loop.STOPPED),
+        EndToolCall(2, "skipped", loop.STOPPED),
         Finish("stopped"),
     ]
     assert machine.call_ended(0) == []
@@ -134,7 +138,7 @@ def test_a_failed_turn_ends_the_run():
 
 def test_open_calls_of_an_earlier_run_are_taken_up():
     machine = Agent(max_turns=1, parallel=4)
-    assert machine.resume([RUN]) == [AddCalls(), RunCall(0)]
+    assert machine.resume([RUN]) == [AddToolCalls(), RunToolCall(0)]
 
 
 FACTS = st.lists(
@@ -171,18 +175,18 @@ def test_whatever_happens_the_history_is_well_formed(facts, max_turns, parallel)
                     assert not turn
                     assert not open_calls
                     turn = True
-                case AddCalls():
+                case AddToolCalls():
                     open_calls = dict.fromkeys(range(added), "ready")
                     spent += 1
                     assert spent <= max_turns
                 case AskApproval(call):
                     assert open_calls[call] == "ready"
                     open_calls[call] = "asked"
-                case RunCall(call):
+                case RunToolCall(call):
                     assert open_calls[call] in ("ready", "allowed")
                     open_calls[call] = "running"
                     assert list(open_calls.values()).count("running") <= parallel
-                case EndCall(call, _, text, running):
+                case EndToolCall(call, _, text, running):
                     assert text
                     assert (open_calls.pop(call) == "running") == running
                 case TakeSteering():

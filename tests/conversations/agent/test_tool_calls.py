@@ -8,7 +8,7 @@ from tests.support.store_fixtures import Clock
 from duologue.config.settings import Runs as RunSettings
 from duologue.conversations.agent.approvals import Questions
 from duologue.conversations.agent.loop import Judged
-from duologue.conversations.agent.tool_calls import Call, Calls, call_row, free_tools
+from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.tools.values import OfferedTool
 from duologue.values.conversations import Approval, StoredCall, TextContent
 from duologue.values.runs import ApprovalAsked, ToolResult, ToolStarted
@@ -29,8 +29,8 @@ class Desk:
             tool = OfferedTool(f"tool{at}", "desk", f"tool{at}")
             self.around.toolbox.add(tool.name, function)
             row = call_row(f"t{at}", "c", "a", "r", StoredCall(f"c{at}", tool.name, '{"a": 1}'), tool)
-            calls.append(Call(row, Judged("run", {"a": 1}), tool))
-        self.calls = Calls(
+            calls.append(ToolCallRun(row, Judged("run", {"a": 1}), tool))
+        self.calls = ToolCallBatch(
             calls,
             user="ann",
             run="r",

@@ -22,7 +22,7 @@ from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, 
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
-from duologue.text.output.reply_grammar import Calls, ReplyGrammar, Thought, held, offered
+from duologue.text.output.reply_grammar import AllowedToolCalls, ReplyGrammar, Thought, held, offered
 from duologue.values.events import Progress
 from duologue.values.messages import Tool
 from duologue.values.requests import OutputFormat, Sampling
@@ -630,7 +630,7 @@ WEATHER = Tool(
         "required": ["place", "days"],
     },
 )
-CALLS = Calls("hermes", (WEATHER,), several=False)
+CALLS = AllowedToolCalls("hermes", (WEATHER,), several=False)
 CALLING = Sampling(
     max_tokens=120, temperature=1.5, logit_bias={"]": 40.0, str(token_id("<tool_call>")): NEVER}
 )

@@ -11,7 +11,7 @@ from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats, failed, word
 
 from duologue.errors import Busy
 from duologue.gateway.calls.call import EARLY, Call
-from duologue.gateway.calls.history import LooseHistory, News
+from duologue.gateway.calls.history import ConversationChanges, EphemeralHistory
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST, SORRY
 from duologue.gateway.scheduling.pool import RESTARTED
 from duologue.gateway.scheduling.scheduler import Moved
@@ -43,7 +43,7 @@ async def test_a_reply_is_made_of_everything_said_before_and_told_as_it_comes():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(words("Hello, ", "you.")))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi there"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi there"))
         told = await seat.until(3)
     assert told == [
         call_events.Text(1, "Hello, "),
@@ -60,13 +60,13 @@ async def test_only_what_was_heard_is_remembered():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(words("One two three."), words("Yes.")))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "count"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "count"))
         await seat.until(2)
         seat.say(
             call_events.UserSaid(0, 1, "count"),
             call_events.Cut(1, 1),
             call_events.AssistantSaid(1, 1, "One two", " three.", "interrupted"),
-            call_events.Wanted(1, 2, 2, 1, "stop"),
+            call_events.ReplyRequested(1, 2, 2, 1, "stop"),
         )
         await seat.until(4)
     assert [message.text for message in room.generate.requests[1].messages] == [
@@ -78,10 +78,10 @@ async def test_a_reply_that_is_not_wanted_any_more_is_cancelled_and_leaves_nothi
     seat = FakeLease()
     room = Room(seat)
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
         await anyio.wait_all_tasks_blocked()
         assert room.generate.running == 1
-        seat.say(call_events.Unwanted(0, 1))
+        seat.say(call_events.CancelReply(0, 1))
         await anyio.wait_all_tasks_blocked()
         assert room.generate.running == 0
     assert len(room.history.messages) == 1
@@ -92,7 +92,7 @@ async def test_an_interruption_cancels_whoever_still_writes():
     seat = FakeLease()
     room = Room(seat)
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
         await anyio.wait_all_tasks_blocked()
         seat.say(call_events.Cut(1, 1))
         await anyio.wait_all_tasks_blocked()
@@ -103,8 +103,8 @@ async def test_a_model_that_fails_is_apologised_for_and_the_reason_shown():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(failed("queue_full", "The queue is full.")))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
-        assert await seat.until(1) == [call_events.Broken(1, SORRY["en"])]
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
+        assert await seat.until(1) == [call_events.ReplyFailed(1, SORRY["en"])]
     error = await room.client.until("error")
     assert (error["code"], error["message"]) == ("queue_full", "The queue is full.")
 
@@ -113,7 +113,7 @@ async def test_a_lost_model_is_asked_once_more_while_nothing_was_said():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate([WORKER_LOST], words("Back.")))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
         assert await seat.until(2) == [call_events.Text(1, "Back."), call_events.Text(1, "", last=True)]
 
 
@@ -121,8 +121,8 @@ async def test_a_model_lost_in_the_middle_of_its_words_is_apologised_for():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate([TextDelta("Well, "), WORKER_LOST], words("Back.")))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
-        assert await seat.until(2) == [call_events.Text(1, "Well, "), call_events.Broken(1, SORRY["en"])]
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
+        assert await seat.until(2) == [call_events.Text(1, "Well, "), call_events.ReplyFailed(1, SORRY["en"])]
 
 
 async def test_a_lost_session_is_followed_by_another_that_says_so_and_keeps_what_was_heard():
@@ -130,13 +130,13 @@ async def test_a_lost_session_is_followed_by_another_that_says_so_and_keeps_what
     room = Room(first, second, generate=FakeGenerate(words("One two three.")))
     spoken = (Word("One", 0, 5000, 0, 3), Word("two", 6000, 11000, 4, 7), Word("three.", 12000, 20000, 8, 14))
     async with room.running():
-        first.say(call_events.Wanted(0, 1, 1, 1, "count"))
+        first.say(call_events.ReplyRequested(0, 1, 1, 1, "count"))
         await first.until(2)
         first.say(
             call_events.UserSaid(0, 1, "count"),
-            call_events.SoundBegins(0, 1),
+            call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "One two three."),
-            call_events.Sound(0, 1, b"\0\0" * 24000, spoken),
+            call_events.ReplyAudio(0, 1, b"\0\0" * 24000, spoken),
         )
         await anyio.wait_all_tasks_blocked()
         room.call.tell(call_events.Played(1, 11500))
@@ -168,7 +168,7 @@ async def test_words_that_nothing_answered_yet_are_not_lost_with_the_session():
     first, second = FakeLease(), FakeLease()
     room = Room(first, second, generate=FakeGenerate(words("Well.")))
     async with room.running():
-        first.say(call_events.Wanted(0, 1, 1, 1, "remember the milk"))
+        first.say(call_events.ReplyRequested(0, 1, 1, 1, "remember the milk"))
         await first.until(2)
         first.say(WORKER_LOST)
         await anyio.wait_all_tasks_blocked()
@@ -179,16 +179,16 @@ async def test_a_filler_in_between_makes_nobody_forget_what_was_heard():
     first, second = FakeLease(), FakeLease()
     room = Room(first, second, generate=FakeGenerate(words("One two.")))
     async with room.running():
-        first.say(call_events.Wanted(0, 1, 1, 1, "count"))
+        first.say(call_events.ReplyRequested(0, 1, 1, 1, "count"))
         await first.until(2)
         first.say(
             call_events.UserSaid(0, 1, "count"),
-            call_events.SoundBegins(0, 1),
+            call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "One two."),
-            call_events.Sound(0, 1, b"\0\0" * 9600, (Word("One", 0, 5000, 0, 3),)),
-            call_events.SoundBegins(0, 2),
-            call_events.Sound(0, 2, b"\0\0" * 4800),
-            call_events.SoundEnds(0, 2, 4800),
+            call_events.ReplyAudio(0, 1, b"\0\0" * 9600, (Word("One", 0, 5000, 0, 3),)),
+            call_events.ReplyAudioStarted(0, 2),
+            call_events.ReplyAudio(0, 2, b"\0\0" * 4800),
+            call_events.ReplyAudioEnded(0, 2, 4800),
         )
         await anyio.wait_all_tasks_blocked()
         room.call.tell(call_events.Played(1, 9600))
@@ -213,7 +213,7 @@ async def test_an_ended_session_ends_the_call():
     seat = FakeLease()
     room = Room(seat)
     async with room.running():
-        seat.say(call_events.Ended())
+        seat.say(call_events.CallSessionEnded())
         await anyio.wait_all_tasks_blocked()
     assert room.ended is not None
     assert room.ended.problem is None
@@ -258,13 +258,15 @@ async def test_what_is_typed_in_the_line_is_not_pushed_out_by_sound():
     async with room.running():
         room.call.tell(call_events.Typed("hi"))
         for number in range(EARLY + 1):
-            room.call.tell(call_events.Hear(bytes([number, 0])))
+            room.call.tell(call_events.MicrophoneAudio(bytes([number, 0])))
         room.call.tell(call_events.Pressed(down=True))
         seat.free.set()
         await seat.until(EARLY)
     assert seat.told[0] == call_events.Typed("hi")
     # Of the sound the newest is left.
-    assert seat.told[1:-1] == [call_events.Hear(bytes([number, 0])) for number in range(3, EARLY + 1)]
+    assert seat.told[1:-1] == [
+        call_events.MicrophoneAudio(bytes([number, 0])) for number in range(3, EARLY + 1)
+    ]
     assert seat.told[-1] == call_events.Pressed(down=True)
 
 
@@ -274,7 +276,7 @@ async def test_more_than_can_wait_for_a_seat_is_refused_with_a_sentence():
     async with room.running():
         for _ in range(EARLY):
             room.call.tell(call_events.Typed("hi"))
-        room.call.tell(call_events.Hear(b"\0\0"))
+        room.call.tell(call_events.MicrophoneAudio(b"\0\0"))
         with pytest.raises(Busy, match="no seat yet"):
             room.call.tell(call_events.Typed("and this"))
         seat.free.set()
@@ -298,14 +300,14 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(call, words("The lamp is on.")), tools=(Tool("lamp"),))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "light"), call_events.Released(0, 1))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "light"), call_events.TurnConfirmed(0, 1))
         asked = await room.client.until("tool_call")
         assert (asked["name"], asked["arguments"]) == ("lamp", '{"on":true}')
-        assert seat.told == [call_events.Working(1)]
-        assert room.call.tool_result(voice.ToolResult("c1", "done"))
+        assert seat.told == [call_events.ToolsRunning(1)]
+        assert room.call.tool_result(voice.ClientToolResult("c1", "done"))
         told = await seat.until(4)
         assert told[1:] == [
-            call_events.Working(1, busy=False), call_events.Text(1, "The lamp is on."), call_events.Text(1, "", last=True),
+            call_events.ToolsRunning(1, busy=False), call_events.Text(1, "The lamp is on."), call_events.Text(1, "", last=True),
         ]  # fmt: skip
         seat.say(
             call_events.UserSaid(0, 1, "light"),
@@ -322,7 +324,7 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
 
 async def test_a_result_nobody_waits_for_is_refused():
     room = Room(FakeLease())
-    assert not room.call.tool_result(voice.ToolResult("c9", ""))
+    assert not room.call.tool_result(voice.ClientToolResult("c9", ""))
 
 
 async def test_the_newest_picture_goes_with_the_turn_it_falls_in_and_with_no_other():
@@ -331,9 +333,9 @@ async def test_the_newest_picture_goes_with_the_turn_it_falls_in_and_with_no_oth
     async with room.running():
         room.call.see(ImagePart(b"old"))
         room.call.see(ImagePart(b"cat"))
-        seat.say(call_events.Wanted(0, 1, 1, 1, "what is it"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "what is it"))
         await seat.until(2)
-        seat.say(call_events.UserSaid(0, 1, "what is it"), call_events.Wanted(0, 2, 2, 1, "sure?"))
+        seat.say(call_events.UserSaid(0, 1, "what is it"), call_events.ReplyRequested(0, 2, 2, 1, "sure?"))
         await seat.until(4)
     asked = room.generate.requests[0].messages[-1]
     assert asked.parts == (ImagePart(b"cat"), TextPart("what is it"))
@@ -377,14 +379,14 @@ async def test_how_a_call_is_to_be_may_be_said_once_it_has_its_seat():
     assert another.request.voice == "low"
 
 
-class Followed(LooseHistory):
+class Followed(EphemeralHistory):
     """A conversation that others change, or delete."""
 
     def __init__(self) -> None:
         super().__init__("Be kind.", "m", ())
         self.changed, self.gone = anyio.Event(), anyio.Event()
 
-    async def keeping(self, news: News) -> None:
+    async def keeping(self, news: ConversationChanges) -> None:
         await self.changed.wait()
         await news.rewritten("m1", [StoredMessage("m1", "c", None, "user", (TextContent("Hi."),))])
         await self.gone.wait()
@@ -409,7 +411,7 @@ async def test_a_call_whose_conversation_was_deleted_says_so_and_ends():
         await anyio.wait_all_tasks_blocked()
         assert seat.told == [call_events.Interrupt(), call_events.Speak(DELETED["en"], interruptible=False)]
         # Nobody answers what is said into the farewell.
-        seat.say(call_events.Wanted(0, 2, 1, 1, "hello?"))
+        seat.say(call_events.ReplyRequested(0, 2, 1, 1, "hello?"))
         await anyio.wait_all_tasks_blocked()
         assert room.ended is None
         seat.say(call_events.AssistantSaid(1, 1, DELETED["en"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.gateway.calls.duplex_frames import DELAY, PATIENCE, Units
+from duologue.gateway.calls.duplex_frames import DELAY, PATIENCE, DuplexBuffer
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.duplex import Unit
@@ -33,11 +33,14 @@ def saying(
         words.append(Word(word, number * each, (number + 1) * each, at, at + len(word.rstrip(".,"))))
     events: list[call_events.CallEvent] = [
         call_events.State(epoch, "speaking"),
-        call_events.SoundBegins(epoch, reply),
+        call_events.ReplyAudioStarted(epoch, reply),
         call_events.ReplyText(epoch, reply, text),
-        call_events.Sound(epoch, reply, sound(seconds), tuple(words)),
+        call_events.ReplyAudio(epoch, reply, sound(seconds), tuple(words)),
     ]
-    ending = [call_events.ReplyText(epoch, reply, "", final=True), call_events.SoundEnds(epoch, reply, 0)]
+    ending = [
+        call_events.ReplyText(epoch, reply, "", final=True),
+        call_events.ReplyAudioEnded(epoch, reply, 0),
+    ]
     return [*events, *ending] if ends else events
 
 
@@ -45,7 +48,7 @@ class Client:
     """Sends a piece each second, and plays."""
 
     def __init__(self, seconds: float = 1.0) -> None:
-        self.units = Units()
+        self.units = DuplexBuffer()
         self.seconds = seconds
         self.at = 100.0
 
@@ -82,9 +85,9 @@ def test_without_word_times_the_text_comes_with_its_sound():
     client = Client()
     client.units.take(
         [
-            call_events.SoundBegins(0, 1),
+            call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "Hello there."),
-            call_events.Sound(0, 1, sound(1.5)),
+            call_events.ReplyAudio(0, 1, sound(1.5)),
         ]
     )
     assert client.sends().text == "Hello there."
@@ -94,9 +97,9 @@ def test_silence_inside_a_reply_is_not_sent():
     client = Client()
     client.units.take(
         [
-            call_events.SoundBegins(0, 1),
-            call_events.Sound(0, 1, sound(1, 0)),
-            call_events.Sound(0, 1, sound(1)),
+            call_events.ReplyAudioStarted(0, 1),
+            call_events.ReplyAudio(0, 1, sound(1, 0)),
+            call_events.ReplyAudio(0, 1, sound(1)),
         ]
     )
     unit = client.sends()
@@ -118,7 +121,7 @@ def test_the_rest_of_a_reply_that_was_cut_is_never_given():
     client.units.take(saying(1, "One two three four.", 4, ends=False))
     client.sends()
     client.units.take(
-        [call_events.Cut(1, 1), call_events.Sound(0, 1, sound(1)), call_events.SoundEnds(0, 1, 9)]
+        [call_events.Cut(1, 1), call_events.ReplyAudio(0, 1, sound(1)), call_events.ReplyAudioEnded(0, 1, 9)]
     )
     unit = client.sends()
     assert unit.is_listen
@@ -168,12 +171,12 @@ def test_a_forced_unit_listens_and_says_what_was_heard():
     unit = client.sends(forced=True)
     assert unit.is_listen
     assert unit.end_of_turn
-    client.units.take([call_events.Sound(0, 1, sound(1))])
+    client.units.take([call_events.ReplyAudio(0, 1, sound(1))])
     assert client.sends().pcm == b""
 
 
 def test_who_is_thinking_can_be_interrupted_and_who_listens_cannot():
-    units = Units()
+    units = DuplexBuffer()
     assert units.interrupt(0.0) is None
     units.take([call_events.State(0, "thinking")])
     assert units.interrupt(0.0) == call_events.Interrupt()
@@ -189,8 +192,8 @@ def test_an_aside_comes_between_two_parts_of_a_reply():
     client.units.take(
         [
             call_events.ReplyText(0, 1, " Two."),
-            call_events.Sound(0, 1, sound(1)),
-            call_events.SoundEnds(0, 1, 0),
+            call_events.ReplyAudio(0, 1, sound(1)),
+            call_events.ReplyAudioEnded(0, 1, 0),
         ]
     )
     rest = client.sends()
@@ -209,13 +212,13 @@ def test_the_callers_words_come_once():
 
 
 def test_a_piece_is_answered_at_once_while_nothing_is_expected():
-    units = Units()
+    units = DuplexBuffer()
     units.piece(SECOND, 1.0)
     assert len(units.due(1.0)) == 1
 
 
 def test_a_piece_waits_a_moment_for_the_reply_that_is_near():
-    units = Units()
+    units = DuplexBuffer()
     units.take([call_events.State(0, "thinking")])
     units.piece(SECOND, 1.0)
     assert units.due(1.0) == []
@@ -226,7 +229,7 @@ def test_a_piece_waits_a_moment_for_the_reply_that_is_near():
 
 
 def test_it_does_not_wait_for_longer_than_half_of_itself():
-    units = Units()
+    units = DuplexBuffer()
     units.take([call_events.State(0, "thinking")])
     units.piece(SECOND // 5, 1.0)
     assert units.due(1.05) == []
@@ -235,7 +238,7 @@ def test_it_does_not_wait_for_longer_than_half_of_itself():
 
 
 def test_the_next_piece_answers_the_one_before():
-    units = Units()
+    units = DuplexBuffer()
     units.take([call_events.State(0, "hearing")])
     units.piece(SECOND, 1.0)
     units.piece(SECOND, 1.3)
@@ -246,9 +249,9 @@ def test_the_next_piece_answers_the_one_before():
 
 def test_a_beginning_that_cannot_go_on_is_kept_for_the_next_piece():
     client = Client()
-    client.units.take([call_events.SoundBegins(0, 1), call_events.Sound(0, 1, sound(0.1))])
+    client.units.take([call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, sound(0.1))])
     assert client.sends().is_listen
-    client.units.take([call_events.Sound(0, 1, sound(2))])
+    client.units.take([call_events.ReplyAudio(0, 1, sound(2))])
     assert length(client.sends().pcm) == 1.0
 
 
@@ -333,7 +336,7 @@ EVENTS = st.lists(
 def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
     events: list[tuple[str, float]],
 ):
-    units, at, reply, epoch, marks = Units(), 0.0, 0, 0, {}
+    units, at, reply, epoch, marks = DuplexBuffer(), 0.0, 0, 0, {}
     dead: set[int] = set()
     sent = 0
     answers: list[Unit] = []

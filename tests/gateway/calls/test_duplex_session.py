@@ -67,11 +67,11 @@ async def test_a_second_prompt_begins_anew(house: Open):
     seat, generate = Seat(), FakeGenerate(words("One."), words("Two."))
     async with house(seat, generate=generate) as server, server.ring() as caller:
         await caller.prepares(system_prompt="First.")
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"), call_events.UserSaid(0, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"), call_events.UserSaid(0, 1, "hi"))
         await seat.until(2)
         await caller.says("prepare", system_prompt="Second.", voice="other")
         assert (await caller.hears())["ignored"] == ["voice"]
-        seat.say(call_events.Wanted(0, 2, 2, 1, "again"))
+        seat.say(call_events.ReplyRequested(0, 2, 2, 1, "again"))
         await seat.until(4)
     assert [message.text for message in generate.requests[1].messages] == ["Second.", "again"]
 
@@ -87,7 +87,7 @@ async def test_each_piece_is_heard_and_answered(house: Open):
         assert [first["current_time"], second["current_time"]] == [1, 2]
         assert first["is_listen"]
         assert first["audio_data"] is None
-        assert (await seat.until(2))[0] == call_events.Hear(bytes(32000))
+        assert (await seat.until(2))[0] == call_events.MicrophoneAudio(bytes(32000))
 
 
 async def test_a_reply_is_spoken_in_the_results(house: Open):
@@ -95,17 +95,17 @@ async def test_a_reply_is_spoken_in_the_results(house: Open):
     async with house(seat, generate=FakeGenerate(words("Hello."))) as server, server.ring() as caller:
         await caller.prepares()
         await caller.speaks()
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
         assert (await seat.until(3))[1:] == [
             call_events.Text(1, "Hello."),
             call_events.Text(1, "", last=True),
         ]
         seat.say(
             call_events.UserSaid(0, 1, "hi"),
-            call_events.SoundBegins(0, 1),
+            call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "Hello."),
-            call_events.Sound(0, 1, SPOKEN),
-            call_events.SoundEnds(0, 1, 24000),
+            call_events.ReplyAudio(0, 1, SPOKEN),
+            call_events.ReplyAudioEnded(0, 1, 24000),
         )
         # The session is told that nothing of it was played yet.
         assert (await seat.until(4))[3] == call_events.Played(1, 0)
@@ -119,7 +119,7 @@ async def test_forcing_it_to_listen_cuts_the_reply(house: Open):
     seat = Seat()
     async with house(seat) as server, server.ring() as caller:
         await caller.prepares()
-        seat.say(call_events.SoundBegins(0, 1), call_events.Sound(0, 1, SPOKEN * 3))
+        seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN * 3))
         await seat.until(1)
         assert (await caller.speaks())["samples"] == 24000
         result = await caller.speaks(force_listen=True)
@@ -145,7 +145,7 @@ async def test_a_hold_is_answered_with_what_the_client_will_have_played(house: O
     seat = Seat()
     async with house(seat) as server, server.ring() as caller:
         await caller.prepares()
-        seat.say(call_events.SoundBegins(0, 1), call_events.Sound(0, 1, SPOKEN * 2))
+        seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN * 2))
         await seat.until(1)
         await caller.speaks()
         seat.say(call_events.Hold(0, 1))
@@ -157,7 +157,7 @@ async def test_trouble_is_said_and_the_session_goes_on(house: Open):
     seat = Seat()
     async with house(seat) as server, server.ring() as caller:
         await caller.prepares()
-        seat.say(call_events.Trouble(0, "engine_failed", "It broke."))
+        seat.say(call_events.CallProblem(0, "engine_failed", "It broke."))
         assert (await caller.hears())["error"] == "It broke."
         await caller.says("dance")
         assert (await caller.hears())["message"].startswith("Unknown message type: dance")
@@ -188,7 +188,7 @@ async def test_pictures_belong_to_the_turn_they_fall_in(house: Open):
     ):
         assert (await caller.prepares())["model"] == "seeing"
         assert (await caller.speaks(frame_base64_list=[JPEG]))["vision_slices"] == 1
-        seat.say(call_events.Wanted(0, 1, 1, 1, "what is that"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "what is that"))
         await seat.until(3)
         await caller.says("video_frame", frame=JPEG)
         await caller.speaks()
@@ -220,7 +220,7 @@ async def test_a_pause_holds_what_is_to_be_said(house: Open):
         await caller.says("pause", timeout=30)
         assert await caller.hears() == {"type": "paused", "timeout": 30.0}
         assert (await caller.speaks())["code"] == "session_paused"
-        seat.say(call_events.SoundBegins(0, 1), call_events.Sound(0, 1, SPOKEN))
+        seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN))
         await seat.until(1)
         await caller.says("resume")
         assert await caller.hears() == {"type": "resumed"}

@@ -32,7 +32,7 @@ async def test_a_lost_client_takes_its_session_over(house: Open):
         async with server.ring() as caller:
             await caller.prepares(system_prompt="Be kind.")
             await caller.speaks()
-        seat.say(call_events.SoundBegins(0, 1), call_events.Sound(0, 1, SPOKEN))
+        seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN))
         await seat.until(2)
         async with server.ring() as again:
             prepared = await again.prepares(system_prompt="Be rude.")

@@ -7,11 +7,11 @@ from typing import Literal
 import anyio
 import pytest
 
-from duologue.conversations.agent.call_agent import Surroundings
+from duologue.conversations.agent.call_agent import CallContext
 from duologue.conversations.agent.dependencies import Means
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.calls import history
-from duologue.gateway.calls.history import CUT, KeptHistory, LooseHistory, said
+from duologue.gateway.calls.history import CUT, EphemeralHistory, StoredHistory, said
 from duologue.values.call_events import Ending
 from duologue.values.conversations import CallRecord, StoredCall, StoredMessage, TextContent
 from duologue.values.messages import ImagePart, Tool, assistant, system, user
@@ -19,7 +19,7 @@ from duologue.values.requests import ChatRequest, Sampling
 
 
 def test_the_prompt_is_everything_so_far_and_the_new_words():
-    history = LooseHistory("Be kind.", "m", (Tool("lamp"),))
+    history = EphemeralHistory("Be kind.", "m", (Tool("lamp"),))
     history.user_said("hi")
     history.assistant_said("Hello.", "", "spoken")
     request = history.request("how are you")
@@ -28,13 +28,13 @@ def test_the_prompt_is_everything_so_far_and_the_new_words():
 
 
 def test_asking_remembers_nothing():
-    history = LooseHistory("", "m", ())
+    history = EphemeralHistory("", "m", ())
     history.request("hi")
     assert history.messages == ()
 
 
 def test_begun_again_it_has_forgotten_what_was_said():
-    history = LooseHistory("Be kind.", "m", ())
+    history = EphemeralHistory("Be kind.", "m", ())
     history.user_said("hi")
     history.restart("Be brief.", "n", Sampling(temperature=0.0))
     request = history.request("again")
@@ -43,7 +43,7 @@ def test_begun_again_it_has_forgotten_what_was_said():
 
 
 def test_a_reply_nobody_heard_leaves_no_trace():
-    history = LooseHistory("", "m", ())
+    history = EphemeralHistory("", "m", ())
     history.assistant_said("", "Never heard.", "interrupted")
     assert history.messages == ()
 
@@ -54,13 +54,13 @@ def test_where_a_reply_was_cut_off_the_history_shows_it():
 
 
 def test_a_picture_comes_before_the_words_about_it():
-    history = LooseHistory("", "m", ())
+    history = EphemeralHistory("", "m", ())
     history.user_said("look", (ImagePart(b"x"),))
     assert [type(part).__name__ for part in history.messages[0].parts] == ["ImagePart", "TextPart"]
 
 
 def test_of_older_pictures_only_the_words_are_left():
-    history = LooseHistory("", "m", ())
+    history = EphemeralHistory("", "m", ())
     for number in range(4):
         history.user_said(f"look {number}", (ImagePart(bytes([number])),))
         history.user_said(f"and {number}")
@@ -69,7 +69,7 @@ def test_of_older_pictures_only_the_words_are_left():
     assert len(history.messages) == 8
 
 
-def long_talk(history: LooseHistory) -> LooseHistory:
+def long_talk(history: EphemeralHistory) -> EphemeralHistory:
     for number in range(1, 5):
         history.user_said(f"question {number}")
         history.assistant_said(f"answer {number}.", "", "spoken")
@@ -77,7 +77,7 @@ def long_talk(history: LooseHistory) -> LooseHistory:
 
 
 def test_a_prompt_that_was_too_long_is_shortened_and_the_next_begins_there():
-    history = long_talk(LooseHistory("Be kind.", "m", ()))
+    history = long_talk(EphemeralHistory("Be kind.", "m", ()))
     shorter = history.shortened(history.request("well?"))
     assert shorter is not None
     left = ["Be kind.", "question 4", "answer 4.", "well?"]
@@ -86,12 +86,12 @@ def test_a_prompt_that_was_too_long_is_shortened_and_the_next_begins_there():
 
 
 def test_a_prompt_of_one_turn_cannot_be_shortened():
-    history = LooseHistory("Be kind.", "m", ())
+    history = EphemeralHistory("Be kind.", "m", ())
     assert history.shortened(history.request("well?")) is None
 
 
 def test_what_was_begun_anew_meanwhile_loses_nothing():
-    history = long_talk(LooseHistory("Be kind.", "m", ()))
+    history = long_talk(EphemeralHistory("Be kind.", "m", ()))
     request = history.request("well?")
     history.restart("Be brief.", "m", Sampling())
     history.user_said("hi")
@@ -104,7 +104,7 @@ class Turns:
 
     def __init__(self, request: ChatRequest) -> None:
         self.request = request
-        self.surroundings = Surroundings(means=Means(lambda: 0, lambda: 0.0, lambda: "id"))
+        self.surroundings = CallContext(means=Means(lambda: 0, lambda: 0.0, lambda: "id"))
         self.kept: list[tuple[str, Ending | None]] = []
         self.rows: list[StoredMessage] = []
         self.broken = self.hangs = False
@@ -149,7 +149,7 @@ class Kept:
     def __init__(self) -> None:
         self.turns = Turns(ChatRequest((system("Be kind."), user("before")), model="m", stop=("END",)))
         self.told: list[Problem] = []
-        self.history = KeptHistory(self.turns, self.told.append)
+        self.history = StoredHistory(self.turns, self.told.append)
         self.branches: list[str | None] = []
         self.gone = False
 

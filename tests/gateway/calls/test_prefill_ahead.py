@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from duologue.gateway.calls.prefill_ahead import ReadingAhead
+from duologue.gateway.calls.prefill_ahead import PrefillAhead
 from duologue.values.messages import system, user
 from duologue.values.requests import ChatRequest
 
@@ -33,7 +33,7 @@ class Reader:
 
 async def test_one_prompt_is_read_at_a_time_and_the_newest_next():
     reader = Reader()
-    ahead = ReadingAhead(reader)
+    ahead = PrefillAhead(reader)
     async with anyio.create_task_group() as tasks:
         for text in ("tell", "tell me", "tell me a"):
             ahead.foresee(prompt(text), tasks)
@@ -45,7 +45,7 @@ async def test_one_prompt_is_read_at_a_time_and_the_newest_next():
 
 async def test_the_reply_waits_for_what_is_read_of_its_own_prompt():
     reader = Reader()
-    ahead = ReadingAhead(reader)
+    ahead = PrefillAhead(reader)
     begun = anyio.Event()
 
     async def reply() -> None:
@@ -65,7 +65,7 @@ async def test_the_reply_waits_for_what_is_read_of_its_own_prompt():
 
 async def test_what_is_of_no_use_any_more_is_ended():
     reader = Reader()
-    ahead = ReadingAhead(reader)
+    ahead = PrefillAhead(reader)
     async with anyio.create_task_group() as tasks:
         ahead.foresee(prompt("tell me"), tasks)
         await anyio.wait_all_tasks_blocked()
@@ -75,7 +75,7 @@ async def test_what_is_of_no_use_any_more_is_ended():
 
 
 async def test_after_a_lost_session_there_is_nothing_to_wait_for():
-    ahead = ReadingAhead(Reader())
+    ahead = PrefillAhead(Reader())
     async with anyio.create_task_group() as tasks:
         ahead.foresee(prompt("tell"), tasks)
         await anyio.wait_all_tasks_blocked()
@@ -85,7 +85,7 @@ async def test_after_a_lost_session_there_is_nothing_to_wait_for():
 
 
 async def test_where_nothing_can_be_read_ahead_nothing_is():
-    ahead = ReadingAhead(None)
+    ahead = PrefillAhead(None)
     async with anyio.create_task_group() as tasks:
         ahead.foresee(prompt("tell"), tasks)
     await ahead.settled(prompt("tell"))

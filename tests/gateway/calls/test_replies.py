@@ -9,10 +9,10 @@ from tests.conversations.fakes.provisions import FunctionTools
 from tests.gateway.call_room import Room
 from tests.gateway.seats import FakeGenerate, FakeLease, failed, words
 
-from duologue.conversations.agent.call_agent import Surroundings
+from duologue.conversations.agent.call_agent import CallContext
 from duologue.conversations.agent.dependencies import Means
 from duologue.errors import BadRequest
-from duologue.gateway.calls.history import LooseHistory
+from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.spoken_approvals import SORRY
 from duologue.tools.values import OfferedTool
 from duologue.values import call_events
@@ -33,7 +33,7 @@ def calling(*names: str, text: str = "", arguments: str = '{"text": "milk"}') ->
     return [*said, *deltas, Done("tool_calls")]
 
 
-class Desk(LooseHistory):
+class Desk(EphemeralHistory):
     """A conversation whose replies may look, and write when they are allowed to."""
 
     def __init__(self, toolbox: FunctionTools) -> None:
@@ -47,7 +47,7 @@ class Desk(LooseHistory):
         async def allow(server: str, tool: str) -> None:
             self.allowed.add((server, tool))
 
-        self._surroundings = Surroundings(
+        self._surroundings = CallContext(
             means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
             tools={
                 name: OfferedTool(name, server, name, read_only=read_only)
@@ -82,15 +82,15 @@ class Talk:
         await anyio.wait_all_tasks_blocked()
 
     async def wants(self, reply: int = 1, text: str = "do it", *, sure: bool = True) -> None:
-        await self.say(call_events.Wanted(0, reply, reply, 1, text))
+        await self.say(call_events.ReplyRequested(0, reply, reply, 1, text))
         if sure:
-            await self.say(call_events.Released(0, reply))
+            await self.say(call_events.TurnConfirmed(0, reply))
 
     async def interrupts(self, reply: int, heard: str = "", *, turn: int = 1, text: str = "do it") -> None:
         """The caller speaks over it."""
         kept = call_events.UserSaid(0, turn, text)
         over = call_events.AssistantSaid(1, reply, heard, "", "interrupted")
-        await self.say(kept, call_events.Cut(1, reply), call_events.Unwanted(1, reply), over)
+        await self.say(kept, call_events.Cut(1, reply), call_events.CancelReply(1, reply), over)
 
     async def is_spoken(self, reply: int, heard: str, *, turn: int = 1, text: str = "do it") -> None:
         await self.say(
@@ -115,8 +115,8 @@ async def test_a_tool_of_the_server_runs_and_its_result_is_spoken():
         await talk.wants(sure=False)
         assert talk.seat.told == [
             call_events.Text(1, "Let me see. "),
-            call_events.Working(1),
-            call_events.Working(1, busy=False),
+            call_events.ToolsRunning(1),
+            call_events.ToolsRunning(1, busy=False),
             call_events.Text(1, "It is milk."),
             call_events.Text(1, "", last=True),
         ]
@@ -151,7 +151,7 @@ async def test_what_may_have_effects_waits_until_the_caller_has_ended_for_sure()
     async with talk():
         await talk.wants(sure=False)
         assert talk.called == []
-        await talk.say(call_events.Released(0, 1))
+        await talk.say(call_events.TurnConfirmed(0, 1))
         assert talk.called == ["write"]
 
 
@@ -160,7 +160,9 @@ async def test_what_was_done_for_a_turn_that_goes_on_is_not_done_again_for_want_
     talk.desk.allowed.add(("desk", "write"))
     async with talk():
         await talk.wants()
-        await talk.say(call_events.Unwanted(0, 1), call_events.Wanted(0, 2, 1, 2, "do it and look"))
+        await talk.say(
+            call_events.CancelReply(0, 1), call_events.ReplyRequested(0, 2, 1, 2, "do it and look")
+        )
         again = talk.generate.requests[2]
     assert [(message.role, message.text) for message in again.messages[1:]] == [
         ("user", "do it and look"),
@@ -193,7 +195,7 @@ async def test_a_model_that_never_stops_calling_is_apologised_for():
     talk = Talk(*[calling("look") for _ in range(10)])
     async with talk():
         await talk.wants()
-        assert isinstance(talk.seat.told[-1], call_events.Broken)
+        assert isinstance(talk.seat.told[-1], call_events.ReplyFailed)
     assert len(talk.generate.requests) == 10
 
 
@@ -249,7 +251,7 @@ async def test_it_leaves_out_more_until_only_the_turn_itself_is_left():
         talk.desk.assistant_said(f"answer {number}.", "", "spoken")
     async with talk():
         await talk.wants(text="well?")
-        assert talk.seat.told == [call_events.Broken(1, SORRY["en"])]
+        assert talk.seat.told == [call_events.ReplyFailed(1, SORRY["en"])]
         assert (await talk.client.until("error"))["code"] == "context_length_exceeded"
     assert [message.text for message in talk.generate.requests[-1].messages] == ["Be kind.", "well?"]
 
@@ -270,7 +272,7 @@ async def test_nothing_is_asked_anew_once_something_was_said():
     talk.desk.user_said("before")
     async with talk():
         await talk.wants()
-    assert talk.seat.told == [call_events.Text(1, "Well, "), call_events.Broken(1, SORRY["en"])]
+    assert talk.seat.told == [call_events.Text(1, "Well, "), call_events.ReplyFailed(1, SORRY["en"])]
 
 
 # ---- questions
@@ -281,10 +283,10 @@ async def test_a_call_that_needs_leave_is_asked_about_aloud_and_on_the_screen():
     async with talk():
         await talk.wants(sure=False)
         assert not talk.client.of("approval_asked")
-        await talk.say(call_events.Released(0, 1))
+        await talk.say(call_events.TurnConfirmed(0, 1))
         asked = await talk.client.until("approval_asked")
         assert (asked["question"], asked["approval"]["tool"], asked["reply_id"]) == (ASKED, "write", 1)
-        assert call_events.Working(1, question=ASKED) in talk.seat.told
+        assert call_events.ToolsRunning(1, question=ASKED) in talk.seat.told
         assert await talk.room.call.approve(asked["approval"]["id"], "once", {})
         answered = await talk.client.until("approval_answered")
         assert (answered["id"], answered["decision"]) == (asked["approval"]["id"], "once")
@@ -302,7 +304,7 @@ async def test_a_spoken_yes_answers_it_and_is_no_turn():
         assert talk.client.of("approval_answered") == []
         await talk.wants(2, "Yes, please.", sure=False)
         assert talk.called == []
-        await talk.say(call_events.Released(0, 2))
+        await talk.say(call_events.TurnConfirmed(0, 2))
         assert talk.called == ["write"]
         assert talk.seat.told[-2:] == [call_events.Text(2, "Written."), call_events.Text(2, "", last=True)]
         await talk.is_spoken(2, "Written.", turn=2, text="Yes, please.")
@@ -351,8 +353,8 @@ async def test_a_turn_that_goes_on_over_a_waiting_reply_is_one_turn():
         # Of a reply that is taken back nothing was heard, and nothing is told.
         await talk.say(
             call_events.Cut(1, 1),
-            call_events.Unwanted(1, 1),
-            call_events.Wanted(1, 2, 1, 2, "do it and look"),
+            call_events.CancelReply(1, 1),
+            call_events.ReplyRequested(1, 2, 1, 2, "do it and look"),
         )
         roles = [message.role for message in talk.generate.requests[-1].messages]
     assert roles[:4] == ["system", "user", "assistant", "tool"]
@@ -364,7 +366,7 @@ async def test_a_yes_that_goes_on_is_no_yes():
         await talk.wants()
         await talk.interrupts(1)
         await talk.wants(2, "yes", sure=False)
-        await talk.say(call_events.Unwanted(1, 2))
+        await talk.say(call_events.CancelReply(1, 2))
         await talk.wants(3, "yes but not today")
         assert talk.called == []
         assert talk.states[-1] == "skipped"
@@ -378,7 +380,7 @@ async def test_a_yes_after_something_else_still_counts_while_the_question_is_ope
         await talk.wants()
         await talk.interrupts(1)
         await talk.wants(2, "yes", sure=False)
-        await talk.say(call_events.Unwanted(1, 2))
+        await talk.say(call_events.CancelReply(1, 2))
         await talk.wants(3, "yes")
         assert talk.called == ["write"]
 
@@ -459,7 +461,7 @@ async def test_a_clients_own_tool_asks_nobody_and_is_shown_to_nobody():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(calling("lamp"), words("On.")), tools=(Tool("lamp"),))
     async with room.running():
-        seat.say(call_events.Wanted(0, 1, 1, 1, "light"), call_events.Released(0, 1))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "light"), call_events.TurnConfirmed(0, 1))
         asked = await room.client.until("tool_call")
         assert (asked["call_id"], asked["arguments"]) == ("c0", '{"text": "milk"}')
     assert room.client.of("tool") == []
@@ -475,9 +477,9 @@ async def test_the_prompt_is_read_ahead_of_what_the_caller_says_so_far():
     seat = FakeLease()
     room = Room(seat, generate=FakeGenerate(words("Hi.")), read_ahead=ahead)
     async with room.running():
-        seat.say(call_events.Foreseen(0, 1, "tell me"))
+        seat.say(call_events.PartialTurn(0, 1, "tell me"))
         await anyio.wait_all_tasks_blocked()
-        seat.say(call_events.Wanted(0, 1, 1, 1, "tell me a story"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "tell me a story"))
         await seat.until(2)
     # What was said before the call is read before anybody speaks.
     assert [message.text for message in read[0].messages] == ["Be kind.", ""]

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.config.voice import VoiceSettings
 from duologue.gateway.calls import voice_socket as gateway_voice
-from duologue.gateway.calls.voice_socket import MOST_SOUND, Switchboard, VoiceSocket, router
+from duologue.gateway.calls.voice_socket import MOST_SOUND, CallServices, VoiceSocket, router
 from duologue.gateway.models.registry import Models
 from duologue.values import call_events
 from duologue.values.requests import ModelCard
@@ -60,7 +60,7 @@ def ring(serve: Any) -> Ring:
     async def ringing(
         *leases: FakeLease, generate: FakeGenerate | None = None, seats: bool = True, **options: Any
     ) -> AsyncIterator[Caller]:
-        board = Switchboard(
+        board = CallServices(
             FakeSeats(*leases) if seats else None,  # type: ignore[arg-type]
             generate or FakeGenerate(),
             Models(lambda: [MINI], {}),
@@ -89,7 +89,7 @@ async def test_sound_alone_begins_a_call_of_few_words(ring: Ring):
     seat = FakeLease()
     async with ring(seat) as caller:
         await caller.socket.send(b"\1\0\2\0")
-        assert await seat.until(1) == [call_events.Hear(b"\1\0\2\0")]
+        assert await seat.until(1) == [call_events.MicrophoneAudio(b"\1\0\2\0")]
     assert seat.request == call_events.CallSetup()
 
 
@@ -98,7 +98,10 @@ async def test_a_frame_may_end_within_a_sample(ring: Ring):
     async with ring(seat) as caller:
         await caller.socket.send(b"\1\0\2")
         await caller.socket.send(b"\0\3\0")
-        assert await seat.until(2) == [call_events.Hear(b"\1\0"), call_events.Hear(b"\2\0\3\0")]
+        assert await seat.until(2) == [
+            call_events.MicrophoneAudio(b"\1\0"),
+            call_events.MicrophoneAudio(b"\2\0\3\0"),
+        ]
 
 
 async def test_a_start_is_heeded_and_the_settings_fill_what_it_leaves_open(ring: Ring):
@@ -118,17 +121,17 @@ async def test_a_call_is_spoken_from_the_callers_words_to_the_sound_of_the_reply
         await caller.says("start", features=["pause", "played"])
         await caller.says("text", text="hi")
         assert await seat.until(1) == [call_events.Typed("hi")]
-        seat.say(call_events.Wanted(0, 1, 1, 1, "hi"))
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
         assert (await seat.until(3))[1:] == [
             call_events.Text(1, "Hello."),
             call_events.Text(1, "", last=True),
         ]
         seat.say(
             call_events.UserSaid(0, 1, "hi", typed=True),
-            call_events.SoundBegins(0, 1),
+            call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "Hello.", final=True),
-            call_events.Sound(0, 1, b"\0\0" * 480),
-            call_events.SoundEnds(0, 1, 480),
+            call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+            call_events.ReplyAudioEnded(0, 1, 480),
         )
         heard = await caller.hears_until("audio_end")
     assert [message if isinstance(message, bytes) else message["type"] for message in heard[2:]] == [
@@ -146,9 +149,9 @@ async def test_a_client_that_interrupts_by_chunk_is_understood_in_samples(ring: 
         await caller.says("text", text="x")
         await seat.until(1)
         seat.say(
-            call_events.SoundBegins(0, 1),
-            call_events.Sound(0, 1, b"\0\0" * 480),
-            call_events.SoundEnds(0, 1, 480),
+            call_events.ReplyAudioStarted(0, 1),
+            call_events.ReplyAudio(0, 1, b"\0\0" * 480),
+            call_events.ReplyAudioEnded(0, 1, 480),
         )
         await caller.hears_until("audio_end")
         await caller.says("interrupt", last_chunk_id=0)
@@ -243,7 +246,7 @@ class Deaf:
 
 
 async def serve_deaf(socket: Deaf, seat: FakeLease, settings: VoiceSettings | None = None) -> None:
-    board = Switchboard(
+    board = CallServices(
         FakeSeats(seat),  # type: ignore[arg-type]
         FakeGenerate(),
         Models(lambda: [MINI], {}),

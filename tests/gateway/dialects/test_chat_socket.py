@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.config.settings import Chat, Limits
 from duologue.errors import Problem
-from duologue.gateway.calls.voice_socket import Switchboard
+from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.dialects import chat_socket as gateway_chat
 from duologue.gateway.dialects.chat_socket import router
 from duologue.gateway.models.registry import Models
@@ -543,8 +543,8 @@ async def test_without_a_recogniser_sound_is_refused_by_its_place(script: Any, c
 # Calls at this address
 
 
-def board(script: Any, *leases: FakeLease) -> Switchboard:
-    return Switchboard(FakeSeats(*leases), script, Models(lambda: [MINI]))  # type: ignore[arg-type]
+def board(script: Any, *leases: FakeLease) -> CallServices:
+    return CallServices(FakeSeats(*leases), script, Models(lambda: [MINI]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("first", [b"\1\0\2\0", '{"type": "start"}', '{"type": "text", "text": "hi"}'])
@@ -558,10 +558,10 @@ async def test_a_first_frame_of_a_call_makes_the_socket_a_call(
         assert await talker.hears() == {"type": "video_mode", "epoch": 0, "enabled": False}
         await talker.says(b"\3\0")
         with anyio.fail_after(5):
-            while not (seat.told and seat.told[-1] == call_events.Hear(b"\3\0")):
+            while not (seat.told and seat.told[-1] == call_events.MicrophoneAudio(b"\3\0")):
                 await anyio.lowlevel.checkpoint()
         if isinstance(first, bytes):
-            assert seat.told[0] == call_events.Hear(first)
+            assert seat.told[0] == call_events.MicrophoneAudio(first)
 
 
 async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_either(
@@ -580,7 +580,7 @@ async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_eithe
         await talker.hears()
         await talker.says({"type": "start", "features": ["pause"]})
         await talker.says(b"\1\0")
-        assert await seat.until(1) == [call_events.Hear(b"\1\0")]
+        assert await seat.until(1) == [call_events.MicrophoneAudio(b"\1\0")]
 
 
 async def test_a_first_frame_of_a_chat_is_not_greeted_and_stays_a_chat(script: Any, call: Call) -> None:

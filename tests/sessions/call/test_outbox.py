@@ -3,7 +3,7 @@ import pytest
 
 from duologue.errors import Busy
 from duologue.sessions.call.outbox import SOUNDS, WAITING, Outbox
-from duologue.values.call_events import AssistantSaid, Cut, ReplyText, Sound, SoundEnds, State
+from duologue.values.call_events import AssistantSaid, Cut, ReplyAudio, ReplyAudioEnded, ReplyText, State
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def taken(outbox):
 
 async def test_events_come_in_order():
     outbox = Outbox()
-    events = [State(0, "listening"), Sound(0, 1, b"ab"), State(0, "speaking")]
+    events = [State(0, "listening"), ReplyAudio(0, 1, b"ab"), State(0, "speaking")]
     for event in events:
         outbox.post(event)
     assert await taken(outbox) == events
@@ -30,13 +30,18 @@ async def test_events_come_in_order():
 
 async def test_nothing_of_a_dropped_reply_goes_out_any_more():
     outbox = Outbox()
-    for event in (Sound(0, 1, b"ab"), ReplyText(0, 1, "a"), Sound(0, 2, b"cd"), SoundEnds(0, 1, 1)):
+    for event in (
+        ReplyAudio(0, 1, b"ab"),
+        ReplyText(0, 1, "a"),
+        ReplyAudio(0, 2, b"cd"),
+        ReplyAudioEnded(0, 1, 1),
+    ):
         outbox.post(event)
     outbox.drop(1)
     outbox.post(Cut(1, 1))
     outbox.post(AssistantSaid(1, 1, "", "a", "interrupted"))
     assert await taken(outbox) == [
-        Sound(0, 2, b"cd"),
+        ReplyAudio(0, 2, b"cd"),
         Cut(1, 1),
         AssistantSaid(1, 1, "", "a", "interrupted"),
     ]
@@ -46,7 +51,7 @@ async def test_only_so_much_sound_waits():
     outbox = Outbox()
     for _ in range(SOUNDS):
         assert outbox.takes_sound
-        outbox.post(Sound(0, 1, b"ab"))
+        outbox.post(ReplyAudio(0, 1, b"ab"))
     assert not outbox.takes_sound
     outbox.drop(1)
     assert outbox.takes_sound

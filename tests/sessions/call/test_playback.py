@@ -13,7 +13,7 @@ from duologue.sessions.call.playback import Mouth
 from duologue.sessions.speech.clip_cache import Clips
 from duologue.sessions.speech.synthesis import Voicing
 from duologue.turns.facts_and_decisions import PlayedTo, SoundComplete
-from duologue.values.call_events import ReplyText, Sound, SoundBegins, SoundEnds
+from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,9 @@ class Ear:
 
     def sent(self, reply=1):
         return sum(
-            len(event.pcm) // 2 for event in self.events if isinstance(event, Sound) and event.reply == reply
+            len(event.pcm) // 2
+            for event in self.events
+            if isinstance(event, ReplyAudio) and event.reply == reply
         )
 
 
@@ -79,8 +81,8 @@ async def test_nothing_sounds_before_it_is_released_and_then_at_once():
         assert SoundComplete(1, 2 * WORD) in ear.facts
         mouth.release(1)
         await ear.wait()
-        assert ear.events[0] == SoundBegins(4, 1)
-        assert isinstance(ear.events[-1], SoundEnds)
+        assert ear.events[0] == ReplyAudioStarted(4, 1)
+        assert isinstance(ear.events[-1], ReplyAudioEnded)
     assert (1, "first_text") in ear.notes
     assert (1, "first_sound") in ear.notes
 
@@ -152,7 +154,7 @@ async def test_after_a_cut_nothing_comes_and_what_was_heard_is_known():
         before = len(ear.events)
         ear.takes.set()
         await ear.wait(1)
-        assert all(not isinstance(event, Sound) for event in ear.events[before + 1 :])
+        assert all(not isinstance(event, ReplyAudio) for event in ear.events[before + 1 :])
         assert cut.playout.heard(3 * WORD)[0] == "One two three"
         assert mouth.cut(1) is None
         assert mouth.end(1) is cut
@@ -181,7 +183,7 @@ async def test_an_own_sentence_needs_no_release_and_what_follows_waits_until_it_
         await ear.wait(0.5)
         assert ear.sent(2) == 0
         await ear.wait(1)
-    begun = [event.reply for event in ear.events if isinstance(event, SoundBegins)]
+    begun = [event.reply for event in ear.events if isinstance(event, ReplyAudioStarted)]
     assert begun == [1, 2]
 
 

@@ -16,29 +16,29 @@ from duologue.sessions.speech.vad_batcher import Judge
 from duologue.turns import facts_and_decisions
 from duologue.values.call_events import (
     AssistantSaid,
-    Broken,
+    CallProblem,
     CallSetup,
+    CancelReply,
     Cut,
-    Hear,
     Hold,
     Interrupt,
+    MicrophoneAudio,
     Pressed,
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyAudioStarted,
+    ReplyFailed,
+    ReplyRequested,
     ReplyText,
     Resume,
-    Sound,
-    SoundBegins,
-    SoundEnds,
     Speak,
     State,
     Text,
+    ToolsRunning,
     Transcribed,
-    Trouble,
     TurnFigures,
     Typed,
-    Unwanted,
     UserSaid,
-    Wanted,
-    Working,
 )
 
 pytestmark = pytest.mark.anyio
@@ -50,16 +50,16 @@ WORD = 7200
 LONG = "One two three four five six seven. Eight nine ten eleven twelve. Thirteen fourteen fifteen sixteen."
 
 
-async def asked(talk: Talk, seconds: float = 1.2) -> Wanted:
+async def asked(talk: Talk, seconds: float = 1.2) -> ReplyRequested:
     """Say something, and wait until a reply to it is wanted."""
-    before = len(talk.of(Wanted))
+    before = len(talk.of(ReplyRequested))
     await talk.speak(seconds)
-    await talk.until(lambda: len(talk.of(Wanted)) > before)
-    return talk.of(Wanted)[-1]
+    await talk.until(lambda: len(talk.of(ReplyRequested)) > before)
+    return talk.of(ReplyRequested)[-1]
 
 
 def pcm_of(talk: Talk, reply: int) -> bytes:
-    return b"".join(sound.pcm for sound in talk.of(Sound) if sound.reply == reply)
+    return b"".join(sound.pcm for sound in talk.of(ReplyAudio) if sound.reply == reply)
 
 
 def text_of(talk: Talk, reply: int) -> str:
@@ -81,10 +81,10 @@ async def test_a_turn_is_heard_answered_and_kept():
     assert Transcribed(0, wanted.turn, "what time is it", final=True) in talk.events
     shown = [heard.text for heard in talk.of(Transcribed) if not heard.final]
     assert all(one != other for one, other in pairwise(shown)), "the same words are told once"
-    assert talk.of(SoundEnds) == [SoundEnds(0, wanted.reply, 3 * WORD)]
+    assert talk.of(ReplyAudioEnded) == [ReplyAudioEnded(0, wanted.reply, 3 * WORD)]
     assert talk.sent(wanted.reply) == 3 * WORD
     assert text_of(talk, wanted.reply) == "It is noon."
-    words = [word for sound in talk.of(Sound) for word in sound.words]
+    words = [word for sound in talk.of(ReplyAudio) for word in sound.words]
     assert [word.start for word in words] == [0, WORD, 2 * WORD]
     assert {event.epoch for event in talk.events if hasattr(event, "epoch")} == {0}
 
@@ -107,10 +107,10 @@ async def test_the_first_sentence_sounds_while_the_rest_is_written():
     async with talking(setup=PAGE, texts=["hello"]) as talk:
         wanted = await asked(talk)
         await talk.say(Text(wanted.reply, "It is noon. And the"))
-        await talk.until(lambda: talk.of(SoundBegins))
+        await talk.until(lambda: talk.of(ReplyAudioStarted))
         await talk.be_quiet(0.2)
         assert talk.sent(wanted.reply) == 3 * WORD
-        assert not talk.of(SoundEnds)
+        assert not talk.of(ReplyAudioEnded)
         await talk.say(Text(wanted.reply, " sun shines.", last=True))
         await Player(talk).play(4)
     assert talk.of(AssistantSaid)[0].heard == "It is noon. And the sun shines."
@@ -135,7 +135,7 @@ async def test_a_greeting_is_said_and_kept():
         await Player(talk).play(2)
     [said] = talk.of(AssistantSaid)
     assert (said.heard, said.ending) == ("Hello there.", "spoken")
-    assert talk.of(Wanted) == []
+    assert talk.of(ReplyRequested) == []
 
 
 async def test_what_is_to_be_said_now_is_said():
@@ -148,8 +148,8 @@ async def test_what_is_to_be_said_now_is_said():
 async def test_typed_text_is_a_turn():
     async with talking(setup=PAGE) as talk:
         await talk.say(Typed("and tomorrow?"))
-        await talk.until(lambda: talk.of(Wanted))
-        wanted = talk.of(Wanted)[0]
+        await talk.until(lambda: talk.of(ReplyRequested))
+        wanted = talk.of(ReplyRequested)[0]
         await talk.answer(wanted.reply, "It will rain.")
         await Player(talk).play(3)
     assert wanted.text == "and tomorrow?"
@@ -163,7 +163,7 @@ async def test_a_call_without_a_microphone_goes_on_all_the_same():
         for _ in range(60):
             talk.clock.advance(STEP)
             await talk.settle()
-        [wanted] = talk.of(Wanted)
+        [wanted] = talk.of(ReplyRequested)
         await talk.answer(wanted.reply, "It is noon.")
         for _ in range(150):
             talk.clock.advance(STEP)
@@ -178,11 +178,11 @@ async def test_hold_to_talk_ends_with_the_button():
         await talk.say(Pressed(True))
         await talk.speak(0.8)
         await talk.be_quiet(3)
-        assert talk.of(Wanted) == []
+        assert talk.of(ReplyRequested) == []
         await talk.speak(0.8)
         await talk.say(Pressed(False))
-        await talk.until(lambda: talk.of(Wanted), 1.0)
-    assert talk.of(Wanted)[0].text == "first this and then that"
+        await talk.until(lambda: talk.of(ReplyRequested), 1.0)
+    assert talk.of(ReplyRequested)[0].text == "first this and then that"
 
 
 # ---- interruptions
@@ -196,7 +196,7 @@ async def test_after_a_barge_in_exactly_the_heard_words_are_kept():
         while player.played.get(wanted.reply, 0) < 2.5 * WORD:
             await player.play(STEP)
         await talk.speak(1.5)
-        await talk.until(lambda: len(talk.of(Wanted)) == 2)
+        await talk.until(lambda: len(talk.of(ReplyRequested)) == 2)
     heard = player.played[wanted.reply]
     words = LONG.split()[: int((heard + WORD - 5760) // WORD)]
     [said] = talk.of(AssistantSaid)
@@ -208,7 +208,7 @@ async def test_after_a_barge_in_exactly_the_heard_words_are_kept():
     assert kinds.index("Cut") < kinds.index("AssistantSaid")
     assert kinds.index("AssistantSaid") < len(kinds) - 1 - kinds[::-1].index("Wanted")
     assert talk.of(Cut)[0].epoch == 1
-    assert talk.of(Wanted)[1].epoch == 1
+    assert talk.of(ReplyRequested)[1].epoch == 1
 
 
 async def test_the_reply_is_held_within_200_ms_of_the_onset():
@@ -243,7 +243,7 @@ async def test_a_false_alarm_resumes_from_the_very_sample():
     assert pcm_of(talk, wanted.reply) == expected
     assert [said.heard for said in talk.of(AssistantSaid)] == [LONG]
     assert talk.of(Cut) == []
-    assert len(talk.of(SoundBegins)) == len(talk.of(SoundEnds)) == 1
+    assert len(talk.of(ReplyAudioStarted)) == len(talk.of(ReplyAudioEnded)) == 1
 
 
 async def test_the_button_silences_at_once_and_stops_whoever_writes():
@@ -254,7 +254,7 @@ async def test_the_button_silences_at_once_and_stops_whoever_writes():
         await player.play(2)
         await talk.say(Interrupt(wanted.reply, 7 * WORD))
         assert talk.of(Cut) == [Cut(1, wanted.reply)]
-        assert talk.of(Unwanted) == [Unwanted(1, wanted.reply)]
+        assert talk.of(CancelReply) == [CancelReply(1, wanted.reply)]
         sent = talk.sent(wanted.reply)
         await talk.say(Text(wanted.reply, " And more.", last=True))
         await talk.be_quiet(2)
@@ -266,7 +266,7 @@ async def test_a_client_that_does_not_pause_is_sent_little_ahead_and_is_never_he
     async with talking(texts=["hello", ""]) as talk:
         wanted = await asked(talk)
         await talk.answer(wanted.reply, LONG)
-        await talk.until(lambda: talk.of(SoundBegins))
+        await talk.until(lambda: talk.of(ReplyAudioStarted))
         began = talk.clock.now()
         for _ in range(60):
             ahead = talk.sent(wanted.reply) / 24_000 - (talk.clock.now() - began)
@@ -283,8 +283,8 @@ async def test_a_caller_in_pieces_of_a_second_is_heard_without_gaps_between_them
         sound = speech(1.6) + silence(2.4)
         for at in range(0, len(sound), 32_000):
             talk.clock.advance(1.0)
-            await talk.say(Hear(sound[at : at + 32_000]))
-        assert [wanted.text for wanted in talk.of(Wanted)] == ["hello there"]
+            await talk.say(MicrophoneAudio(sound[at : at + 32_000]))
+        assert [wanted.text for wanted in talk.of(ReplyRequested)] == ["hello there"]
         before = talk.names()
         for _ in range(50):
             talk.clock.advance(0.5)
@@ -305,8 +305,8 @@ async def test_a_thousand_cancels_leave_nothing_stale_behind():
         cut = 0
         for number in range(1000):
             await talk.say(Typed(f"question {number}"))
-            await talk.until(lambda: talk.of(Wanted), 2)
-            reply = talk.of(Wanted)[-1].reply
+            await talk.until(lambda: talk.of(ReplyRequested), 2)
+            reply = talk.of(ReplyRequested)[-1].reply
             await talk.say(Text(reply, f"{LONG} {number}. "))
             await talk.be_quiet(STEP * (number % 4))
             await talk.say(Interrupt())
@@ -324,13 +324,13 @@ async def test_a_thousand_cancels_leave_nothing_stale_behind():
 async def test_while_a_tool_works_a_filler_is_said_and_then_the_reply_goes_on():
     async with talking(setup=PAGE, texts=["how is the weather"]) as talk:
         wanted = await asked(talk)
-        await talk.say(Text(wanted.reply, "Let me look"), Working(wanted.reply))
+        await talk.say(Text(wanted.reply, "Let me look"), ToolsRunning(wanted.reply))
         player = Player(talk)
         await player.play(4)
-        fillers = [begun.reply for begun in talk.of(SoundBegins) if begun.reply != wanted.reply]
+        fillers = [begun.reply for begun in talk.of(ReplyAudioStarted) if begun.reply != wanted.reply]
         assert len(fillers) >= 1
         await talk.say(
-            Working(wanted.reply, busy=False), Text(wanted.reply, ". It is sunny today.", last=True)
+            ToolsRunning(wanted.reply, busy=False), Text(wanted.reply, ". It is sunny today.", last=True)
         )
         await player.play(6)
     [said] = talk.of(AssistantSaid)
@@ -341,7 +341,7 @@ async def test_while_a_tool_works_a_filler_is_said_and_then_the_reply_goes_on():
 async def test_a_reply_that_breaks_is_apologised_for():
     async with talking(setup=PAGE, texts=["hello"]) as talk:
         wanted = await asked(talk)
-        await talk.say(Broken(wanted.reply, "I cannot answer that now."))
+        await talk.say(ReplyFailed(wanted.reply, "I cannot answer that now."))
         await Player(talk).play(4)
     assert "I cannot answer that now." in "".join(event.text for event in talk.of(ReplyText))
 
@@ -351,13 +351,13 @@ async def test_a_model_that_gives_nothing_is_announced_and_then_given_up():
         wanted = await asked(talk)
         player = Player(talk)
         await player.play(10)
-        slow = {sound.reply for sound in talk.of(Sound)}
+        slow = {sound.reply for sound in talk.of(ReplyAudio)}
         assert slow
         assert wanted.reply not in slow
-        assert talk.of(Unwanted) == []
+        assert talk.of(CancelReply) == []
         await player.play(16)
-        assert [unwanted.reply for unwanted in talk.of(Unwanted)] == [wanted.reply]
-        assert {sound.reply for sound in talk.of(Sound)} > slow
+        assert [unwanted.reply for unwanted in talk.of(CancelReply)] == [wanted.reply]
+        assert {sound.reply for sound in talk.of(ReplyAudio)} > slow
         await player.play(4)
         assert talk.of(State)[-1].state == "listening"
 
@@ -366,9 +366,9 @@ async def test_what_was_not_understood_is_said_to_be():
     async with talking(setup=PAGE, texts=[""]) as talk:
         await talk.speak(1.5)
         await Player(talk).play(4)
-    assert talk.of(Wanted) == []
+    assert talk.of(ReplyRequested) == []
     assert [heard.understood for heard in talk.of(Transcribed) if heard.final] == [False]
-    assert talk.of(Sound)
+    assert talk.of(ReplyAudio)
 
 
 async def test_a_clause_that_cannot_be_spoken_is_told_and_the_call_goes_on():
@@ -376,7 +376,7 @@ async def test_a_clause_that_cannot_be_spoken_is_told_and_the_call_goes_on():
         wanted = await asked(talk)
         await talk.answer(wanted.reply, "It is noon. This will xfail now. Goodbye friend.")
         await Player(talk).play(5)
-    assert [trouble.code for trouble in talk.of(Trouble)] == ["scripted_failure"]
+    assert [trouble.code for trouble in talk.of(CallProblem)] == ["scripted_failure"]
     assert talk.sent(wanted.reply) == 7 * WORD  # the clause up to where it failed
     assert len(talk.of(AssistantSaid)) == 1
 
@@ -446,9 +446,9 @@ async def test_an_interruption_ends_the_synthesis():
     parts.speaker = Counting()
     async with talking(setup=PAGE, engines=parts) as talk:
         await talk.say(Typed("hello"))
-        await talk.until(lambda: talk.of(Wanted))
-        await talk.say(Text(talk.of(Wanted)[0].reply, "It is noon. This will xhang now. Goodbye."))
-        await talk.until(lambda: talk.of(SoundBegins))
+        await talk.until(lambda: talk.of(ReplyRequested))
+        await talk.say(Text(talk.of(ReplyRequested)[0].reply, "It is noon. This will xhang now. Goodbye."))
+        await talk.until(lambda: talk.of(ReplyAudioStarted))
         assert Counting.speaking == 1
         await talk.say(Interrupt())
         assert Counting.speaking == 0
@@ -467,9 +467,9 @@ async def test_two_calls_never_cross():
         for voice, talk in talks.items():
             await talk.say(Typed(voice))
         for talk in talks.values():
-            await talk.until(lambda talk=talk: talk.of(Wanted), 2)
+            await talk.until(lambda talk=talk: talk.of(ReplyRequested), 2)
         for voice, talk in talks.items():
-            await talk.answer(talk.of(Wanted)[-1].reply, voices[voice])
+            await talk.answer(talk.of(ReplyRequested)[-1].reply, voices[voice])
         players = {voice: Player(talk) for voice, talk in talks.items()}
         for _ in range(60):
             for player in players.values():
@@ -482,7 +482,7 @@ async def test_two_calls_never_cross():
         async with parts.speaks().speak(voices[voice], voice=voice) as sounds:
             async for spoken in sounds:
                 expected += spoken.pcm
-        assert b"".join(sound.pcm for sound in talk.of(Sound)) == expected
+        assert b"".join(sound.pcm for sound in talk.of(ReplyAudio)) == expected
 
 
 # ---- decisions carried out, whoever made them
@@ -519,13 +519,13 @@ async def test_a_reply_that_was_asked_for_too_early_is_dropped_unheard():
     async with talking(machine, PAGE) as talk:
         await talk.say(Typed("a"), Text(1, "Not this. "))
         await talk.say(Typed("b"), Text(1, "Nor this."))
-        assert talk.of(Unwanted) == [Unwanted(0, 1)]
+        assert talk.of(CancelReply) == [CancelReply(0, 1)]
         await talk.answer(2, "But this.")
         await talk.be_quiet(0.5)
-        assert talk.of(Sound) == []
+        assert talk.of(ReplyAudio) == []
         await talk.say(Typed("c"))
         await talk.be_quiet(0.5)
-    assert {sound.reply for sound in talk.of(Sound)} == {2}
+    assert {sound.reply for sound in talk.of(ReplyAudio)} == {2}
     assert facts_and_decisions.TextCame(2) in machine.facts
     assert facts_and_decisions.SoundComplete(2, 2 * WORD) in machine.facts
 
@@ -547,7 +547,7 @@ async def test_an_aside_sounds_first_and_the_reply_goes_on_after_it():
         await talk.say(Typed("a"), Text(1, LONG, last=True))
         await talk.say(Typed("b"))
         await Player(talk).play(12)
-    order = [sound.reply for sound in talk.of(Sound)]
+    order = [sound.reply for sound in talk.of(ReplyAudio)]
     first, last = order.index(2), len(order) - 1 - order[::-1].index(2)
     assert set(order[first : last + 1]) == {2}
     assert order[0] == order[-1] == 1

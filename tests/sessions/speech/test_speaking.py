@@ -7,7 +7,7 @@ from duologue.errors import BadRequest, EngineFailed, NotFound, TooLarge
 from duologue.sessions.speech.speaking import speak
 from duologue.sessions.speech.synthesis import LONGEST
 from duologue.values.audio import samples
-from duologue.values.call_events import Sound, SoundEnds, Text
+from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, Text
 from duologue.values.speech import SpeechRequest
 
 pytestmark = pytest.mark.anyio
@@ -29,8 +29,12 @@ async def spoken(request, told=None, parts=None):
 async def test_a_text_is_sound_with_its_words_and_its_length():
     events = await spoken(SpeechRequest("Hello there. How are you?"))
     *sounds, end = events
-    assert all(isinstance(sound, Sound) for sound in sounds)
-    assert end == SoundEnds(0, 0, sum(samples(sound.pcm) for sound in sounds)) == SoundEnds(0, 0, 5 * WORD)
+    assert all(isinstance(sound, ReplyAudio) for sound in sounds)
+    assert (
+        end
+        == ReplyAudioEnded(0, 0, sum(samples(sound.pcm) for sound in sounds))
+        == ReplyAudioEnded(0, 0, 5 * WORD)
+    )
     assert [word.text.strip(".?") for sound in sounds for word in sound.words] == [
         "Hello",
         "there",
@@ -55,7 +59,7 @@ async def test_an_open_request_is_spoken_as_its_text_comes():
         await anyio.wait_all_tasks_blocked()
         assert sum(samples(sound.pcm) for sound in events) == 2 * WORD
         told.put(Text(0, " more."), Text(0, "", last=True))
-    assert events[-1] == SoundEnds(0, 0, 4 * WORD)
+    assert events[-1] == ReplyAudioEnded(0, 0, 4 * WORD)
 
 
 async def test_faster_is_shorter():

@@ -5,7 +5,7 @@ from duologue.errors import BadRequest, Unavailable
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.transcribing import transcribe
 from duologue.sessions.speech.vad_batcher import Judge
-from duologue.values.call_events import Written
+from duologue.values.call_events import TranscriptText
 from duologue.values.speech import TimedWord, TranscriptionRequest
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ async def told(parts, request):
 
 async def test_a_short_recording_is_one_piece_and_its_transcript():
     text, whole = await told(engines(["hello there"]), TranscriptionRequest(speech(1)))
-    assert text == Written("hello there")
+    assert text == TranscriptText("hello there")
     assert whole.transcript.text == "hello there"
 
 

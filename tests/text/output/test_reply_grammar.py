@@ -7,7 +7,7 @@ from tests.support.gbnf import admits
 
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
-from duologue.text.output.reply_grammar import KEPT, MOST, Calls, Thought, _rules, held, offered
+from duologue.text.output.reply_grammar import KEPT, MOST, AllowedToolCalls, Thought, _rules, held, offered
 from duologue.values.messages import Tool
 
 WEATHER = Tool(
@@ -26,7 +26,7 @@ OSLO = '<tool_call>\n{"name": "weather", "arguments": {"place": "Oslo"}}\n</tool
 NOW = '<tool_call>{"name":"clock","arguments":{}}</tool_call>'
 
 
-CALLS = Calls("hermes", BOTH)
+CALLS = AllowedToolCalls("hermes", BOTH)
 THINKS, THINKING = Thought(TAGS), Thought(TAGS, open=True)
 ANSWER = {
     "type": "object",
@@ -37,11 +37,11 @@ ANSWER = {
 
 
 def may_be_offered(text: str, *, several: bool = True) -> bool:
-    return admits(offered(Calls("hermes", BOTH, several)).text, text)
+    return admits(offered(AllowedToolCalls("hermes", BOTH, several)).text, text)
 
 
 def forced(text: str, *, thought: Thought | None = THINKS) -> bool:
-    grammar = held(Calls("hermes", BOTH, several=False), None, thought)
+    grammar = held(AllowedToolCalls("hermes", BOTH, several=False), None, thought)
     assert grammar is not None
     assert grammar.trigger == ""
     return admits(grammar.text, text)
@@ -103,7 +103,7 @@ def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
     wide = Tool(
         "wide", "", {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(3000)}}
     )
-    grammar = offered(Calls("hermes", (wide, CLOCK)))
+    grammar = offered(AllowedToolCalls("hermes", (wide, CLOCK)))
     assert len(grammar.text) < MOST
     assert admits(grammar.text, '<tool_call>{"name": "wide", "arguments": {"q": [1]}}</tool_call>')
     assert not admits(grammar.text, OSLO)
@@ -111,13 +111,13 @@ def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
 
 def test_what_is_large_is_not_kept_for_the_next_turn() -> None:
     before = _rules.cache_info().currsize
-    offered(Calls("hermes", (Tool("large", "x" * (KEPT + 1), {}),)))
+    offered(AllowedToolCalls("hermes", (Tool("large", "x" * (KEPT + 1), {}),)))
     assert _rules.cache_info().currsize == before
 
 
 def test_names_of_tools_mean_themselves() -> None:
     tool = Tool('say "é"\\', "", {})
-    grammar = offered(Calls("hermes", (tool,)))
+    grammar = offered(AllowedToolCalls("hermes", (tool,)))
     assert admits(grammar.text, '<tool_call>{"name": "say \\"é\\"\\\\", "arguments": {}}</tool_call>')
 
 

@@ -2,7 +2,7 @@ import anyio
 import pytest
 from tests.tools.fakes import Person, until
 
-from duologue.tools.mcp.call_context import Callings
+from duologue.tools.mcp.call_context import ToolCallContexts
 from duologue.tools.values import Answer
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ async def test_a_question_does_not_outlive_its_call():
 
 
 async def test_a_question_goes_to_the_one_call_there_is():
-    callings, calling = Callings(), Person().calling()
+    callings, calling = ToolCallContexts(), Person().calling()
     assert callings.asking() is None
     with callings.running(calling):
         assert callings.asking() is calling
@@ -61,7 +61,7 @@ async def test_a_question_goes_to_the_one_call_there_is():
 
 
 async def test_with_two_people_on_one_connection_nobody_gets_the_others_question():
-    callings = Callings()
+    callings = ToolCallContexts()
     found = []
     stop = anyio.Event()
 
@@ -81,7 +81,7 @@ async def test_with_two_people_on_one_connection_nobody_gets_the_others_question
 
 
 async def test_with_one_person_it_is_the_latest_call():
-    callings, first, second = Callings(), Person().calling("first"), Person().calling("second")
+    callings, first, second = ToolCallContexts(), Person().calling("first"), Person().calling("second")
     found = []
 
     async def look():

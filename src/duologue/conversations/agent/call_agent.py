@@ -20,7 +20,7 @@ from duologue.conversations.agent import loop as loop
 from duologue.conversations.agent.approvals import Questions, Reply
 from duologue.conversations.agent.dependencies import Means
 from duologue.conversations.agent.loop import Action, Agent, judge
-from duologue.conversations.agent.tool_calls import Call, Calls, Client, call_row, free_tools
+from duologue.conversations.agent.tool_calls import Client, ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.errors import BadRequest, Problem
 from duologue.tools.values import OfferedTool
 from duologue.values.conversations import (
@@ -68,7 +68,7 @@ async def _plain(rows: Sequence[StoredMessage]) -> tuple[Message, ...]:
     return told(rows)
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class CallContext(Struct, frozen=True, kw_only=True):
     """What the errands of one call share. `permissions` are what the user has allowed for good, `allow` adds to them;
     `messages` makes of rows what a model is told."""
 
@@ -83,13 +83,13 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     messages: Callable[[Sequence[StoredMessage]], Awaitable[tuple[Message, ...]]] = _plain
 
 
-class Errand:
+class CallToolLoop:
     """The calls of one reply. `say` is told of every call as it stands (`MessageAdded`) and of questions; `client` makes
     the calls of tools that the client answers itself. `before`: what an earlier try at the same turn has done."""
 
     def __init__(
         self,
-        around: Surroundings,
+        around: CallContext,
         *,
         say: Callable[[RunEvent], None],
         client: Client | None = None,
@@ -110,7 +110,7 @@ class Errand:
         self._questions = Questions(_Unkept(), say=say, now=around.means.now)
         self._unasked: deque[int] = deque()
         self._sure = anyio.Event()
-        self._calls: Calls | None = None
+        self._calls: ToolCallBatch | None = None
         self._stored: tuple[StoredCall, ...] = ()
         self._judged: list[loop.Judged] = []
         self._texts: dict[str, int] = {}
@@ -197,7 +197,7 @@ class Errand:
     def close(self) -> None:
         """Whatever is open ends here: its task is to be cancelled with this. Its rows are well formed then."""
         for action in self._agent.end("stopped"):
-            if isinstance(action, loop.EndCall) and self._calls is not None:
+            if isinstance(action, loop.EndToolCall) and self._calls is not None:
                 self._calls.cut(action.call, action.state, action.text)
         self._calls = None
 
@@ -226,15 +226,15 @@ class Errand:
         assert self._tasks is not None
         for action in actions:
             match action:
-                case loop.AddCalls():
+                case loop.AddToolCalls():
                     self._add()
                 case loop.AskApproval(number):
                     self._unasked.append(number)
                     if len(self._unasked) == 1:
                         self._tasks.start_soon(self._ask_all)
-                case loop.RunCall(number):
+                case loop.RunToolCall(number):
                     self._tasks.start_soon(self._run, number)
-                case loop.EndCall(number, state, text):
+                case loop.EndToolCall(number, state, text):
                     assert self._calls is not None
                     await self._calls.end(number, state, text)
                 case loop.StartTurn():
@@ -250,9 +250,9 @@ class Errand:
             call_row(around.means.new_id(), around.conversation, "", "", call, tools.get(call.name))
             for call in self._stored
         ]
-        self._calls = Calls(
+        self._calls = ToolCallBatch(
             [
-                Call(row, judged, tools.get(call.name))
+                ToolCallRun(row, judged, tools.get(call.name))
                 for row, judged, call in zip(rows, self._judged, self._stored, strict=True)
             ],
             user=around.user,

@@ -1,7 +1,7 @@
 """The agent loop: whether a run takes another model turn, and what becomes of each tool call.
 
 A pure machine: facts come in (a turn ended, someone decided, a call ended, the user wrote, stop), actions go out, in
-the order in which they are to be carried out. Every call of a turn ends exactly once, by `call_ended` or an `EndCall`, so
+the order in which they are to be carried out. Every call of a turn ends exactly once, by `call_ended` or an `EndToolCall`, so
 that the history is well formed wherever it stops. Knows no model, no tool and no clock.
 """
 
@@ -68,7 +68,7 @@ class StartTurn(Struct, frozen=True):
     """The model is asked again, with everything that is on the path."""
 
 
-class AddCalls(Struct, frozen=True):
+class AddToolCalls(Struct, frozen=True):
     """Each call of the turn gets its row, in the order of the calls."""
 
 
@@ -76,11 +76,11 @@ class AskApproval(Struct, frozen=True):
     call: int
 
 
-class RunCall(Struct, frozen=True):
+class RunToolCall(Struct, frozen=True):
     call: int
 
 
-class EndCall(Struct, frozen=True):
+class EndToolCall(Struct, frozen=True):
     """The call ends without a result of its own. `running`: it was begun and is to be cancelled."""
 
     call: int
@@ -104,7 +104,9 @@ class Finish(Struct, frozen=True):
     error: RowError | None = None
 
 
-Action = StartTurn | AddCalls | AskApproval | RunCall | EndCall | TakeSteering | CancelTurn | Finish
+Action = (
+    StartTurn | AddToolCalls | AskApproval | RunToolCall | EndToolCall | TakeSteering | CancelTurn | Finish
+)
 
 _Standing = Literal["ready", "asked", "running", "over"]
 
@@ -152,7 +154,7 @@ class Agent:
         self._phase = "calls"
         self._spent += 1
         self._calls = ["ready"] * len(judged)
-        actions: list[Action] = [AddCalls()]
+        actions: list[Action] = [AddToolCalls()]
         for number, call in enumerate(judged):
             if call.verdict == "reject":
                 actions.append(self._end(number, "failed", call.text))
@@ -225,7 +227,7 @@ class Agent:
             if standing == "ready" and self._calls.count("running") < self._parallel:
                 self._calls[number] = "running"
                 self.calls += 1
-                actions.append(RunCall(number))
+                actions.append(RunToolCall(number))
         if any(standing != "over" for standing in self._calls):
             return actions
         if self._spent >= self._max_turns and not self._steering:
@@ -239,9 +241,9 @@ class Agent:
         self._spent = 0
         return [TakeSteering(), *self._turn()]
 
-    def _end(self, call: int, state: CallState, text: str, *, running: bool = False) -> EndCall:
+    def _end(self, call: int, state: CallState, text: str, *, running: bool = False) -> EndToolCall:
         self._calls[call] = "over"
-        return EndCall(call, state, text, running)
+        return EndToolCall(call, state, text, running)
 
     def _finish(self, outcome: Outcome, error: RowError | None = None) -> list[Action]:
         self._phase = "over"

@@ -41,7 +41,7 @@ QUIET = 0.1
 _STATUS: dict[CallState, Status] = {"failed": "failed", "skipped": "stopped"}
 
 
-class Call:
+class ToolCallRun:
     """One call: its row as it stands, the tool if there is one, and what to cancel to end it. `again`: its row is of an
     earlier run, and may have been asked about there."""
 
@@ -58,13 +58,13 @@ class Call:
         self.over = False
 
 
-class Calls:
+class ToolCallBatch:
     """`say` tells the viewers, `put` has a row saved, `client` makes the calls of tools that a client answers itself. Made
     anew for each turn with calls."""
 
     def __init__(
         self,
-        calls: Sequence[Call],
+        calls: Sequence[ToolCallRun],
         *,
         user: str,
         run: str,
@@ -160,7 +160,7 @@ class Calls:
         call.scope.cancel()
         self._close(call, state, (TextContent(text),))
 
-    async def _outcome(self, call: Call) -> ToolOutcome:
+    async def _outcome(self, call: ToolCallRun) -> ToolOutcome:
         assert call.tool is not None
         record = call.row.call
         if call.tool.server == CLIENT and self._client is not None and record is not None:
@@ -189,7 +189,7 @@ class Calls:
             return failure(f"The tool did not answer within {seconds:g} seconds, so the call was cancelled.")
         return outcome
 
-    def _reporter(self, call: Call) -> Callable[[str, float, float], Awaitable[None]]:
+    def _reporter(self, call: ToolCallRun) -> Callable[[str, float, float], Awaitable[None]]:
         told = -math.inf
 
         async def report(text: str, progress: float, total: float) -> None:
@@ -201,7 +201,7 @@ class Calls:
 
         return report
 
-    def _asker(self, call: Call, limit: anyio.CancelScope) -> Callable[[Approval], Awaitable[Answer]]:
+    def _asker(self, call: ToolCallRun, limit: anyio.CancelScope) -> Callable[[Approval], Awaitable[Answer]]:
         """What a server asks while its tool runs; the tool's time stands still meanwhile."""
 
         async def ask(approval: Approval) -> Answer:
@@ -228,7 +228,7 @@ class Calls:
 
         return ask
 
-    def _change(self, call: Call, state: CallState, *, expires: int = 0) -> None:
+    def _change(self, call: ToolCallRun, state: CallState, *, expires: int = 0) -> None:
         record = call.row.call
         assert record is not None
         call.row = msgspec.structs.replace(
@@ -236,7 +236,7 @@ class Calls:
         )
         self._put(call.row)
 
-    def _close(self, call: Call, state: CallState, content: tuple[Content, ...]) -> None:
+    def _close(self, call: ToolCallRun, state: CallState, content: tuple[Content, ...]) -> None:
         call.over = True
         record = call.row.call
         assert record is not None

@@ -21,7 +21,7 @@ from duologue.conversations.agent import loop as loop
 from duologue.conversations.agent.approvals import Questions, Reply
 from duologue.conversations.agent.dependencies import Provisions
 from duologue.conversations.agent.loop import Action, Agent, Judged, judge
-from duologue.conversations.agent.tool_calls import Call, Calls, call_row, free_tools
+from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.conversations.agent.turn import Turn, row_error
 from duologue.conversations.runs.autosave import EVERY, RETRY
 from duologue.conversations.runs.model_turns import BROKEN, Turns
@@ -110,7 +110,7 @@ class Running:
         self._first = opening.goes_on or next((row for row in opening.added if row.role == "assistant"), None)
         self._called: tuple[StoredCall, ...] = ()
         self._judged: list[Judged] = []
-        self._calls: Calls | None = None
+        self._calls: ToolCallBatch | None = None
         self._tools_ms = 0
         self.over = False
         """Whether the loop has ended; viewers may still read."""
@@ -241,13 +241,13 @@ class Running:
             match action:
                 case loop.StartTurn():
                     await self._start_turn()
-                case loop.AddCalls():
+                case loop.AddToolCalls():
                     await self._add_calls()
                 case loop.AskApproval(call):
                     self._spawn(self._ask, self._calls, call)
-                case loop.RunCall(call):
+                case loop.RunToolCall(call):
                     self._spawn(self._call, self._calls, call)
-                case loop.EndCall(call, state, text):
+                case loop.EndToolCall(call, state, text):
                     if self._calls is not None:
                         await self._calls.end(call, state, text)
                 case loop.TakeSteering():
@@ -313,9 +313,9 @@ class Running:
         if new:
             rows += await self._record.add(new)
         self._leaf = rows[-1].id
-        self._calls = Calls(
+        self._calls = ToolCallBatch(
             [
-                Call(row, judged, tools.get(call.name), again=row in self._opening.call_rows)
+                ToolCallRun(row, judged, tools.get(call.name), again=row in self._opening.call_rows)
                 for row, judged, call in zip(rows, self._judged, self._called, strict=True)
             ],
             user=self.user,
@@ -333,7 +333,7 @@ class Running:
             self._tools_ms += self._calls.tools_ms
             self._calls = None
 
-    async def _ask(self, calls: Calls, number: int) -> None:
+    async def _ask(self, calls: ToolCallBatch, number: int) -> None:
         try:
             answer = await calls.ask(number)
         except Problem as problem:
@@ -347,7 +347,7 @@ class Running:
 
         self._post(answered)
 
-    async def _call(self, calls: Calls, number: int) -> None:
+    async def _call(self, calls: ToolCallBatch, number: int) -> None:
         if not await calls.run(number):
             return
 

@@ -21,7 +21,7 @@ from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.prefill_ahead import ReadAhead
-from duologue.gateway.calls.replies import Replies
+from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST
 from duologue.gateway.scheduling.generate import Generate
 from duologue.gateway.scheduling.lease import Lease
@@ -82,7 +82,7 @@ class Call:
         self._encoder, self._write = encoder, write
         self._user, self._request_id = user, request_id
         self._observe = observe
-        self._replies = Replies(
+        self._replies = CallReplies(
             generate,
             history,
             encoder,
@@ -125,10 +125,12 @@ class Call:
         if isinstance(control, call_events.Played):
             return
         if len(self._early) >= EARLY:
-            sound = next((held for held in self._early if isinstance(held, call_events.Hear)), None)
+            sound = next(
+                (held for held in self._early if isinstance(held, call_events.MicrophoneAudio)), None
+            )
             if sound is not None:
                 self._early.remove(sound)
-            elif isinstance(control, call_events.Hear):
+            elif isinstance(control, call_events.MicrophoneAudio):
                 return
             else:
                 raise Busy(CROWDED)
@@ -138,7 +140,7 @@ class Call:
         """A picture for the turn it falls in: the newest one counts."""
         self._replies.see(image)
 
-    def tool_result(self, result: voice.ToolResult) -> bool:
+    def tool_result(self, result: voice.ClientToolResult) -> bool:
         """The client's tool has answered. False: nobody waits for it."""
         return self._replies.tool_result(result)
 
@@ -235,11 +237,11 @@ class Call:
         """Carry out what the session says. Returns when it is lost; raises CallEnded when it is over."""
         async with anyio.create_task_group() as tasks:
             self._replies.foresee("", tasks)
-            over: Failed | call_events.Ended | None = None
+            over: Failed | call_events.CallSessionEnded | None = None
             while over is None:
                 events: list[CallEvent] = []
                 for _, event in await lease.take():
-                    if isinstance(event, Failed | call_events.Ended):
+                    if isinstance(event, Failed | call_events.CallSessionEnded):
                         over = event
                         break
                     self._take(event, tasks)  # type: ignore[arg-type] # a seat says nothing else
@@ -256,15 +258,15 @@ class Call:
     def _take(self, event: CallEvent, tasks: anyio.abc.TaskGroup) -> None:
         replies = self._replies
         match event:
-            case call_events.Foreseen():
+            case call_events.PartialTurn():
                 replies.foresee(event.text, tasks)
-            case call_events.Wanted():
+            case call_events.ReplyRequested():
                 self._last = (max(self._last[0], event.reply), max(self._last[1], event.turn))
                 if self._farewell is None:
                     replies.wanted(event, tasks)
-            case call_events.Released():
+            case call_events.TurnConfirmed():
                 replies.released(event.reply)
-            case call_events.Unwanted():
+            case call_events.CancelReply():
                 replies.unwanted(event.reply)
             case call_events.Cut():
                 replies.cut(event.reply)
@@ -279,7 +281,7 @@ class Call:
                     self._farewell.set()
             case call_events.ReplyText():
                 replies.sounded(event.reply, text=event.text)
-            case call_events.Sound():
+            case call_events.ReplyAudio():
                 replies.sounded(event.reply, words=event.words)
             case call_events.TurnFigures():
                 self._observe(event)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
-from duologue.values.duplex import Arrival, Unit
+from duologue.values.duplex import AudioArrival, Unit
 from duologue.values.events import Word
 
 DELAY = 0.2
@@ -28,9 +28,9 @@ DROPPED = 5.0
 FORGIVEN = 3
 """Pieces at the pace of time after which a gap before them counts as one, and no longer as lag."""
 PASSING = (
-    call_events.SoundBegins,
-    call_events.Sound,
-    call_events.SoundEnds,
+    call_events.ReplyAudioStarted,
+    call_events.ReplyAudio,
+    call_events.ReplyAudioEnded,
     call_events.ReplyText,
     call_events.Hold,
     call_events.Resume,
@@ -106,7 +106,7 @@ class _Spoken(Struct):
         return to
 
 
-class Units:
+class DuplexBuffer:
     """The units of one session. `take` what its call says and every `piece` that comes; `due` gives the answers, in order."""
 
     def __init__(self) -> None:
@@ -126,7 +126,11 @@ class Units:
 
     def take(self, events: Iterable[CallEvent]) -> None:
         """What the session says, in its order; of what is stale nothing is kept."""
-        batch = [event for event in events if not isinstance(event, call_events.Written | call_events.Ended)]
+        batch = [
+            event
+            for event in events
+            if not isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded)
+        ]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         for event in batch:
             if event.epoch == self.epoch or not isinstance(event, PASSING):
@@ -138,7 +142,7 @@ class Units:
                 self._state = event.state
             case call_events.Transcribed() if event.final and event.text:
                 self._words = event.text
-            case call_events.SoundBegins():
+            case call_events.ReplyAudioStarted():
                 self._known(event.reply)
             case call_events.ReplyText():
                 spoken = self._known(event.reply)
@@ -147,13 +151,13 @@ class Units:
                 if event.final and not spoken.given and not spoken.pending:
                     spoken.all = True
                 self._queue(spoken)
-            case call_events.Sound():
+            case call_events.ReplyAudio():
                 spoken = self._known(event.reply)
                 spoken.pending += event.pcm
                 spoken.words.extend(event.words)
                 spoken.timed = spoken.timed or bool(event.words)
                 self._queue(spoken)
-            case call_events.SoundEnds() | call_events.AssistantSaid():
+            case call_events.ReplyAudioEnded() | call_events.AssistantSaid():
                 if (ended := self._replies.get(event.reply)) is not None:
                     ended.all = True
                     self._queue(ended)
@@ -183,7 +187,7 @@ class Units:
 
     # ---- what the client does
 
-    def piece(self, samples: int, at: float, *, forced: bool = False, frames: int = 0) -> Arrival:
+    def piece(self, samples: int, at: float, *, forced: bool = False, frames: int = 0) -> AudioArrival:
         """A piece of sound came (`samples` at 16 kHz), with so many pictures. `forced`: its answer may carry no sound."""
         arrival = self._pace.arrived(samples / HEARD_RATE, at)
         self.count += 1
@@ -328,17 +332,17 @@ class _Pace:
         self._last = 0.0
         self._steady = 0
 
-    def arrived(self, length: float, at: float) -> Arrival:
+    def arrived(self, length: float, at: float) -> AudioArrival:
         """A piece of `length` seconds."""
         self._heard += length
         behind = at - self._heard
         if self._usual is None:
             self._usual, self._last = behind, at
-            return Arrival(0.0, True)
+            return AudioArrival(0.0, True)
         since, self._last = at - self._last, at
         lag = max(0.0, behind - self._usual)
         on_pace = length / 2 <= since <= length * 3 / 2
         self._steady = self._steady + 1 if on_pace else 0
         if behind < self._usual or self._steady >= FORGIVEN:
             self._usual = behind
-        return Arrival(lag, lag <= DROPPED or since >= length / 2)
+        return AudioArrival(lag, lag <= DROPPED or since >= length / 2)

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from duologue.errors import BadRequest, Busy, Problem, Unavailable, Unsupported
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.duplex_frames import Units
-from duologue.gateway.calls.history import LooseHistory
-from duologue.gateway.calls.voice_socket import LAST_WORDS, Switchboard
+from duologue.gateway.calls.duplex_frames import DuplexBuffer
+from duologue.gateway.calls.history import EphemeralHistory
+from duologue.gateway.calls.voice_socket import LAST_WORDS, CallServices
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.http.error_responses import problem_body
@@ -56,7 +56,7 @@ BLIND = (
 )
 
 
-class Client(Protocol):
+class DuplexClient(Protocol):
     """The socket a session has at the moment."""
 
     async def write(self, messages: Sequence[str]) -> None:
@@ -68,14 +68,14 @@ class Client(Protocol):
         ...
 
 
-class Session:
+class DuplexSession:
     """One session, from its queue to its end. `run` lasts as long; the rest is told by whoever reads its socket."""
 
     def __init__(
         self,
         id: str,
         user: str,
-        board: Switchboard,
+        board: CallServices,
         *,
         request_id: str = "",
         wall: Callable[[], float] = time.time,
@@ -84,13 +84,13 @@ class Session:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
         self.id, self.user = id, user
         self.sees = not id.startswith(duplex.SOUND_ALONE)
-        self.client: Client | None = None
+        self.client: DuplexClient | None = None
         self.lost_at = math.inf
         """When its client was lost, in the event loop's seconds."""
-        self.units = Units()
+        self.units = DuplexBuffer()
         self._board, self._request_id, self._wall = board, request_id, wall
         self._card = card_for(board.models.cards(), "", sees=self.sees) if self.sees else None
-        self._history = LooseHistory("", "", ())
+        self._history = EphemeralHistory("", "", ())
         self._asked: duplex.Prepare | None = None
         self._came = anyio.Event()
         self._prepared = False
@@ -127,7 +127,7 @@ class Session:
         quiet = anyio.current_time() - self._active
         return not (self._prepared and self._paused == math.inf and quiet > SILENT)
 
-    async def attach(self, client: Client) -> None:
+    async def attach(self, client: DuplexClient) -> None:
         """This socket has the session now."""
         before, self.client = self.client, client
         if before is not None:
@@ -138,7 +138,7 @@ class Session:
             self.units.pause()
             await client.write([duplex.queue_done_message()])
 
-    def detach(self, client: Client) -> None:
+    def detach(self, client: DuplexClient) -> None:
         """This socket has gone. A session that had begun waits for another one."""
         if self.client is not client:
             return
@@ -243,9 +243,9 @@ class Session:
         match said:
             case duplex.Prepare():
                 await self._prepare(said)
-            case duplex.Chunk():
+            case duplex.DuplexChunk():
                 self._hear(said)
-            case duplex.Seen():
+            case duplex.DuplexPicture():
                 if not self.sees:
                     raise Unsupported(
                         "A session whose id begins with adx_ takes no pictures.", code="modality_unsupported"
@@ -257,13 +257,13 @@ class Session:
                 self.units.pause()
                 await self._results(self.units.due(self._active, now=True))
                 await self._write([duplex.paused_message(said.timeout)])
-            case duplex.Resume():
+            case duplex.DuplexResume():
                 self._paused = math.inf
                 await self._write([duplex.resumed_message()])
-            case duplex.Interrupt():
+            case duplex.DuplexInterrupt():
                 self._cut(self._active)
                 await self._write([duplex.interrupted_message()])
-            case duplex.Stop():
+            case duplex.DuplexStop():
                 await self.end(NORMAL, "", duplex.stopped_message(self.id))
             case duplex.Diagnostic():
                 log.debug("duplex session %s: %d diagnostic fields", self._request_id, len(said.fields))
@@ -299,7 +299,7 @@ class Session:
                 status=409,
             )
 
-    def _hear(self, chunk: duplex.Chunk) -> None:
+    def _hear(self, chunk: duplex.DuplexChunk) -> None:
         self._expect_prepared()
         if self._paused != math.inf:
             raise Problem("The session is paused; send resume first.", code="session_paused", status=409)
@@ -312,7 +312,7 @@ class Session:
         if frames:
             self._call.see(frames[-1])
         if arrival.heard:
-            self._call.tell(call_events.Hear(chunk.pcm))
+            self._call.tell(call_events.MicrophoneAudio(chunk.pcm))
         if chunk.force_listen:
             self._cut(self._active)
         self.wake()
@@ -358,7 +358,7 @@ class Session:
 class _Face:
     """What the call says of itself, in this dialect: mostly by the next results."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: DuplexSession) -> None:
         self._session = session
         self._seated = False
 
@@ -375,7 +375,7 @@ class _Face:
         return [
             duplex.error_message(Problem(event.message, code=event.code))
             for event in events
-            if isinstance(event, call_events.Trouble)
+            if isinstance(event, call_events.CallProblem)
         ]
 
     def queued(self, event: Queued, again: bool) -> list[str]:

@@ -15,8 +15,8 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from duologue.errors import Busy, Problem, Unavailable
-from duologue.gateway.calls.duplex_session import NORMAL, REFUSED, Session
-from duologue.gateway.calls.voice_socket import Switchboard
+from duologue.gateway.calls.duplex_session import NORMAL, REFUSED, DuplexSession
+from duologue.gateway.calls.voice_socket import CallServices
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.wire import duplex
 
@@ -25,13 +25,13 @@ log = logging.getLogger(__name__)
 TAKEN = 1008
 
 
-class Sessions:
+class DuplexSessions:
     """Every duplex session, by its user and id. They run here, not at their sockets, which they outlive."""
 
-    def __init__(self, board: Switchboard, *, most: int = 20) -> None:
+    def __init__(self, board: CallServices, *, most: int = 20) -> None:
         self.board = board
         self._most = most
-        self._sessions: dict[tuple[str, str], Session] = {}
+        self._sessions: dict[tuple[str, str], DuplexSession] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -41,7 +41,7 @@ class Sessions:
             task_status.started()
             await anyio.sleep_forever()
 
-    def claim(self, user: str, id: str, request_id: str) -> Session:
+    def claim(self, user: str, id: str, request_id: str) -> DuplexSession:
         """The session of this id: one that has lost its client, or a new one. Raises Problems."""
         if self._tasks is None:
             raise Unavailable("The server is starting. Try again in a moment.")
@@ -54,18 +54,18 @@ class Sessions:
         own = [each for (owner, _), each in self._sessions.items() if owner == user]
         if len(own) >= self._most:
             raise Busy(f"{self._most} sessions are open already; end one of them.", code="too_many_sockets")
-        session = self._sessions[user, id] = Session(id, user, self.board, request_id=request_id)
+        session = self._sessions[user, id] = DuplexSession(id, user, self.board, request_id=request_id)
         self._tasks.start_soon(self._host, session)
         return session
 
-    async def _host(self, session: Session) -> None:
+    async def _host(self, session: DuplexSession) -> None:
         try:
             await session.run()
         finally:
             del self._sessions[session.user, session.id]
 
 
-def router(sessions: Sessions) -> APIRouter:
+def router(sessions: DuplexSessions) -> APIRouter:
     """The endpoint."""
     routes = APIRouter()
 
@@ -80,7 +80,7 @@ def router(sessions: Sessions) -> APIRouter:
 class DuplexSocket:
     """One client's socket, accepted already."""
 
-    def __init__(self, socket: WebSocket, sessions: Sessions) -> None:
+    def __init__(self, socket: WebSocket, sessions: DuplexSessions) -> None:
         self._socket, self._sessions = socket, sessions
         self._request_id = request_id_of(socket.scope)
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
@@ -124,7 +124,7 @@ class DuplexSocket:
         self._ending = (code, reason)
         self._over.set()
 
-    async def _read(self, session: Session) -> None:
+    async def _read(self, session: DuplexSession) -> None:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":

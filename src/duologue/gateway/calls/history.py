@@ -17,7 +17,7 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from duologue.conversations.agent.call_agent import Surroundings, client_tools, told
+from duologue.conversations.agent.call_agent import CallContext, client_tools, told
 from duologue.conversations.agent.dependencies import Means
 from duologue.errors import NotFound, Problem
 from duologue.gateway.calls.context_window import instructions, outgrown
@@ -37,7 +37,7 @@ PICTURES = 2
 FULL = "What is said in this call cannot be kept: the database does not answer. The call itself goes on."
 
 
-class News(Protocol):
+class ConversationChanges(Protocol):
     """Whoever is told what others did to the conversation of a call."""
 
     async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
@@ -53,7 +53,7 @@ class CallHistory(Protocol):
     """What a call asks, and tells, about the conversation it belongs to."""
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> CallContext:
         """What its replies may do besides talking."""
         ...
 
@@ -78,7 +78,7 @@ class CallHistory(Protocol):
         """A reply is over, and `heard` is what was heard of it behind its calls, which `rows` are."""
         ...
 
-    async def keeping(self, news: News) -> None:
+    async def keeping(self, news: ConversationChanges) -> None:
         """Keep what is remembered as it comes, and tell what others do meanwhile, until cancelled."""
         ...
 
@@ -87,7 +87,7 @@ class CallHistory(Protocol):
         ...
 
 
-class LooseHistory:
+class EphemeralHistory:
     """A call's own, in memory, gone with it. Its replies may do what its client offers."""
 
     def __init__(self, prompt: str, model: str, tools: Sequence[Tool]) -> None:
@@ -96,10 +96,10 @@ class LooseHistory:
         self._messages = list(first)
         self._pictured: deque[Message] = deque()
         means = Means(lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex)
-        self._surroundings = Surroundings(means=means, tools=client_tools(tools))
+        self._surroundings = CallContext(means=means, tools=client_tools(tools))
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> CallContext:
         return self._surroundings
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
@@ -138,7 +138,7 @@ class LooseHistory:
         if heard:
             self._messages.append(assistant(said(heard, ending)))
 
-    async def keeping(self, news: News) -> None:
+    async def keeping(self, news: ConversationChanges) -> None:
         """There is nowhere to keep it, and nobody else."""
 
     async def close(self) -> None:
@@ -156,7 +156,7 @@ class LooseHistory:
         return tuple(self._messages)
 
 
-class Turns(Protocol):
+class TurnStore(Protocol):
     """Where the turns of a conversation are kept: `conversations.spoken.SpokenTurns`. Raises Problem."""
 
     @property
@@ -166,7 +166,7 @@ class Turns(Protocol):
     @property
     def path(self) -> tuple[StoredMessage, ...]: ...
     @property
-    def surroundings(self) -> Surroundings: ...
+    def surroundings(self) -> CallContext: ...
 
     async def read(self) -> bool: ...
 
@@ -195,10 +195,10 @@ class _Turn(Struct):
         return any(row.id in own for row in path)
 
 
-class KeptHistory(LooseHistory):
+class StoredHistory(EphemeralHistory):
     """That of a call that goes on with a conversation. `broken` is told, once, why something could not be kept."""
 
-    def __init__(self, turns: Turns, broken: Callable[[Problem], None]) -> None:
+    def __init__(self, turns: TurnStore, broken: Callable[[Problem], None]) -> None:
         super().__init__("", turns.request.model, ())
         self._turns, self._broken = turns, broken
         self._left: deque[_Turn] = deque()
@@ -209,7 +209,7 @@ class KeptHistory(LooseHistory):
         self._begin()
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> CallContext:
         return self._turns.surroundings
 
     def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
@@ -248,7 +248,7 @@ class KeptHistory(LooseHistory):
         else:
             self._tell(Problem(FULL, code="storage_unavailable", status=503))
 
-    async def keeping(self, news: News) -> None:
+    async def keeping(self, news: ConversationChanges) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch)
             while not self._deleted:
@@ -273,7 +273,7 @@ class KeptHistory(LooseHistory):
                 self._deleted = self._deleted or change == "deleted"
                 self._came.set()
 
-    async def _read(self, news: News) -> None:
+    async def _read(self, news: ConversationChanges) -> None:
         self._changed = False
         try:
             if not await self._turns.read():

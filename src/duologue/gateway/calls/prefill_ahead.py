@@ -17,7 +17,7 @@ ReadAhead = Callable[[ChatRequest], Awaitable[None]]
 """Reads the prompt of a request, where a slot is idle; returns when it has, or cannot."""
 
 
-class ReadingAhead:
+class PrefillAhead:
     """What one call reads ahead."""
 
     def __init__(self, read: ReadAhead | None) -> None:

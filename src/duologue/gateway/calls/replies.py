@@ -15,12 +15,12 @@ import anyio.abc
 import msgspec
 
 from duologue.conversations.agent.approvals import Reply as Decided
-from duologue.conversations.agent.call_agent import Errand
+from duologue.conversations.agent.call_agent import CallToolLoop
 from duologue.errors import ContextExceeded, Problem
 from duologue.gateway.calls.context_window import nearly_full
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
-from duologue.gateway.calls.prefill_ahead import ReadAhead, ReadingAhead
+from duologue.gateway.calls.prefill_ahead import PrefillAhead, ReadAhead
 from duologue.gateway.calls.spoken_approvals import SORRY, assent, question
 from duologue.gateway.scheduling.generate import CALL, Generate
 from duologue.gateway.workers.connection import WORKER_LOST
@@ -43,10 +43,10 @@ UNSENT = 256
 """Messages about tools that wait for the client, the oldest forgotten first."""
 
 
-class Answer:
+class CallReply:
     """One reply, from what it answers to its end."""
 
-    def __init__(self, reply: int, turn: int, asked: str, errand: Errand, request: ChatRequest) -> None:
+    def __init__(self, reply: int, turn: int, asked: str, errand: CallToolLoop, request: ChatRequest) -> None:
         self.reply: int | None = reply
         """Its number; None while nobody listens to it."""
         self.turn, self.asked, self.errand = turn, asked, errand
@@ -82,7 +82,7 @@ class Answer:
         self.text, self.words, self.played = "", [], 0
 
 
-class Replies:
+class CallReplies:
     """`tell` reaches the session, `write` the client; `context_of` says how many tokens a model has, 0 where nobody knows."""
 
     def __init__(
@@ -102,9 +102,9 @@ class Replies:
         self._generate, self._history = generate, history
         self._encoder, self._write, self._tell = encoder, write, tell
         self._user, self._request_id = user, request_id
-        self._ahead = ReadingAhead(read_ahead)
-        self._answers: dict[int, Answer] = {}
-        self._asking: Answer | None = None
+        self._ahead = PrefillAhead(read_ahead)
+        self._answers: dict[int, CallReply] = {}
+        self._asking: CallReply | None = None
         self._before: dict[int, tuple[StoredMessage, ...]] = {}
         self._kept_turn = 0
         self._withheld: call_events.UserSaid | None = None
@@ -138,7 +138,7 @@ class Replies:
         for answer in self._answers.values():
             answer.hushed = True
 
-    def tool_result(self, result: voice.ToolResult) -> bool:
+    def tool_result(self, result: voice.ClientToolResult) -> bool:
         """The client's tool has answered. False: nobody waits for it."""
         if (awaited := self._awaited.get(result.call_id)) is None:
             return False
@@ -160,19 +160,19 @@ class Replies:
         if self._asking is None:
             self._ahead.foresee(self._history.request(text), tasks)
 
-    def wanted(self, event: call_events.Wanted, tasks: anyio.abc.TaskGroup) -> None:
+    def wanted(self, event: call_events.ReplyRequested, tasks: anyio.abc.TaskGroup) -> None:
         """Begin a reply; or go on with the one whose question this answers."""
         asking = self._asking
         if asking is not None and asking.errand.questions and (agreed := assent(event.text)) is not None:
             self._asking, self._withheld, asking.agreed = None, None, agreed
             asking.take_over(event.reply, event.turn)
             self._answers[event.reply] = asking
-            self._tell(call_events.Working(event.reply))
+            self._tell(call_events.ToolsRunning(event.reply))
             return
         self._let_go()
         self._drop_the_cut()
         done = self._before.pop(event.turn, ())
-        errand = Errand(
+        errand = CallToolLoop(
             self._history.surroundings,
             say=lambda said: self._said(answer, said),
             client=lambda call: self._ask_client(answer, call),
@@ -182,7 +182,7 @@ class Replies:
             self._remember(self._withheld)
         kept = event.turn == self._kept_turn
         request = self._history.again() if kept else self._history.request(event.text, self._images)
-        answer = self._answers[event.reply] = Answer(event.reply, event.turn, event.text, errand, request)
+        answer = self._answers[event.reply] = CallReply(event.reply, event.turn, event.text, errand, request)
         answer.kept = kept
         tasks.start_soon(self._make, answer)
 
@@ -207,7 +207,7 @@ class Replies:
             if answer.is_cut:
                 self._drop(reply, answer)
 
-    def _drop(self, reply: int, answer: Answer) -> None:
+    def _drop(self, reply: int, answer: CallReply) -> None:
         del self._answers[reply]
         if answer.agreed is not None:
             # The caller goes on speaking, so that was no answer yet.
@@ -286,12 +286,12 @@ class Replies:
 
     # ---- their ends
 
-    def _stop(self, answer: Answer) -> None:
+    def _stop(self, answer: CallReply) -> None:
         """Whoever makes it stops, and its tools; what they did so far stands."""
         answer.errand.close()
         answer.scope.cancel()
 
-    def _keep(self, answer: Answer, heard: str, unheard: str, ending: call_events.Ending) -> None:
+    def _keep(self, answer: CallReply, heard: str, unheard: str, ending: call_events.Ending) -> None:
         rest = answer.errand.settle(heard)
         self._history.assistant_said(rest, unheard, ending, tuple(answer.errand.rows.values()))
 
@@ -304,7 +304,7 @@ class Replies:
 
     # ---- how they are made
 
-    async def _make(self, answer: Answer) -> None:
+    async def _make(self, answer: CallReply) -> None:
         """Have the reply made, and tell the session its text. Tools run in between."""
         with answer.scope:
             await self._ahead.settled(answer.request)
@@ -319,7 +319,7 @@ class Replies:
                     self._broken(answer)
                     return
 
-    def _end(self, answer: Answer, text: str) -> None:
+    def _end(self, answer: CallReply, text: str) -> None:
         if answer.reply is not None:
             self._tell(call_events.Text(answer.reply, "", last=True))
         elif answer is self._asking:
@@ -328,15 +328,15 @@ class Replies:
             if text.strip():
                 self._tell(call_events.Speak(text))
 
-    def _working(self, answer: Answer, *, busy: bool) -> None:
+    def _working(self, answer: CallReply, *, busy: bool) -> None:
         if answer.reply is not None:
-            self._tell(call_events.Working(answer.reply, busy))
+            self._tell(call_events.ToolsRunning(answer.reply, busy))
 
-    def _broken(self, answer: Answer) -> None:
+    def _broken(self, answer: CallReply) -> None:
         if answer.reply is not None:
-            self._tell(call_events.Broken(answer.reply, SORRY[self.language]))
+            self._tell(call_events.ReplyFailed(answer.reply, SORRY[self.language]))
 
-    async def _turn(self, answer: Answer) -> Reply | None:
+    async def _turn(self, answer: CallReply) -> Reply | None:
         """One model turn, told as it comes; None where it failed, which was said. What fails before it has said anything is
         asked once more where that helps: a worker that is lost comes back, a prompt that is too long is shortened."""
         lost = False
@@ -357,7 +357,7 @@ class Replies:
             self._broken(answer)
             return None
 
-    async def _tried(self, answer: Answer) -> tuple[Reply, Failed | None]:
+    async def _tried(self, answer: CallReply) -> tuple[Reply, Failed | None]:
         turn, failed = Reply(), None
         messages = (*answer.request.messages, *answer.errand.messages)
         request = msgspec.structs.replace(answer.request, messages=messages)
@@ -368,7 +368,7 @@ class Replies:
                 failed = self._say(answer, turn, (event for _, event in batch)) or failed
         return turn, failed
 
-    def _shorten(self, answer: Answer) -> bool:
+    def _shorten(self, answer: CallReply) -> bool:
         """Leave out the oldest turns, of this prompt and of those to come. False: there is but one."""
         shorter = self._history.shortened(answer.request)
         if shorter is None:
@@ -378,7 +378,7 @@ class Replies:
         answer.request = shorter
         return True
 
-    def _say(self, answer: Answer, turn: Reply, events: Iterable[Event]) -> Failed | None:
+    def _say(self, answer: CallReply, turn: Reply, events: Iterable[Event]) -> Failed | None:
         text: list[str] = []
         failed: Failed | None = None
         for event in events:
@@ -394,7 +394,7 @@ class Replies:
 
     # ---- tools
 
-    def _said(self, answer: Answer, event: RunEvent) -> None:
+    def _said(self, answer: CallReply, event: RunEvent) -> None:
         """What becomes of its tools, for the client; questions are said aloud too."""
         reply = answer.reply or 0
         match event:
@@ -405,7 +405,7 @@ class Replies:
                 self._questions.append(aloud)
                 self._post(self._encoder.asked(reply, approval, aloud))
                 if answer.reply is not None:
-                    self._tell(call_events.Working(answer.reply, question=aloud))
+                    self._tell(call_events.ToolsRunning(answer.reply, question=aloud))
             case ApprovalAnswered(id, decision):
                 self._post(self._encoder.answered(reply, id, decision))
                 self._working(answer, busy=True)
@@ -414,7 +414,7 @@ class Replies:
         self._unsent.extend(messages)
         self._news.set()
 
-    async def _ask_client(self, answer: Answer, call: StoredCall) -> ToolOutcome:
+    async def _ask_client(self, answer: CallReply, call: StoredCall) -> ToolOutcome:
         """A tool of the client's own; one that does not answer is said to have been silent."""
         awaited = self._awaited[call.id] = _Awaited()
         try:
@@ -434,4 +434,4 @@ class _Awaited:
 
     def __init__(self) -> None:
         self.arrived = anyio.Event()
-        self.result: voice.ToolResult | None = None
+        self.result: voice.ClientToolResult | None = None

@@ -21,7 +21,7 @@ from duologue.config.settings import Limits
 from duologue.config.voice import VoiceSettings
 from duologue.errors import Problem, Unsupported
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.history import CallHistory, KeptHistory, LooseHistory, Turns
+from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import Models, admit
 from duologue.gateway.scheduling.generate import Generate
@@ -44,13 +44,15 @@ LAST_WORDS = 2.0
 """Seconds the last sentence of a call may take to be sent: a client that reads nothing holds no seat."""
 
 
-class Conversing(Protocol):
+class CallConversations(Protocol):
     """Finds the conversation a call goes on with; `tools` are the client's own. Raises Problem where there is none."""
 
-    async def __call__(self, user: str, conversation: str, model: str, tools: Sequence[Tool]) -> Turns: ...
+    async def __call__(
+        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
+    ) -> TurnStore: ...
 
 
-class Switchboard:
+class CallServices:
     """What every call needs: seats, whoever makes replies, models, limits. `seats` None: there is no voice."""
 
     def __init__(
@@ -61,7 +63,7 @@ class Switchboard:
         *,
         settings: VoiceSettings | None = None,
         limits: Limits | None = None,
-        conversing: Conversing | None = None,
+        conversing: CallConversations | None = None,
         observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
     ) -> None:
@@ -84,14 +86,14 @@ class Switchboard:
             if self.conversing is None:
                 raise Unsupported("Calls cannot belong to a conversation here.", param="conversation_id")
             turns = await self.conversing(user, start.conversation_id, start.model, start.tools)
-            return KeptHistory(turns, broken)
+            return StoredHistory(turns, broken)
         card = self.models.resolve(start.model)
-        history = LooseHistory(start.instructions, card.name, start.tools)
+        history = EphemeralHistory(start.instructions, card.name, start.tools)
         admit(card, history.request("?"))
         return history
 
 
-def router(board: Switchboard) -> APIRouter:
+def router(board: CallServices) -> APIRouter:
     """The endpoint."""
     routes = APIRouter()
 
@@ -106,7 +108,7 @@ def router(board: Switchboard) -> APIRouter:
 class VoiceSocket:
     """One client's socket, accepted already."""
 
-    def __init__(self, socket: WebSocket, board: Switchboard) -> None:
+    def __init__(self, socket: WebSocket, board: CallServices) -> None:
         self._socket, self._board = socket, board
         self._request_id = request_id_of(socket.scope)
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
@@ -210,7 +212,7 @@ class VoiceSocket:
             return True
         said = voice.decode(frame, self._board.limits)
         match said:
-            case voice.Stop():
+            case voice.StopCall():
                 return False
             case voice.Start():
                 raise Problem(
@@ -218,9 +220,9 @@ class VoiceSocket:
                     code="call_running",
                     status=409,
                 )
-            case voice.Seen():
+            case voice.CallPicture():
                 self._call.see(said.image)
-            case voice.ToolResult():
+            case voice.ClientToolResult():
                 if not self._call.tool_result(said):
                     raise Problem(
                         f"No call {said.call_id[:64]!r} waits for a result.", code="call_unknown", status=409
@@ -248,7 +250,7 @@ class VoiceSocket:
         whole = len(pcm) // 2 * 2
         self._odd = pcm[whole:]
         if whole:
-            self._call.tell(call_events.Hear(pcm[:whole]))
+            self._call.tell(call_events.MicrophoneAudio(pcm[:whole]))
 
     async def _run(self, call: Call, setup: call_events.CallSetup, scope: anyio.CancelScope) -> None:
         try:

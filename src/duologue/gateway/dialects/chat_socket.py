@@ -25,7 +25,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from duologue.config.settings import Chat, Limits
 from duologue.errors import Busy, Problem, Unsupported
-from duologue.gateway.calls.voice_socket import Switchboard, VoiceSocket
+from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
 from duologue.gateway.models.registry import Models, admit
 from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
@@ -57,7 +57,7 @@ def router(
     limits: Limits | None = None,
     timeouts: Chat | None = None,
     speech: Speech | None = None,
-    board: Switchboard | None = None,
+    board: CallServices | None = None,
     ears: Ears | None = None,
 ) -> APIRouter:
     """The endpoint, over whatever generates. `board`: whoever takes calls; None: nobody does."""
@@ -81,7 +81,7 @@ class _Desk(Struct, frozen=True):
     timeouts: Chat
     speech: Speech
     ears: Ears
-    board: Switchboard | None
+    board: CallServices | None
 
     @property
     def has_voice(self) -> bool:

@@ -180,7 +180,7 @@ class Speech:
             lease.begin(0, asked, request_id)
             found = Transcript("")
             async for event in _events(lease):
-                if isinstance(event, call_events.Written) and event.transcript is not None:
+                if isinstance(event, call_events.TranscriptText) and event.transcript is not None:
                     found = event.transcript
             return found
 
@@ -195,10 +195,10 @@ class Speaking:
         """More text of an open request."""
         self._lease.tell(0, call_events.Text(0, text, last))
 
-    async def sounds(self) -> AsyncGenerator[call_events.Sound]:
+    async def sounds(self) -> AsyncGenerator[call_events.ReplyAudio]:
         """Its sound, as it is made. Raises Problems."""
         async for event in _events(self._lease):
-            if isinstance(event, call_events.Sound):
+            if isinstance(event, call_events.ReplyAudio):
                 yield event
 
 
@@ -214,7 +214,7 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
         for _, event in await lease.take():
             if isinstance(event, Failed):
                 raise problem(event)
-            if isinstance(event, call_events.Ended):
+            if isinstance(event, call_events.CallSessionEnded):
                 if event.code:
                     raise Problem(event.message, code=event.code, status=event.status)
                 return
@@ -233,7 +233,7 @@ async def _written(
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
         async with aclosing(_events(lease)) as events:
             async for event in events:
-                if not isinstance(event, call_events.Written):
+                if not isinstance(event, call_events.TranscriptText):
                     continue
                 if event.transcript is not None:
                     parts.append(later(event.transcript, start))

@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
-from duologue.values.call_events import CallControl, CallEvent, CallSetup, Ended, Hear
+from duologue.values.call_events import CallControl, CallEvent, CallSessionEnded, CallSetup, MicrophoneAudio
 from duologue.values.events import Done, Event, Failed
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
@@ -85,7 +85,7 @@ class Stream:
     def deliver(self, events: tuple[Item, ...]) -> None:
         if self.ended:
             return
-        self.ended = isinstance(events[-1], Done | Failed | Ended)
+        self.ended = isinstance(events[-1], Done | Failed | CallSessionEnded)
         self.inbox.put(self.choice, events)
 
     def close(self) -> None:
@@ -212,7 +212,9 @@ class Link:
         """Tell an open call these, in order. False: it was sound only, and the worker is so far behind that it was dropped."""
         if stream.ended or stream.closed:
             return True
-        if self._live.waiting > SOUND_WAITING and all(isinstance(control, Hear) for control in controls):
+        if self._live.waiting > SOUND_WAITING and all(
+            isinstance(control, MicrophoneAudio) for control in controls
+        ):
             return False
         self._live.post(worker_protocol.Tell(stream.number, controls))
         return True
@@ -349,7 +351,7 @@ class Link:
             case worker_protocol.Emit(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(events)
-            case worker_protocol.Told(lease, told):
+            case worker_protocol.CallEvents(lease, told):
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(told)
             case worker_protocol.Closed(lease):

@@ -11,7 +11,15 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from duologue.errors import Busy
-from duologue.values.call_events import CallEvent, Hold, ReplyText, Resume, Sound, SoundBegins, SoundEnds
+from duologue.values.call_events import (
+    CallEvent,
+    Hold,
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyAudioStarted,
+    ReplyText,
+    Resume,
+)
 
 Tell = Callable[[CallEvent], Awaitable[None]]
 
@@ -19,7 +27,7 @@ WAITING = 1024
 """Events that may wait. A reader that takes none for that long is gone."""
 SOUNDS = 16
 """Pieces of sound that may wait; more is not sent until some are taken."""
-OF_A_REPLY = SoundBegins | Sound | SoundEnds | ReplyText | Hold | Resume
+OF_A_REPLY = ReplyAudioStarted | ReplyAudio | ReplyAudioEnded | ReplyText | Hold | Resume
 
 
 class Outbox:
@@ -39,7 +47,7 @@ class Outbox:
     def post(self, event: CallEvent) -> None:
         """Say this, after all that was posted before."""
         self._waiting.append(event)
-        self._sounds += isinstance(event, Sound)
+        self._sounds += isinstance(event, ReplyAudio)
         self._posted.set()
         if len(self._waiting) > WAITING:
             # Whoever takes nothing at all would never come to be asked for the next.
@@ -50,7 +58,7 @@ class Outbox:
         self._waiting = deque(
             event for event in self._waiting if not (isinstance(event, OF_A_REPLY) and event.reply == reply)
         )
-        self._sounds = sum(isinstance(event, Sound) for event in self._waiting)
+        self._sounds = sum(isinstance(event, ReplyAudio) for event in self._waiting)
 
     async def run(self, tell: Tell) -> None:
         """Hand over what is posted, for as long as the call lasts. Raises Busy once too much has waited."""
@@ -61,6 +69,6 @@ class Outbox:
                 if len(self._waiting) > WAITING:
                     raise Busy("Nobody takes what this call says.", code="too_slow")
                 event = self._waiting.popleft()
-                self._sounds -= isinstance(event, Sound)
+                self._sounds -= isinstance(event, ReplyAudio)
                 with anyio.CancelScope() as self._telling:
                     await tell(event)

@@ -22,19 +22,19 @@ from duologue.sessions.speech.synthesis import Reply, Voicing
 from duologue.turns.facts_and_decisions import Fact, PlayedTo, SoundComplete, SoundMade
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
-from duologue.values.call_events import ReplyText, Sound, SoundBegins, SoundEnds
+from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
 from duologue.values.events import Word
 
 TICK = 0.02
 """Seconds between two looks at what may be sent, while something sounds."""
 PIECE = SPOKEN_RATE // 10
-"""Samples of one `Sound` to a client that tells what it has played,"""
+"""Samples of one `ReplyAudio` to a client that tells what it has played,"""
 PIECE_UNMARKED = SPOKEN_RATE // 25
 """and to one that does not: it is sent little ahead, in small pieces."""
 AROUND = (SPOKEN_RATE // 10, SPOKEN_RATE * 2 // 5)
 """Samples behind and ahead of where the caller is known to be, among which they are: marks come late."""
 FIRST = SPOKEN_RATE // 25
-"""Samples of a reply's first `Sound`."""
+"""Samples of a reply's first `ReplyAudio`."""
 
 
 class Speaking:
@@ -261,18 +261,18 @@ class Mouth:
             if not speaking.begun:
                 speaking.begun = True
                 self._note(reply.number, "first_sound")
-                self._outbox.post(SoundBegins(self._epoch(), reply.number))
+                self._outbox.post(ReplyAudioStarted(self._epoch(), reply.number))
             taken = reply.take(due)
             playout.send(samples(taken.pcm), self._at())
             speaking.envelope.add(taken.pcm)
             if taken.text:
                 self._outbox.post(ReplyText(self._epoch(), reply.number, taken.text))
-            self._outbox.post(Sound(self._epoch(), reply.number, taken.pcm, taken.words))
+            self._outbox.post(ReplyAudio(self._epoch(), reply.number, taken.pcm, taken.words))
         if reply.complete and not reply.waiting:
             speaking.ended = True
             self._outbox.post(ReplyText(self._epoch(), reply.number, reply.rest(), final=True))
             if speaking.begun:
-                self._outbox.post(SoundEnds(self._epoch(), reply.number, reply.sent))
+                self._outbox.post(ReplyAudioEnded(self._epoch(), reply.number, reply.sent))
 
     def _tell_played(self, speaking: Speaking) -> None:
         if not speaking.begun:

@@ -65,7 +65,7 @@ async def call(
     machine = Renumbered(machine or Conversation(settings), setup)
     parts = Parts(detector, engines.judge, recogniser, speaker, engines.clips, voicing)
     try:
-        await Call(parts, setup, controls, tell, clock, machine).run()
+        await CallSession(parts, setup, controls, tell, clock, machine).run()
     finally:
         engines.judge.close(detects, detector)
 
@@ -81,7 +81,7 @@ class Parts(NamedTuple):
     voicing: Voicing
 
 
-class Call:
+class CallSession:
     """A call that is running. Facts and decisions cross here, one at a time; whatever waits for something is a task."""
 
     def __init__(
@@ -205,7 +205,7 @@ class Call:
 
     def _control(self, control: CallControl) -> None:
         match control:
-            case call_events.Hear(pcm):
+            case call_events.MicrophoneAudio(pcm):
                 self._sound_at = self._clock.now()
                 self._hearing.add(pcm)
             case call_events.Text(reply, text, last):
@@ -214,13 +214,13 @@ class Call:
                 self._mouth.played(reply, samples)
             case call_events.Interrupt(reply, samples):
                 self._decide(facts_and_decisions.Interrupted(reply, samples))
-            case call_events.Working(reply, busy, question):
+            case call_events.ToolsRunning(reply, busy, question):
                 if (speaking := self._mouth.replies.get(reply)) is not None and busy:
                     speaking.reply.pause()
                 self._decide(facts_and_decisions.Worked(reply, busy, asks=bool(question)))
                 if question:
                     self._decide(facts_and_decisions.Announce(question))
-            case call_events.Broken(reply, apology):
+            case call_events.ReplyFailed(reply, apology):
                 self._decide(facts_and_decisions.Broke(reply, apology))
                 self._mouth.write(reply, "", last=True)
             case call_events.Typed(text):
@@ -276,15 +276,15 @@ class Call:
             case facts_and_decisions.Discard(turn, reason):
                 self._discard(turn, reason)
             case facts_and_decisions.Foresee(turn, text):
-                post(call_events.Foreseen(self._epoch(), turn, text))
+                post(call_events.PartialTurn(self._epoch(), turn, text))
             case facts_and_decisions.Ask(reply, turn, revision, text):
                 self._times.begin(reply, turn, self._speech_ended())
                 self._note(reply, "transcript")
                 mouth.begin(reply)
-                post(call_events.Wanted(self._epoch(), reply, turn, revision, text))
+                post(call_events.ReplyRequested(self._epoch(), reply, turn, revision, text))
             case facts_and_decisions.Release(reply):
                 self._note(reply, "endpoint")
-                post(call_events.Released(self._epoch(), reply))
+                post(call_events.TurnConfirmed(self._epoch(), reply))
                 mouth.release(reply)
             case facts_and_decisions.Say(reply, text, kind):
                 mouth.begin(reply, own=True, kind=kind)
@@ -323,7 +323,7 @@ class Call:
     def _unwanted(self, speaking: Speaking | None) -> None:
         """Whoever makes this reply may stop, unless it is made already."""
         if speaking is not None and not speaking.own and not speaking.reply.finished:
-            self._outbox.post(call_events.Unwanted(self._epoch(), speaking.reply.number))
+            self._outbox.post(call_events.CancelReply(self._epoch(), speaking.reply.number))
 
     def _keep_user(self, turn: int, text: str, typed: bool) -> None:
         self._shown.discard(turn)
@@ -355,4 +355,4 @@ class Call:
 
     def _trouble(self, problem: Problem) -> None:
         log.warning("a call goes on after %s: %s", problem.code, problem.message)
-        self._outbox.post(call_events.Trouble(self._epoch(), problem.code, problem.message))
+        self._outbox.post(call_events.CallProblem(self._epoch(), problem.code, problem.message))

@@ -6,7 +6,7 @@ Decides from the request alone. What a shape looks like is `text/output/reply_gr
 from __future__ import annotations
 
 from duologue.text.output.channels import ReasoningTags
-from duologue.text.output.reply_grammar import Calls, ReplyGrammar, Thought, held, offered
+from duologue.text.output.reply_grammar import AllowedToolCalls, ReplyGrammar, Thought, held, offered
 from duologue.values.messages import Tool
 from duologue.values.requests import ChatRequest
 
@@ -37,10 +37,12 @@ def shape(
     return held(calls, schema or ANY_OBJECT, thought)
 
 
-def _calls(request: ChatRequest, tool_format: str) -> Calls | None:
+def _calls(request: ChatRequest, tool_format: str) -> AllowedToolCalls | None:
     """The calls that may be written."""
     kind, _, name = request.tool_choice.partition(":")
     tools = offered_tools(request)
     if kind == "function":
         tools = tuple(tool for tool in tools if tool.name == name)
-    return Calls(tool_format, tools, request.parallel_tool_calls) if tools and tool_format else None
+    return (
+        AllowedToolCalls(tool_format, tools, request.parallel_tool_calls) if tools and tool_format else None
+    )

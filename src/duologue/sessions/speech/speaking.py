@@ -15,7 +15,7 @@ from duologue.sessions.speech.controls import Controls
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.synthesis import LONGEST, Reply, voicing_of
 from duologue.values.audio import SPOKEN_RATE
-from duologue.values.call_events import CallEvent, Sound, SoundEnds, Text
+from duologue.values.call_events import CallEvent, ReplyAudio, ReplyAudioEnded, Text
 from duologue.values.speech import SpeechRequest
 
 Tell = Callable[[CallEvent], Awaitable[None]]
@@ -60,7 +60,7 @@ async def speak(engines: SpeechEngines, request: SpeechRequest, controls: Contro
         while not failure:
             if reply.waiting:
                 taken = reply.take(PIECE)
-                await tell(Sound(0, 0, taken.pcm, taken.words))
+                await tell(ReplyAudio(0, 0, taken.pcm, taken.words))
             elif reply.complete:
                 break
             else:
@@ -69,7 +69,7 @@ async def speak(engines: SpeechEngines, request: SpeechRequest, controls: Contro
         tasks.cancel_scope.cancel()
     if failure:
         raise failure[0]
-    await tell(SoundEnds(0, 0, reply.sent))
+    await tell(ReplyAudioEnded(0, 0, reply.sent))
 
 
 async def _read(reply: Reply, text: str, controls: Controls) -> None:

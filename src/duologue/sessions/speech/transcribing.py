@@ -12,7 +12,7 @@ from duologue.engines.audio.silence import pieces
 from duologue.errors import BadRequest
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
-from duologue.values.call_events import CallEvent, Written
+from duologue.values.call_events import CallEvent, TranscriptText
 from duologue.values.speech import Transcript, TranscriptionRequest
 from duologue.values.transcripts import following, joined, later
 
@@ -39,7 +39,7 @@ async def transcribe(engines: SpeechEngines, request: TranscriptionRequest, tell
             words=request.words,
         )
         if part.text:
-            await tell(Written(following(told, part.text)))
+            await tell(TranscriptText(following(told, part.text)))
             told = part.text
         parts.append(later(part, start / HEARD_RATE))
-    await tell(Written(transcript=joined(parts)))
+    await tell(TranscriptText(transcript=joined(parts)))

@@ -35,7 +35,7 @@ class ReplyGrammar(Struct, frozen=True):
     trigger: str = ""
 
 
-class Calls(Struct, frozen=True):
+class AllowedToolCalls(Struct, frozen=True):
     """The calls there may be: of these tools, in the format of this name; `several` behind each other."""
 
     format: str
@@ -51,17 +51,17 @@ class Thought(Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode_calls = msgspec.json.Decoder(Calls).decode
+_decode_calls = msgspec.json.Decoder(AllowedToolCalls).decode
 
 
-def offered(calls: Calls) -> ReplyGrammar:
+def offered(calls: AllowedToolCalls) -> ReplyGrammar:
     """A reply that may call."""
     rules, _ = _known_rules(calls, None)
     return ReplyGrammar(f"root ::= reply\n{rules}", tool_format(calls.format).starts[0])
 
 
 def held(
-    calls: Calls | None, schema: Mapping[str, object] | None, thought: Thought | None
+    calls: AllowedToolCalls | None, schema: Mapping[str, object] | None, thought: Thought | None
 ) -> ReplyGrammar | None:
     """A reply that is one of these calls, or else JSON of the schema. None where it cannot be held to all of the schema."""
     rules, exact = _known_rules(calls, schema)
@@ -75,7 +75,7 @@ def held(
     return ReplyGrammar(f"root ::= {first} space reply\nthought ::= {_without(end)}\n{rules}")
 
 
-def _known_rules(calls: Calls | None, schema: Mapping[str, object] | None) -> tuple[str, bool]:
+def _known_rules(calls: AllowedToolCalls | None, schema: Mapping[str, object] | None) -> tuple[str, bool]:
     """The same tools come with every turn of a conversation."""
     asked = tuple(None if one is None else _encode(one) for one in (calls, schema))
     rules = _rules if sum(len(one or b"") for one in asked) <= KEPT else _rules.__wrapped__
@@ -99,7 +99,7 @@ def _rules(calls: bytes | None, schema: bytes | None) -> tuple[str, bool]:
     return text, False
 
 
-def _calls(calls: Calls, grammar: JsonGrammar, shaped: bool) -> str:
+def _calls(calls: AllowedToolCalls, grammar: JsonGrammar, shaped: bool) -> str:
     rules = [
         (
             tool.name,

@@ -28,7 +28,7 @@ class Lost(Exception):
         self.unheard = unheard
 
 
-class Calling:
+class ToolCallContext:
     """One call in progress. `tool` is its name at the server."""
 
     def __init__(
@@ -82,17 +82,17 @@ class Calling:
             scope.cancel()
 
 
-_CURRENT: ContextVar[Calling | None] = ContextVar("calling", default=None)
+_CURRENT: ContextVar[ToolCallContext | None] = ContextVar("calling", default=None)
 
 
-class Callings:
+class ToolCallContexts:
     """The calls in progress on one connection."""
 
     def __init__(self) -> None:
-        self._running: list[Calling] = []
+        self._running: list[ToolCallContext] = []
 
     @contextmanager
-    def running(self, calling: Calling) -> Iterator[None]:
+    def running(self, calling: ToolCallContext) -> Iterator[None]:
         """While `calling` runs."""
         self._running.append(calling)
         token = _CURRENT.set(calling)
@@ -103,7 +103,7 @@ class Callings:
             self._running.remove(calling)
             calling.over()
 
-    def asking(self) -> Calling | None:
+    def asking(self) -> ToolCallContext | None:
         """The call a server's question belongs to; None when that cannot be told.
 
         HTTP carries a call's context to what comes back on its stream. On a program's standard streams everything

@@ -15,7 +15,7 @@ import anyio
 
 from duologue.errors import BadRequest, Forbidden, Problem, Unavailable
 from duologue.tools.mcp import backoff
-from duologue.tools.mcp.call_context import Calling, Lost
+from duologue.tools.mcp.call_context import Lost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing
 from duologue.tools.mcp.health import Journal, Phase, ServerHealth
 from duologue.tools.mcp.login import Login, LoginNeeded
@@ -47,7 +47,7 @@ class OpenSession(Protocol):
     async def listen(self) -> None: ...
     def lost(self) -> None: ...
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
     ) -> ToolOutcome: ...
     async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]: ...
     async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt: ...
@@ -304,7 +304,7 @@ class Connection:
                 return f"The tool server {name} cannot be reached now.{why}"
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Call a tool; every failure is an outcome. A call the server never heard is made once more."""
         for _ in range(2):

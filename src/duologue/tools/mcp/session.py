@@ -22,7 +22,7 @@ from duologue.errors import BadRequest, Unavailable
 from duologue.tools import results
 from duologue.tools.arguments import check
 from duologue.tools.mcp import transports
-from duologue.tools.mcp.call_context import Calling, Callings, Lost
+from duologue.tools.mcp.call_context import Lost, ToolCallContext, ToolCallContexts
 from duologue.tools.mcp.capabilities import (
     About,
     FilledPrompt,
@@ -62,7 +62,7 @@ class Session:
         self._signs = signs
         signs.on_end = self._ended
         self._now = now
-        self._callings = Callings()
+        self._callings = ToolCallContexts()
         self._client: Client | None = None
         self.news = anyio.Event()
         self.stale = False
@@ -124,7 +124,7 @@ class Session:
         return found[:ENTRIES]
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: Calling, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Call a tool. What the tool itself says went wrong is a failed outcome; Lost is raised when the
         connection ended before it answered."""
