@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from duologue.engines.contracts import Ended, Generation, Piece
+from duologue.engines.contracts import Generation, GenerationEnded, Piece
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.values.requests import Sampling
 
@@ -107,7 +107,7 @@ async def first_token(engine: LlamaEngine, tokens: tuple[int, ...]) -> float:
     await prefill(engine, tokens[:-3])
     async with engine.generate(0, tokens, Generation(Sampling(max_tokens=8, ignore_eos=True))) as items:
         async for item in items:
-            if isinstance(item, Ended) or (isinstance(item, Piece) and item.tokens):
+            if isinstance(item, GenerationEnded) or (isinstance(item, Piece) and item.tokens):
                 return ms(began)
     raise AssertionError("no token came")
 

@@ -27,14 +27,14 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallControl, CallEvent, CallSetup, MicrophoneAudio
 from duologue.values.events import Done, Event, TextDelta
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import Transcript
 from duologue.wire import voice
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 
 STEP = 0.032
 WORD = round((WORD_MS + GAP_MS) * SPOKEN_RATE / 1000)
@@ -114,7 +114,7 @@ class _Seat:
 
     def __init__(self, engines: SpeechEngines, clock: StepClock, tasks: anyio.abc.TaskGroup) -> None:
         self._engines, self._clock, self._tasks = engines, clock, tasks
-        self._inbox = Inbox()
+        self._inbox = ControlInbox()
         self._events: list[tuple[int, CallEvent]] = []
         self._arrived = anyio.Event()
 
@@ -159,7 +159,9 @@ class LocalCall:
         self._tasks = tasks
         self._encoder = voice.VoiceEncoder()
         self._holds = holds
-        engines = SpeechEngines(Judge(_Inline()), _Loudness(), cast(Any, self.recogniser), ScriptedSpeaker())
+        engines = SpeechEngines(
+            VadBatcher(_Inline()), _Loudness(), cast(Any, self.recogniser), ScriptedSpeaker()
+        )
         self._seat = _Seat(engines, self.clock, tasks)
         self._call = Call(
             cast(Pool, self),

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
 from duologue.errors import NotFound, StartFailed
 from duologue.values.audio import SPOKEN_RATE
@@ -105,12 +105,12 @@ async def engine(models, kept):
     return kept["engine"]
 
 
-async def said(engine: SpeakerEngine, text: str, **how) -> list[Spoken]:
+async def said(engine: SpeakerEngine, text: str, **how) -> list[SpeechChunk]:
     async with engine.speak(text, **how) as pieces:
         return [piece async for piece in pieces]
 
 
-def length(pieces: list[Spoken]) -> int:
+def length(pieces: list[SpeechChunk]) -> int:
     return sum(len(piece.pcm) for piece in pieces) // 2
 
 

@@ -7,7 +7,7 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Queue
 from duologue.gateway.startup_messages import Herald, address
 from duologue.values.requests import ModelCard
-from duologue.values.speech import SpeechCard, Station
+from duologue.values.speech import SpeechCard, SpeechEngineStatus
 from duologue.wire.worker_protocol import Loadout
 
 pytestmark = pytest.mark.anyio
@@ -65,9 +65,9 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
     telling.begin(pool, voice)
     view = voice.workers["voice"]
     view.speech = SpeechCard(
-        detector=Station("ready", "silero"),
-        recogniser=Station("failed", "whisper", detail="Its package is missing."),
-        speaker=Station("failed", "kokoro", detail="Its weights are missing."),
+        detector=SpeechEngineStatus("ready", "silero"),
+        recogniser=SpeechEngineStatus("failed", "whisper", detail="Its package is missing."),
+        speaker=SpeechEngineStatus("failed", "kokoro", detail="Its weights are missing."),
     )
     for state in ("loading", "ready", "ready"):
         view.state = state

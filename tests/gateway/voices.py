@@ -11,11 +11,11 @@ import anyio
 from duologue.errors import Problem
 from duologue.gateway.workers.worker_status import WorkerView
 from duologue.values import call_events
-from duologue.values.events import Failed, Word
+from duologue.values.events import Failed, SpokenWord
 from duologue.values.speech import (
     SpeechCard,
+    SpeechEngineStatus,
     SpeechRequest,
-    Station,
     TimedWord,
     Transcript,
     TranscriptionRequest,
@@ -23,9 +23,9 @@ from duologue.values.speech import (
 )
 
 CARD = SpeechCard(
-    detector=Station("ready", "energy", "energy"),
-    recogniser=Station("ready", "scripted", "scripted"),
-    speaker=Station("ready", "scripted", "scripted"),
+    detector=SpeechEngineStatus("ready", "energy", "energy"),
+    recogniser=SpeechEngineStatus("ready", "scripted", "scripted"),
+    speaker=SpeechEngineStatus("ready", "scripted", "scripted"),
     voices=(Voice("low", "en", "Low."), Voice("high", "en", "High.")),
     default_voice="low",
     hears=("en-US",),
@@ -121,7 +121,9 @@ class Seat:
             start = self._words * WORD
             self._words += 1
             self._say(
-                call_events.ReplyAudio(0, 0, b"\1\2" * WORD, (Word(word, start, start + WORD, 0, len(word)),))
+                call_events.ReplyAudio(
+                    0, 0, b"\1\2" * WORD, (SpokenWord(word, start, start + WORD, 0, len(word)),)
+                )
             )
             if isinstance(self._seats.fails, Failed):
                 self._say(self._seats.fails)

@@ -20,7 +20,7 @@ from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.call_events import (
     CallControl,
@@ -36,7 +36,7 @@ from duologue.values.call_events import (
     Text,
 )
 from duologue.values.speech import TimedWord, Transcript
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 
 T = TypeVar("T")
 STEP = 0.032
@@ -136,10 +136,10 @@ def silence(seconds: float) -> bytes:
 
 def engines(texts: Iterable[str] = (), **options: Any) -> SpeechEngines:
     """Everything a call needs, scripted."""
-    return SpeechEngines(Judge(Inline()), Loudness(), Saying(texts), ScriptedSpeaker(**options))
+    return SpeechEngines(VadBatcher(Inline()), Loudness(), Saying(texts), ScriptedSpeaker(**options))
 
 
-class Told(Inbox):
+class Told(ControlInbox):
     """What a session is told by a test."""
 
     def put(self, *controls: CallControl) -> None:

@@ -37,10 +37,10 @@ from duologue.turns.facts_and_decisions import (
     SoundMade,
     TextCame,
 )
-from duologue.turns.machine import Conversation
+from duologue.turns.machine import TurnMachine
 from duologue.turns.playout import Playout, played_in
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.events import Word
+from duologue.values.events import SpokenWord
 
 T = TypeVar("T")
 WORD = 8000
@@ -107,7 +107,7 @@ class CallStandIn:
         delay: float = 0.02,
     ) -> None:
         self.settings = settings
-        self.machine = Conversation(settings)
+        self.machine = TurnMachine(settings)
         self.log: list[tuple[int, Decision]] = []
         self.kept: dict[int, tuple[str, str]] = {}
         """Of each reply that was kept: what the conversation holds as heard, and the rest."""
@@ -260,7 +260,7 @@ class CallStandIn:
         for count, text in enumerate(voice.text.split()):
             at = voice.text.index(text, place)
             place = at + len(text)
-            words.append(Word(text, count * WORD, (count + 1) * WORD, at, place))
+            words.append(SpokenWord(text, count * WORD, (count + 1) * WORD, at, place))
         voice.playout.make(len(words) * WORD, tuple(words))
         self.tell(TextCame(number))
         voice.playout.finish()

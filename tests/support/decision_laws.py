@@ -18,13 +18,13 @@ from duologue.turns.facts_and_decisions import (
     Say,
     Show,
 )
-from duologue.turns.machine import Conversation
+from duologue.turns.machine import TurnMachine
 
 
 class Laws:
     """Follows one call's decisions and fails where they break a law."""
 
-    def __init__(self, machine: Conversation) -> None:
+    def __init__(self, machine: TurnMachine) -> None:
         self.machine = machine
         self.epoch = machine.epoch
         self.asked: dict[int, int] = {}

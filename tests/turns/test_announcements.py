@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 from duologue.turns.announcements import WAITING, Asides
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.facts_and_decisions import Announce, Decision, KeepReply, Say
-from duologue.turns.reply_state import Mouth
+from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
 
 
-def made() -> tuple[Asides, Mouth, list[Decision]]:
+def made() -> tuple[Asides, ReplyState, list[Decision]]:
     log: list[Decision] = []
     settings = TurnSettings()
-    mouth = Mouth(settings, log.append)
+    mouth = ReplyState(settings, log.append)
     return Asides(settings, mouth), mouth, log
 
 
@@ -49,7 +49,7 @@ def test_so_many_wait_and_no_more() -> None:
 
 def test_the_apology_of_a_broken_reply_waits_for_what_is_being_said() -> None:
     asides, mouth, log = made()
-    mouth.ask(Turn(1, 1, text="hello"), 0)
+    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
     mouth.release(0)
     mouth.say("One moment.", "filler", 0)
     assert mouth.main is not None

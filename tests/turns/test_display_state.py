@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.display_state import state_of
 from duologue.turns.facts_and_decisions import SoundMade, Worked
-from duologue.turns.reply_state import Mouth
+from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings
 
-OPEN = Turn(2, 2)
-DOUBTFUL = Turn(2, 2, doubtful=True)
+OPEN = CallerTurn(2, 2)
+DOUBTFUL = CallerTurn(2, 2, doubtful=True)
 
 
-def made(*, sound: bool = False) -> Mouth:
-    mouth = Mouth(TurnSettings(pauses=True), lambda decision: None)
-    mouth.ask(Turn(1, 1, text="hello"), 0)
+def made(*, sound: bool = False) -> ReplyState:
+    mouth = ReplyState(TurnSettings(pauses=True), lambda decision: None)
+    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
     mouth.release(0)
     if sound:
         mouth.take(SoundMade(1, 1000), 0)
@@ -20,7 +20,7 @@ def made(*, sound: bool = False) -> Mouth:
 
 
 def test_who_speaks_is_heard_and_what_is_waited_for_is_thought_about() -> None:
-    idle = Mouth(TurnSettings(), lambda decision: None)
+    idle = ReplyState(TurnSettings(), lambda decision: None)
     assert state_of(None, idle, ended=False) == "listening"
     assert state_of(OPEN, idle, ended=False) == "hearing"
     assert state_of(OPEN, idle, ended=True) == "thinking"

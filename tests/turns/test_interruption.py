@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.interruption import Evidence, Verdict, goes_on, judge
 from duologue.turns.settings import TurnSettings, seconds
 
@@ -102,14 +102,14 @@ def test_a_yes_to_a_question_is_no_acknowledgement() -> None:
     assert judge(sound(0.3, 0.3, "yes", final=True, asked=True), TurnSettings()) == "confirm"
 
 
-def turn(began: float, heard: float = 0.0, text: str = "or in hamburg") -> Turn:
-    return Turn(2, 2, began=seconds(began), heard_before=round(heard * 24_000), text=text)
+def turn(began: float, heard: float = 0.0, text: str = "or in hamburg") -> CallerTurn:
+    return CallerTurn(2, 2, began=seconds(began), heard_before=round(heard * 24_000), text=text)
 
 
-EARLIER = Turn(1, 1, ended=seconds(10), text="what is the weather")
+EARLIER = CallerTurn(1, 1, ended=seconds(10), text="what is the weather")
 
 
-def continues(one: Turn, earlier: Turn = EARLIER, *, waiting: bool = False) -> bool:
+def continues(one: CallerTurn, earlier: CallerTurn = EARLIER, *, waiting: bool = False) -> bool:
     return goes_on(one, earlier, waiting=waiting, settings=PAUSING)
 
 
@@ -133,5 +133,5 @@ def test_a_stop_is_not_the_rest_of_a_question() -> None:
 
 
 def test_what_is_kept_or_typed_does_not_go_on() -> None:
-    assert not continues(turn(11.0), Turn(1, 1, ended=seconds(10), text="x", kept=True))
-    assert not continues(turn(11.0), Turn(1, 1, ended=seconds(10), text="x", typed=True))
+    assert not continues(turn(11.0), CallerTurn(1, 1, ended=seconds(10), text="x", kept=True))
+    assert not continues(turn(11.0), CallerTurn(1, 1, ended=seconds(10), text="x", typed=True))

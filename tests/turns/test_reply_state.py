@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.facts_and_decisions import (
     FRAME,
     CutSound,
@@ -11,26 +11,26 @@ from duologue.turns.facts_and_decisions import (
     KeepUser,
     ResumeSound,
 )
-from duologue.turns.reply_state import Mouth
+from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.events import Word
+from duologue.values.events import SpokenWord
 
 PAUSING = TurnSettings(pauses=True, marks=True)
 
 
-def made(settings: TurnSettings = PAUSING) -> tuple[Mouth, list[Decision]]:
+def made(settings: TurnSettings = PAUSING) -> tuple[ReplyState, list[Decision]]:
     log: list[Decision] = []
-    mouth = Mouth(settings, log.append)
-    mouth.ask(Turn(1, 1, text="hello"), 0)
+    mouth = ReplyState(settings, log.append)
+    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
     mouth.release(0)
     log.clear()
     return mouth, log
 
 
-def sounding(settings: TurnSettings = PAUSING) -> tuple[Mouth, list[Decision]]:
+def sounding(settings: TurnSettings = PAUSING) -> tuple[ReplyState, list[Decision]]:
     mouth, log = made(settings)
     assert mouth.main is not None
-    words = tuple(Word(f"w{n}", n * 8000, (n + 1) * 8000, 3 * n, 3 * n + 2) for n in range(10))
+    words = tuple(SpokenWord(f"w{n}", n * 8000, (n + 1) * 8000, 3 * n, 3 * n + 2) for n in range(10))
     mouth.made(mouth.main, 80_000, words, 0)
     mouth.played(mouth.main, 24_000, seconds(1))
     return mouth, log
@@ -38,8 +38,8 @@ def sounding(settings: TurnSettings = PAUSING) -> tuple[Mouth, list[Decision]]:
 
 def test_what_may_not_sound_yet_is_not_to_be_interrupted() -> None:
     log: list[Decision] = []
-    mouth = Mouth(PAUSING, log.append)
-    mouth.ask(Turn(1, 1, text="hello"), 0)
+    mouth = ReplyState(PAUSING, log.append)
+    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
     assert mouth.foremost is None
     mouth.release(0)
     mouth.release(0)
@@ -99,7 +99,7 @@ def test_what_is_taken_back_is_cut_only_where_it_may_have_sounded() -> None:
     assert mouth.main is not None
     mouth.drop(mouth.main, 0)
     assert log == [CutSound(1), Drop(1)]
-    mouth.ask(Turn(1, 1, text="hello"), 0)
+    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
     assert mouth.main is not None
     mouth.drop(mouth.main, 0)
     assert log[3:] == [Drop(2)]
@@ -160,5 +160,5 @@ def test_words_long_past_are_forgotten() -> None:
     for second in range(1, 200):
         made = 80_000 + 24_000 * second
         mouth.played(main, made, 0)
-        mouth.made(main, made, (Word("x", made - 24_000, made, 0, 1),), 0)
+        mouth.made(main, made, (SpokenWord("x", made - 24_000, made, 0, 1),), 0)
     assert len(main.words) < 20

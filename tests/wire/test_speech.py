@@ -8,12 +8,12 @@ import pytest
 
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound, NotFound, TooLarge
-from duologue.values.speech import SpeechCard, SpeechRequest, Station, Voice
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.speech import (
     VOICES,
     SpeechBody,
+    SpeechFinished,
     SpeechStream,
-    Spoken,
     check_model,
     model_list,
     model_names,
@@ -23,8 +23,8 @@ from duologue.wire.speech import (
 from duologue.wire.validation import validate
 
 CARD = SpeechCard(
-    recogniser=Station("ready", "pocketsphinx", "small-en"),
-    speaker=Station("ready", "espeak", "espeak-ng"),
+    recogniser=SpeechEngineStatus("ready", "pocketsphinx", "small-en"),
+    speaker=SpeechEngineStatus("ready", "espeak", "espeak-ng"),
     voices=(Voice("en-us", "en-US"), Voice("de", "de"), Voice("en-gb", "en-GB", "British")),
     default_voice="en-us",
 )
@@ -84,7 +84,7 @@ def test_openais_names_and_our_own_stand_for_what_is_loaded():
 
 
 def test_an_engine_that_is_not_ready_is_no_name():
-    card = SpeechCard(speaker=Station("failed", "espeak", "espeak-ng"))
+    card = SpeechCard(speaker=SpeechEngineStatus("failed", "espeak", "espeak-ng"))
     assert "espeak" not in model_names("speaker", card)
 
 
@@ -147,7 +147,7 @@ def test_a_stream_is_pieces_and_an_end_with_the_usage():
     assert stream.encode(b"") == b""
     with pytest.raises(EngineFailed, match="broke off"):
         stream.close()
-    last = json.loads(stream.encode(Spoken(1.5)).removeprefix(b"data: "))
+    last = json.loads(stream.encode(SpeechFinished(1.5)).removeprefix(b"data: "))
     assert last["type"] == "speech.audio.done"
     assert last["usage"] == {"input_tokens": 2, "output_tokens": 30, "total_tokens": 32, "estimated": True}
     assert stream.ended

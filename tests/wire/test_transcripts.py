@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from duologue.config.settings import Limits
 from duologue.errors import BadRequest, EngineFailed, Unsupported
-from duologue.values.speech import SpeechCard, Station, TimedWord, Transcript
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, TimedWord, Transcript
 from duologue.wire.transcripts import (
     LONGEST,
     Heard,
@@ -23,7 +23,9 @@ from duologue.wire.transcripts import (
 )
 from duologue.wire.validation import validate
 
-CARD = SpeechCard(recogniser=Station("ready", "pocketsphinx", "small"), hears=("en-US",), word_times=True)
+CARD = SpeechCard(
+    recogniser=SpeechEngineStatus("ready", "pocketsphinx", "small"), hears=("en-US",), word_times=True
+)
 SAID = Transcript(
     "Hello there. How are you?",
     (
@@ -78,7 +80,7 @@ def test_a_wrong_field_is_named(given, param):
         ({"timestamp_granularities": ["word"]}, CARD, "needs response_format to be verbose_json"),
         (
             {"timestamp_granularities": ["word"], "response_format": "verbose_json"},
-            SpeechCard(recogniser=Station("ready", "some")),
+            SpeechCard(recogniser=SpeechEngineStatus("ready", "some")),
             "some does not tell when each word was said",
         ),
         ({"prompt": "x" * 1_100_000}, CARD, r"limits\.text_mb"),

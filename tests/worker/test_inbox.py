@@ -5,13 +5,13 @@ import pytest
 
 from duologue.errors import Busy
 from duologue.values.call_events import MicrophoneAudio, Played, Text
-from duologue.worker.inbox import CONTROLS, SOUND, Inbox
+from duologue.worker.inbox import CONTROLS, SOUND, ControlInbox
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_what_is_told_is_taken_in_order():
-    inbox = Inbox()
+    inbox = ControlInbox()
     controls = [MicrophoneAudio(b"ab"), Text(1, "a"), MicrophoneAudio(b"cd")]
     inbox.put(controls[:2])
     inbox.put(controls[2:])
@@ -19,7 +19,7 @@ async def test_what_is_told_is_taken_in_order():
 
 
 async def test_taking_waits_for_something():
-    inbox = Inbox()
+    inbox = ControlInbox()
     found = []
 
     async def take():
@@ -34,7 +34,7 @@ async def test_taking_waits_for_something():
 
 
 async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
-    inbox = Inbox()
+    inbox = ControlInbox()
     second = 32_000
     with caplog.at_level(logging.WARNING):
         for number in range(8):
@@ -48,13 +48,13 @@ async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
 
 
 async def test_of_one_very_long_piece_the_end_stays():
-    inbox = Inbox()
+    inbox = ControlInbox()
     inbox.put([MicrophoneAudio(bytes(SOUND) + b"\x01" * SOUND)])
     assert await inbox.take() == [MicrophoneAudio(b"\x01" * SOUND)]
 
 
 async def test_too_much_of_anything_else_ends_the_call():
-    inbox = Inbox()
+    inbox = ControlInbox()
     inbox.put([Text(1, "a")] * (CONTROLS + 5))
     with pytest.raises(Busy):
         await inbox.take()

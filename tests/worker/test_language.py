@@ -8,7 +8,7 @@ from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageStation
 from duologue.worker.state import Standing
 
@@ -55,5 +55,5 @@ async def test_without_its_model_it_says_so():
 async def test_a_call_is_for_another_worker():
     with pytest.raises(Unsupported):
         await station().attend(
-            worker_protocol.Open(1, 0, CallSetup()), Inbox(), lambda event: anyio.lowlevel.checkpoint()
+            worker_protocol.Open(1, 0, CallSetup()), ControlInbox(), lambda event: anyio.lowlevel.checkpoint()
         )

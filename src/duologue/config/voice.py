@@ -20,7 +20,7 @@ WEIGHTED = ("whisper", "sherpa", "qwen", "kokoro", "kokoro_onnx")
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Detector(Section):
+class DetectorSettings(Section):
     engine: DetectorName = Field(default="silero", description="What tells speech from noise.")
     options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
 
@@ -58,7 +58,7 @@ class VoiceSettings(Section):
     language: str = Field(
         default="", description="The language callers are taken to speak; empty: the engine's."
     )
-    detector: Detector = Detector()
+    detector: DetectorSettings = DetectorSettings()
     recogniser: Recogniser = Recogniser()
     speaker: Speaker = Speaker()
     device: str = Field(

@@ -27,7 +27,7 @@ class Piece(Struct, frozen=True):
     logprobs: tuple[TokenLogprob, ...] = ()
 
 
-class Ended(Struct, frozen=True):
+class GenerationEnded(Struct, frozen=True):
     """The last item of a generation: why it ended, and the engine's own counts."""
 
     finish: Finish
@@ -78,9 +78,9 @@ class PromptEngine(Protocol):
 
     def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
-    ) -> AbstractAsyncContextManager[AsyncIterator[Piece | Progress | Ended]]:
+    ) -> AbstractAsyncContextManager[AsyncIterator[Piece | Progress | GenerationEnded]]:
         """Continue `tokens`; reuses what the slot has cached and reads the rest first, telling its `Progress`. Ends
-        with exactly one `Ended`."""
+        with exactly one `GenerationEnded`."""
         ...
 
     async def close(self) -> None: ...
@@ -135,7 +135,7 @@ class DetectorEngine(Protocol):
     async def close(self) -> None: ...
 
 
-class Listener(Protocol):
+class StreamingTranscriber(Protocol):
     """One utterance that is being written down while it is spoken.
 
     `feed` takes sound as it comes and gives the words so far, which a later call may revise; `finish` gives what stands.
@@ -168,7 +168,9 @@ class RecogniserEngine(Protocol):
         """A sentence that says how little it understands, for people; "" for an engine that knows its languages."""
         ...
 
-    def listen(self, *, language: str = "", hint: str = "") -> AbstractAsyncContextManager[Listener]:
+    def listen(
+        self, *, language: str = "", hint: str = ""
+    ) -> AbstractAsyncContextManager[StreamingTranscriber]:
         """A listener for one utterance; waits for a free one where they are few."""
         ...
 
@@ -192,7 +194,7 @@ class SpokenWord(Struct, frozen=True):
     to: int
 
 
-class Spoken(Struct, frozen=True):
+class SpeechChunk(Struct, frozen=True):
     """The next sound of a clause, and the words that begin in it. An engine that does not know when its words sound gives
     none; whoever asked spreads them evenly."""
 
@@ -214,7 +216,7 @@ class SpeakerEngine(Protocol):
 
     def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AbstractAsyncContextManager[AsyncIterator[Spoken]]:
+    ) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
         """The sound of one clause of speakable text (no markup, numbers in words), as it is made. Leaving the context ends
         the work. Raises Problem for a voice it does not have."""
         ...

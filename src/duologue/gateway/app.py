@@ -41,8 +41,8 @@ from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Relay
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Queue
-from duologue.gateway.speech.audio_input import Ears
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.audio_input import AudioTranscriber
+from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.startup_messages import Herald, address
 from duologue.gateway.static_page import FOLDER, Pages
 from duologue.gateway.workers.load_specs import loadouts, voice_loadout
@@ -99,7 +99,7 @@ class Gateway:
         self.generate = Relay(self.pool, observe=self._observe, wrote=self.figures.wrote)
         self.models = Models(self.pool.cards, settings.aliases)
         self.voice = self._voice()
-        self.speech = Speech(self.voice, settings.voice)
+        self.speech = SpeechService(self.voice, settings.voice)
         self.board = voice_socket.CallServices(
             self.voice,
             self.generate,
@@ -225,7 +225,11 @@ class Gateway:
             )
         )
         app.include_router(admin_routes.router(self._pools(), self.figures, time.time))
-        given: dict[str, Any] = {"limits": settings.limits, "speech": self.speech, "ears": Ears(self.speech)}
+        given: dict[str, Any] = {
+            "limits": settings.limits,
+            "speech": self.speech,
+            "ears": AudioTranscriber(self.speech),
+        }
         app.include_router(audio.router(self.speech, limits=settings.limits))
         app.include_router(chat_completions.router(self.generate, self.models, **given))
         for more in self.stock.routes():

@@ -24,7 +24,7 @@ TYPES: dict[str, str] = {
 """Media types, by kind."""
 
 
-class Encoder(Protocol):
+class AudioEncoder(Protocol):
     """Makes a file of what it is fed, in pieces."""
 
     def feed(self, pcm: bytes) -> bytes:
@@ -36,7 +36,7 @@ class Encoder(Protocol):
         ...
 
 
-def encoder(kind: Kind, rate: int) -> Encoder:
+def encoder(kind: Kind, rate: int) -> AudioEncoder:
     """An encoder of this kind for sound at `rate` Hz. Raises Unsupported for a compressed one without PyAV."""
     if kind == "pcm":
         return _Plain(b"")

@@ -10,7 +10,7 @@ from collections import deque
 from duologue.turns.facts_and_decisions import Announce
 from duologue.turns.patience import due
 from duologue.turns.phrases import Kind, phrase
-from duologue.turns.reply_state import Mouth
+from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings
 
 WAITING = 8
@@ -20,7 +20,7 @@ WAITING = 8
 class Asides:
     """The sentences of one call that are nobody's reply."""
 
-    def __init__(self, settings: TurnSettings, mouth: Mouth) -> None:
+    def __init__(self, settings: TurnSettings, mouth: ReplyState) -> None:
         self._settings = settings
         self._mouth = mouth
         self._said: dict[Kind, int] = {}

@@ -10,7 +10,7 @@ from msgspec import Struct
 from duologue.turns.words import words_of
 
 
-class Turn(Struct):
+class CallerTurn(Struct):
     """A turn. Times are samples heard."""
 
     number: int
@@ -75,7 +75,7 @@ class Turn(Struct):
         self.understood = True
         self.unwanted = False
 
-    def go_on_with(self, earlier: Turn) -> None:
+    def go_on_with(self, earlier: CallerTurn) -> None:
         """It is no turn of its own, but the rest of that one."""
         self.number = earlier.number
         self.revision = earlier.revision + 1

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.turns.backchannel import begins_a_question, is_backchannel, says_nothing, takes_the_turn
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.echo import is_echo
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.turns.words import words_of
@@ -121,7 +121,7 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     return "confirm"
 
 
-def goes_on(turn: Turn, earlier: Turn, *, waiting: bool, settings: TurnSettings) -> bool:
+def goes_on(turn: CallerTurn, earlier: CallerTurn, *, waiting: bool, settings: TurnSettings) -> bool:
     """Whether a turn that ends a reply only goes on with the turn that the reply answers, because next to nothing was heard
     of it. `waiting`: it waits for a tool or a person, which the caller knows."""
     if earlier.kept or earlier.typed:

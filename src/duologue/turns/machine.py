@@ -12,14 +12,14 @@ from msgspec import structs
 
 from duologue.turns import facts_and_decisions as told
 from duologue.turns.announcements import Asides
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.display_state import state_of
 from duologue.turns.endpoint import Endpoint
 from duologue.turns.facts_and_decisions import FRAME, Conclude, Decision, Discard, Fact, Foresee, Listen, Show
 from duologue.turns.interruption import Evidence, goes_on, judge
-from duologue.turns.reply_state import Mouth
+from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.turns.speech import Change, Speech, SpeechRules
+from duologue.turns.speech import Change, SpeechRules, SpeechSegmenter
 from duologue.turns.words import words_of
 from duologue.values.call_events import CallState
 
@@ -34,18 +34,18 @@ LOOK_BACK = seconds(1.5)
 FALSE_ALARMS = ("noise", "echo", "not_understood", "undecided")
 
 
-class Conversation:
+class TurnMachine:
     """One call. `take` every fact as it comes, and carry out what it gives, in order."""
 
     def __init__(self, settings: TurnSettings | None = None, *, rules: SpeechRules | None = None) -> None:
         self.settings = settings or TurnSettings()
-        self.speech = Speech(rules)
+        self.speech = SpeechSegmenter(rules)
         self.speech.tries = self.settings.pauses
         self.endpoint = Endpoint(self.settings.language)
-        self._mouth = Mouth(self.settings, self._tell)
+        self._mouth = ReplyState(self.settings, self._tell)
         self._asides = Asides(self.settings, self._mouth)
         self._now = 0
-        self._turn: Turn | None = None
+        self._turn: CallerTurn | None = None
         self._turns = 0
         self._pressed = False
         self._wary = 0
@@ -112,7 +112,7 @@ class Conversation:
         elif not turn.forced:
             self._goes_on(turn, change)
 
-    def _goes_on(self, turn: Turn, change: Change | None) -> None:
+    def _goes_on(self, turn: CallerTurn, change: Change | None) -> None:
         """There is more to an open turn."""
         turn.ended = max(turn.ended, self.speech.ended)
         if change != "confirmed" or self.speech.began < turn.began:
@@ -122,7 +122,7 @@ class Conversation:
         if turn.concluded is not None:
             self._reopen(turn, max(turn.concluded, self.speech.began - self.settings.pre_roll))
 
-    def _reopen(self, turn: Turn, since: int) -> None:
+    def _reopen(self, turn: CallerTurn, since: int) -> None:
         main = self._mouth.main
         if main is not None and main.turn is turn:
             self._mouth.drop(main, self._now)
@@ -150,9 +150,9 @@ class Conversation:
             turn.doubtful, turn.noticed = True, self._now
             self._mouth.hold(self._now)
 
-    def _begin(self, began: int, *, since: int | None = None) -> Turn:
+    def _begin(self, began: int, *, since: int | None = None) -> CallerTurn:
         self._turns += 1
-        turn = Turn(self._turns, self._turns, began=began, ended=max(began, self.speech.ended))
+        turn = CallerTurn(self._turns, self._turns, began=began, ended=max(began, self.speech.ended))
         if self._mouth.main is not None:
             turn.heard_before = self._mouth.main.played
         saying = self._mouth.audible(began)
@@ -165,7 +165,7 @@ class Conversation:
         self._listen(turn, since)
         return turn
 
-    def _listen(self, turn: Turn, since: int) -> None:
+    def _listen(self, turn: CallerTurn, since: int) -> None:
         self._tell(Listen(turn.ear, max(0, since, self._now - LOOK_BACK)))
 
     def _partial(self, partial: told.Partial) -> None:
@@ -266,7 +266,7 @@ class Conversation:
         elif turn.concluded is None and self._silent_for() >= self.settings.lull:
             self._conclude(turn)
 
-    def _evidence(self, turn: Turn) -> Evidence:
+    def _evidence(self, turn: CallerTurn) -> Evidence:
         return Evidence(
             spoken=max(0, turn.ended - turn.began),
             silence=self._silent_for(),
@@ -283,7 +283,7 @@ class Conversation:
     def _silent_for(self) -> int:
         return self.speech.silence if self.speech.phase == "quiet" else 0
 
-    def _take_over(self, turn: Turn, *, explicit: bool = False) -> None:
+    def _take_over(self, turn: CallerTurn, *, explicit: bool = False) -> None:
         """The turn is the caller's: whatever is said gives way to it."""
         mouth = self._mouth
         turn.doubtful = turn.over = False
@@ -303,7 +303,7 @@ class Conversation:
             else:
                 mouth.cut(saying, self._now)
 
-    def _refuse(self, turn: Turn, reason: str) -> None:
+    def _refuse(self, turn: CallerTurn, reason: str) -> None:
         """It was nobody's turn."""
         if turn.doubtful and reason in FALSE_ALARMS:
             self._wary = min(WARIEST, self._wary + 1)
@@ -313,14 +313,14 @@ class Conversation:
         self._turn = None
         self._deaf_until = self._now
 
-    def _learn_echo(self, turn: Turn) -> None:
+    def _learn_echo(self, turn: CallerTurn) -> None:
         speech = self.speech
         if speech.gain is not None and speech.faint and turn.ended - turn.noticed <= DIES:
             speech.levels.hear_echo(speech.gain, tried=speech.tried)
 
     # ---- the end of a turn
 
-    def _conclude(self, turn: Turn) -> None:
+    def _conclude(self, turn: CallerTurn) -> None:
         turn.concluded = turn.concluded_at = self._now
         self._tell(Conclude(turn.ear, self._now))
 
@@ -350,11 +350,11 @@ class Conversation:
         elif sure:
             self._shrug(turn)
 
-    def _limit(self, turn: Turn | None) -> None:
+    def _limit(self, turn: CallerTurn | None) -> None:
         if turn is not None and self._now - turn.began >= self.settings.turn_limit and not turn.doubtful:
             turn.forced, turn.pressed = True, False
 
-    def _is_turn(self, turn: Turn) -> bool:
+    def _is_turn(self, turn: CallerTurn) -> bool:
         """Whether a turn that began over a reply, but did not have to interrupt it, is one; else it is refused here."""
         verdict = judge(self._evidence(turn), self.settings)
         refused = verdict in ("echo", "backchannel") or (verdict == "noise" and not turn.before)
@@ -367,7 +367,7 @@ class Conversation:
         turn.over = False
         return True
 
-    def _answer(self, turn: Turn, *, sure: bool) -> None:
+    def _answer(self, turn: CallerTurn, *, sure: bool) -> None:
         """Have it answered, and the answer said once the turn is over for sure."""
         mouth = self._mouth
         if self._typed or turn.unwanted:
@@ -391,7 +391,7 @@ class Conversation:
             self._close(turn)
             mouth.release(self._now)
 
-    def _close(self, turn: Turn) -> None:
+    def _close(self, turn: CallerTurn) -> None:
         """Its reply has it, or the conversation."""
         if turn.ear != turn.number:
             self._tell(Discard(turn.ear, "merged"))
@@ -400,7 +400,7 @@ class Conversation:
             self._deaf_until = max(self._deaf_until, turn.concluded)
         self._turn = None
 
-    def _shrug(self, turn: Turn) -> None:
+    def _shrug(self, turn: CallerTurn) -> None:
         """A turn without words is over."""
         reason = "noise" if turn.understood else "not_understood"
         if turn.understood or self._baffled or not self._mouth.free or self._typed:
@@ -418,7 +418,7 @@ class Conversation:
         if not self._typed or self._turn is not None or mouth.main is not None or not mouth.settled:
             return
         self._turns += 1
-        turn = Turn(self._turns, self._turns, began=self._now, ended=self._now, typed=True, final=True)
+        turn = CallerTurn(self._turns, self._turns, began=self._now, ended=self._now, typed=True, final=True)
         turn.text = "\n".join(self._typed)
         self._typed.clear()
         self._baffled = False

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from duologue.turns.caller_turn import Turn
+from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.epoch import Epoch
 from duologue.turns.facts_and_decisions import (
     Ask,
@@ -33,7 +33,7 @@ from duologue.turns.facts_and_decisions import (
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.call_events import Ending
-from duologue.values.events import Word
+from duologue.values.events import SpokenWord
 
 ReplyFact = TextCame | SoundMade | SoundComplete | PlayedTo | Worked | Broke
 
@@ -53,13 +53,13 @@ class Saying(Struct):
 
     number: int
     kind: str = "reply"
-    turn: Turn | None = None
+    turn: CallerTurn | None = None
     interruptible: bool = True
     released: bool = False
     made: int = 0
     played: int = 0
     complete: bool = False
-    words: list[Word] = field(default_factory=list)
+    words: list[SpokenWord] = field(default_factory=list)
     progress: int = 0
     """When there was last something new of it, or something to hear."""
     moved: int = 0
@@ -96,7 +96,7 @@ class Saying(Struct):
         return self.released and self.silent and (self.complete or rest_lost)
 
 
-class Mouth:
+class ReplyState:
     """The replies of one call. At most one is asked for, and one said aside."""
 
     def __init__(self, settings: TurnSettings, tell: Callable[[Decision], None]) -> None:
@@ -200,7 +200,7 @@ class Mouth:
                 pass
         saying.progress = now
 
-    def made(self, saying: Saying, samples: int, words: tuple[Word, ...], now: int) -> None:
+    def made(self, saying: Saying, samples: int, words: tuple[SpokenWord, ...], now: int) -> None:
         if saying.silent:
             saying.moved = now
         saying.made = max(saying.made, samples)
@@ -232,7 +232,7 @@ class Mouth:
 
     # ---- what is done with it
 
-    def ask(self, turn: Turn, now: int) -> Saying:
+    def ask(self, turn: CallerTurn, now: int) -> Saying:
         """Have the turn answered."""
         self._number += 1
         self.main = Saying(self._number, turn=turn, progress=now, moved=now)
@@ -277,7 +277,7 @@ class Mouth:
                 saying.moved = now
                 self._tell(ResumeSound(saying.number))
 
-    def keep_user(self, turn: Turn | None) -> None:
+    def keep_user(self, turn: CallerTurn | None) -> None:
         """The turn belongs to the conversation; told once."""
         if turn is not None and not turn.kept:
             turn.kept = True

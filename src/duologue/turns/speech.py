@@ -159,7 +159,7 @@ class Levels:
         self._learnt += 1
 
 
-class Speech:
+class SpeechSegmenter:
     """The beginning and end of speech. `take` every frame; it tells what changed."""
 
     def __init__(self, rules: SpeechRules | None = None) -> None:

@@ -70,7 +70,7 @@ class TranscriptionRequest(Struct, frozen=True, tag="transcription"):
     words: bool = False
 
 
-class Station(Struct, frozen=True):
+class SpeechEngineStatus(Struct, frozen=True):
     """One engine of a voice worker: `name` is its model, `detail` why it is not ready, as a sentence."""
 
     standing: Standing = "absent"
@@ -83,9 +83,9 @@ class SpeechCard(Struct, frozen=True):
     """What a voice worker can do, as it reports it. `partials`: words are told while they are spoken; `limited`: it knows
     only what this sentence says, such as a small vocabulary ("" where it knows its languages)."""
 
-    detector: Station = Station()
-    recogniser: Station = Station()
-    speaker: Station = Station()
+    detector: SpeechEngineStatus = SpeechEngineStatus()
+    recogniser: SpeechEngineStatus = SpeechEngineStatus()
+    speaker: SpeechEngineStatus = SpeechEngineStatus()
     voices: tuple[Voice, ...] = ()
     default_voice: str = ""
     hears: tuple[str, ...] = ()

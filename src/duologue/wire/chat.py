@@ -94,7 +94,7 @@ class Picture(Body):
     use_image_id: bool | None = None
 
 
-class Speech(Body):
+class SpeechFields(Body):
     """The voice response. The recording of a voice is taken, and the answer says who speaks instead: no engine here imitates
     one."""
 
@@ -114,7 +114,7 @@ class ChatBody(Body):
     progress: bool = False
     generation: Generation = Generation()
     image: Picture = Picture()
-    tts: Speech = Speech()
+    tts: SpeechFields = SpeechFields()
     audio_format: SoundFormat | None = None
     use_tts_template: bool = False
     omni_mode: bool = False
@@ -218,7 +218,7 @@ def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
     )
 
 
-def _speech(asked: Speech) -> SpeechRequest | None:
+def _speech(asked: SpeechFields) -> SpeechRequest | None:
     if not asked.enabled:
         return None
     return SpeechRequest(voice=asked.voice, speed=asked.speed, language=asked.language, open=True)

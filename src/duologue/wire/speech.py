@@ -16,7 +16,7 @@ from msgspec import Struct
 from pydantic import BeforeValidator, Field, JsonValue
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
-from duologue.values.speech import SpeechCard, SpeechRequest, Station, Voice
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
 from duologue.wire.validation import MEGABYTE, Body, Limits
 from duologue.wire.validation_errors import shortened
@@ -149,9 +149,9 @@ def _kin(card: SpeechCard, default: str) -> list[Voice]:
     ]
 
 
-def _station(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> Station:
+def _station(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> SpeechEngineStatus:
     if card is None:
-        return Station()
+        return SpeechEngineStatus()
     return card.speaker if kind == "speaker" else card.recogniser
 
 
@@ -213,14 +213,14 @@ def estimated_tokens(text: str) -> int:
     return (len(text.encode()) + 3) // 4
 
 
-class Spoken(Struct, frozen=True):
+class SpeechFinished(Struct, frozen=True):
     """The end of a speech: `seconds` of sound in all."""
 
     seconds: float
 
 
 class SpeechStream:
-    """`stream_format: "sse"`: pieces of the file and then `Spoken` in, server-sent events out.
+    """`stream_format: "sse"`: pieces of the file and then `SpeechFinished` in, server-sent events out.
 
     Fulfils `gateway.sse.Encoder`.
     """
@@ -230,7 +230,7 @@ class SpeechStream:
         self.note = b": speaking\n\n"
         self.ended = False
 
-    def encode(self, item: bytes | Spoken) -> bytes:
+    def encode(self, item: bytes | SpeechFinished) -> bytes:
         """The event of the next piece, or the last one."""
         if isinstance(item, bytes):
             if not item:

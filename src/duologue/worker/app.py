@@ -29,9 +29,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from duologue import telemetry
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, Tell, WorkerLink
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageStation
-from duologue.worker.service import Station
+from duologue.worker.service import WorkerService
 from duologue.worker.state import Standing
 from duologue.worker.voice import VOICE, VoiceStation
 
@@ -49,7 +49,7 @@ class Worker:
         self.standing = Standing(loadout.worker)
         self.link = WorkerLink(self._serve, self._count, self.standing.report, self._attend)
         station = VoiceStation if loadout.engine == VOICE else LanguageStation
-        self.station: Station = station(loadout, self.standing, self.link.changed)
+        self.station: WorkerService = station(loadout, self.standing, self.link.changed)
         self.served = 0
         self.started = time.time()
 
@@ -57,7 +57,7 @@ class Worker:
         self._take(begin.request_id)
         await self.station.serve(begin, emit)
 
-    async def _attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
+    async def _attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
         self._take(opened.request_id)
         await self.station.attend(opened, inbox, tell)
 

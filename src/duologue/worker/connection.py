@@ -19,14 +19,14 @@ from duologue.errors import Busy, Problem, Unsupported
 from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
 from duologue.wire import worker_protocol
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 
 log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
 Serve = Callable[[worker_protocol.Begin, Emit], Awaitable[None]]
 Tell = Callable[[CallEvent], Awaitable[None]]
-Attend = Callable[[worker_protocol.Open, Inbox, Tell], Awaitable[None]]
+Attend = Callable[[worker_protocol.Open, ControlInbox, Tell], Awaitable[None]]
 Count = Callable[[worker_protocol.Count], Awaitable[worker_protocol.Counted]]
 
 EARLY_CANCELS = 1024
@@ -46,7 +46,7 @@ class _Lease:
 
     def __init__(self, credit: int) -> None:
         self.scope = anyio.CancelScope()
-        self.inbox = Inbox()
+        self.inbox = ControlInbox()
         self.credit = credit
         self.granted = anyio.Event()
 
@@ -62,7 +62,7 @@ class _Lease:
         self.credit -= 1
 
 
-class Outbox:
+class LiveOutbox:
     """What waits for the live socket's writer, by lease. Bounded by the leases' credit."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class WorkerLink:
         self._report = report
         self._asks: deque[worker_protocol.Count] = deque()
         self._asked = anyio.Event()
-        self._outbox = Outbox()
+        self._outbox = LiveOutbox()
         self._leases: dict[int, _Lease] = {}
         self._early: OrderedDict[int, None] = OrderedDict()
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -143,7 +143,7 @@ class WorkerLink:
         if self._tasks is not None:
             log.error("a second live socket was turned away")
             return
-        self._outbox = Outbox()
+        self._outbox = LiveOutbox()
         self.changed()
         try:
             async with anyio.create_task_group() as tasks:

@@ -24,7 +24,7 @@ CONTROLS = 4096
 """Other messages that may wait; a session takes them within a turn of its loop, or not at all any more."""
 
 
-class Inbox:
+class ControlInbox:
     """The controls of one call, in order."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from duologue.sessions.chat.chat import count, reply
 from duologue.values.events import Failed
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, Tell
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 from duologue.worker.load_spec import load
 from duologue.worker.state import Standing
 
@@ -50,7 +50,7 @@ class LanguageStation:
             clock=time.monotonic,
         )
 
-    async def attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
+    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
         """Raises Unsupported: calls are for a voice worker."""
         raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
 

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, Tell
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 
 
-class Station(Protocol):
+class WorkerService(Protocol):
     """The engines of one worker process, and what they do for a lease."""
 
     async def load(self) -> None:
@@ -20,7 +20,7 @@ class Station(Protocol):
         """One generation: its events into `emit`, ending with exactly one terminal event."""
         ...
 
-    async def attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
+    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
         """One call, speech or transcription, all but its last event. Raises Problems, which become that one."""
         ...
 

@@ -25,15 +25,15 @@ from duologue.sessions.call.session import call
 from duologue.sessions.speech.speaking import speak
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.transcribing import transcribe
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import Lane
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
-from duologue.values.speech import SpeechCard, SpeechRequest, Station, TranscriptionRequest
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, Tell
-from duologue.worker.inbox import Inbox
+from duologue.worker.inbox import ControlInbox
 from duologue.worker.state import Standing
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class VoiceStation:
         self._loadout = loadout
         self._standing = standing
         self._changed = changed
-        self._engines = SpeechEngines(Judge(Lane(1)))
+        self._engines = SpeechEngines(VadBatcher(Lane(1)))
         self._clock = RealClock()
         seats = loadout.options.get("seats", SEATS)
         self._seats = seats if isinstance(seats, int) else SEATS
@@ -98,7 +98,7 @@ class VoiceStation:
         problem = Unsupported("This worker has a voice and no language model.")
         await emit(Failed(problem.code, problem.message, problem.status))
 
-    async def attend(self, opened: worker_protocol.Open, inbox: Inbox, tell: Tell) -> None:
+    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
         """One call, speech or transcription. Raises Problems."""
         match opened.request:
             case CallSetup() as setup:
@@ -125,9 +125,9 @@ class VoiceStation:
         options = self._loadout.options.get(kind)
         return dict(options) if isinstance(options, dict) else {}
 
-    def _named(self, kind: Kind) -> Station:
+    def _named(self, kind: Kind) -> SpeechEngineStatus:
         name = str(self._options(kind).get("engine", ""))
-        return Station("loading" if name else "absent", name)
+        return SpeechEngineStatus("loading" if name else "absent", name)
 
     async def _loaded(
         self,
@@ -140,7 +140,7 @@ class VoiceStation:
         name = str(options.pop("engine", ""))
         if not name:
             self._engines.why[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
-            self._report(kind, Station("absent", detail=self._engines.why[kind]))
+            self._report(kind, SpeechEngineStatus("absent", detail=self._engines.why[kind]))
             return None
         try:
             if name not in table:
@@ -161,13 +161,13 @@ class VoiceStation:
             log.exception("the %s %s failed to load", kind, name)
             why = f"The {kind} {name} failed to load. The server's log has the reason."
         else:
-            self._report(kind, Station("ready", name, getattr(engine, "name", name)), engine)
+            self._report(kind, SpeechEngineStatus("ready", name, getattr(engine, "name", name)), engine)
             return engine
         self._engines.why[kind] = why
-        self._report(kind, Station("failed", name, detail=why))
+        self._report(kind, SpeechEngineStatus("failed", name, detail=why))
         return None
 
-    def _report(self, kind: Kind, station: Station, engine: Any = None) -> None:
+    def _report(self, kind: Kind, station: SpeechEngineStatus, engine: Any = None) -> None:
         """Note how one of them is, with what it can do, and tell the gateway."""
         card = self._standing.speech
         assert card is not None

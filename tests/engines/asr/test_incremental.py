@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from duologue.engines.asr.incremental import LONGEST, GrowingListener, hear_whole
+from duologue.engines.asr.incremental import LONGEST, IncrementalTranscriber, hear_whole
 from duologue.threads import Lane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import TimedWord, Transcript
@@ -44,15 +44,15 @@ def voice(tenths: int) -> bytes:
     return array("h", [round(9000 * math.sin(at / 4)) for at in range(tenths * TENTH)]).tobytes()
 
 
-async def fed(listener: GrowingListener, pcm: bytes) -> list[str]:
+async def fed(listener: IncrementalTranscriber, pcm: bytes) -> list[str]:
     size = TENTH * SAMPLE_BYTES
     return [await listener.feed(pcm[at : at + size]) for at in range(0, len(pcm), size)]
 
 
-def listening(takes: float = 0.0, **how) -> tuple[GrowingListener, Ear]:
+def listening(takes: float = 0.0, **how) -> tuple[IncrementalTranscriber, Ear]:
     clock = Clock(takes)
     ear = Ear(clock)
-    return GrowingListener(ear, Lane(1), clock=clock, **how), ear
+    return IncrementalTranscriber(ear, Lane(1), clock=clock, **how), ear
 
 
 async def test_words_are_shown_while_they_are_spoken():

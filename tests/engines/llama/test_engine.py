@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from tests.support.tiny_model import TinyModel, token_id, write_tiny_model
 
-from duologue.engines.contracts import Ended, Generation, Piece, PromptEngine
+from duologue.engines.contracts import Generation, GenerationEnded, Piece, PromptEngine
 from duologue.engines.llama import engine as llama_module
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
@@ -59,12 +59,12 @@ async def read(engine: LlamaEngine, tokens: tuple[int, ...], slot: int = 0) -> l
 
 async def write(
     engine: LlamaEngine, generation: Generation, slot: int = 0, prompt: str = PROMPT
-) -> tuple[list[Piece], Ended]:
+) -> tuple[list[Piece], GenerationEnded]:
     tokens = await engine.tokenize(prompt)
     async with engine.generate(slot, tokens, generation) as items:
         everything = [item async for item in items]
     *pieces, ended = everything
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, GenerationEnded)
     return [piece for piece in pieces if isinstance(piece, Piece)], ended
 
 
@@ -233,7 +233,7 @@ class TestGenerate:
     async def test_no_tokens_asked_is_none_given(self, engine: LlamaEngine) -> None:
         pieces, ended = await write(engine, Generation(Sampling(max_tokens=0)))
         assert "".join(piece.text for piece in pieces) == ""
-        assert ended == Ended("length", 0, ended.cached)
+        assert ended == GenerationEnded("length", 0, ended.cached)
 
     async def test_a_character_of_several_tokens_comes_whole(self, engine: LlamaEngine) -> None:
         # A grammar makes the model write it byte by byte.

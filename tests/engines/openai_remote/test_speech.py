@@ -10,7 +10,7 @@ import anyio
 import pytest
 from tests.support.speech_stand_in import SpeechStandIn, saying, sounding
 
-from duologue.engines.contracts import Spoken
+from duologue.engines.contracts import SpeechChunk
 from duologue.engines.openai_remote.speech import transcript_of, voices_in
 from duologue.engines.registry import load_recogniser, load_speaker
 from duologue.errors import BadRequest, EngineFailed, NotFound, Problem, StartFailed, TooLarge
@@ -43,7 +43,7 @@ async def speaker(server):
     await engine.close()
 
 
-async def said(engine, text: str, **how) -> list[Spoken]:
+async def said(engine, text: str, **how) -> list[SpeechChunk]:
     async with engine.speak(text, **how) as pieces:
         return [piece async for piece in pieces]
 

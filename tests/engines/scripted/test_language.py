@@ -1,7 +1,7 @@
 import anyio
 import pytest
 
-from duologue.engines.contracts import ChatEngine, Ended, Generation, Piece, PromptEngine
+from duologue.engines.contracts import ChatEngine, Generation, GenerationEnded, Piece, PromptEngine
 from duologue.engines.scripted.language import (
     ScriptedChatEngine,
     ScriptedEngine,
@@ -23,7 +23,7 @@ def prompt(text: str) -> bytes:
     return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n".encode()
 
 
-async def written(text: str, **sampling) -> list[Piece | Progress | Ended]:
+async def written(text: str, **sampling) -> list[Piece | Progress | GenerationEnded]:
     engine = ScriptedEngine()
     async with engine.generate(0, tuple(prompt(text)), Generation(Sampling(**sampling))) as items:
         return [item async for item in items]
@@ -81,15 +81,15 @@ async def test_a_message_left_open_is_written_on():
 async def test_words_come_one_by_one_and_join_to_the_text():
     items = await written("/say one two  three")
     assert [item.text for item in items if isinstance(item, Piece)] == ["one ", "two  ", "three"]
-    assert items[-1] == Ended("stop", 3)
+    assert items[-1] == GenerationEnded("stop", 3)
 
 
 async def test_the_token_limit_cuts():
-    assert (await written("/repeat 9 a", max_tokens=4))[-1] == Ended("length", 4)
+    assert (await written("/repeat 9 a", max_tokens=4))[-1] == GenerationEnded("length", 4)
 
 
 async def test_a_script_can_end_as_if_cut():
-    assert (await written("/say a\n/length"))[-1] == Ended("length", 1)
+    assert (await written("/say a\n/length"))[-1] == GenerationEnded("length", 1)
 
 
 async def test_a_script_can_fail_with_a_sentence():

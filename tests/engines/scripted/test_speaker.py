@@ -3,7 +3,7 @@ from array import array
 import anyio
 import pytest
 
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed, NotFound
@@ -11,7 +11,7 @@ from duologue.errors import EngineFailed, NotFound
 pytestmark = pytest.mark.anyio
 
 
-async def said(text: str, engine: ScriptedSpeaker | None = None, **how) -> list[Spoken]:
+async def said(text: str, engine: ScriptedSpeaker | None = None, **how) -> list[SpeechChunk]:
     async with (engine or ScriptedSpeaker()).speak(text, **how) as pieces:
         return [piece async for piece in pieces]
 

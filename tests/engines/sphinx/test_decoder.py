@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from duologue.engines.sphinx.confidence import Judgement
-from duologue.engines.sphinx.decoder import FILLERS, Ear, Knowledge, Sound, opened, sentence
+from duologue.engines.sphinx.decoder import FILLERS, CepstralPrior, Decoder, Knowledge, opened, sentence
 from duologue.engines.sphinx.engine import HEARING
 from duologue.errors import EngineFailed
 
-KNOWN = Knowledge(Sound((40.0, 1.0, -2.0), -20.0), Judgement((0.0,) * 6, 5.0))
+KNOWN = Knowledge(CepstralPrior((40.0, 1.0, -2.0), -20.0), Judgement((0.0,) * 6, 5.0))
 
 
 def segment(word: str, start: int, end: int) -> SimpleNamespace:
@@ -47,7 +47,7 @@ class Decoder:
 
 
 def test_words_come_piece_by_piece_and_stand_in_the_end():
-    ear = Ear(Decoder(), KNOWN)
+    ear = Decoder(Decoder(), KNOWN)
     ear.begin(-20.0)
     assert [ear.hear(bytes(3200)) for _ in range(2)] == ["Tea", "Tea tea"]
     words, sure = ear.end()
@@ -56,7 +56,7 @@ def test_words_come_piece_by_piece_and_stand_in_the_end():
 
 
 def test_where_nothing_was_said_nothing_is_understood():
-    ear = Ear(Decoder(), KNOWN)
+    ear = Decoder(Decoder(), KNOWN)
     ear.begin(-20.0)
     assert ear.end() == ((), 0.0)
 
@@ -64,13 +64,13 @@ def test_where_nothing_was_said_nothing_is_understood():
 @pytest.mark.parametrize(("level", "first"), [(-20.0, 40.0), (-25.0, 40.0), (-36.0, 27.5), (-10.0, 45.0)])
 def test_a_soft_speaker_is_expected_to_be_soft(level, first):
     decoder = Decoder()
-    Ear(decoder, KNOWN).begin(level)
+    Decoder(decoder, KNOWN).begin(level)
     assert decoder.expected == f"{first:.2f},1.00,-2.00"
 
 
 def test_digital_silence_never_reaches_the_decoder_and_loud_sound_stays_in_its_bounds():
     decoder = Decoder()
-    ear = Ear(decoder, KNOWN)
+    ear = Decoder(decoder, KNOWN)
     ear.begin(-20.0)
     ear.hear(bytes(3200))
     ear.hear(b"\xff\x7f" * 1600)
@@ -82,7 +82,7 @@ def test_digital_silence_never_reaches_the_decoder_and_loud_sound_stays_in_its_b
 
 def test_a_decoder_that_does_not_go_on_says_so():
     with pytest.raises(EngineFailed, match="out of memory"):
-        Ear(Decoder(broken=True), KNOWN).begin(-20.0)
+        Decoder(Decoder(broken=True), KNOWN).begin(-20.0)
 
 
 def test_a_sentence_has_no_fillers():

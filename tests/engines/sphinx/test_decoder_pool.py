@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from duologue.engines.sphinx.decoder_pool import Ears
+from duologue.engines.sphinx.decoder_pool import DecoderPool
 from duologue.engines.sphinx.engine import HEARING
 from duologue.errors import EngineFailed, StartFailed
 
@@ -18,8 +18,8 @@ PIECE = bytes(3200)
 
 
 @pytest.fixture
-async def ears() -> AsyncIterator[Ears]:
-    made = Ears(HEARING, cores=2)
+async def ears() -> AsyncIterator[DecoderPool]:
+    made = DecoderPool(HEARING, cores=2)
     await made.start()
     yield made
     await made.close()
@@ -96,4 +96,4 @@ async def test_a_closed_engine_has_no_process(ears):
 
 async def test_what_it_cannot_load_is_said(tmp_path):
     with pytest.raises(StartFailed, match="did not start"):
-        await Ears(tmp_path).start()
+        await DecoderPool(tmp_path).start()

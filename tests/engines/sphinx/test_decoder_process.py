@@ -12,10 +12,10 @@ from duologue.engines.sphinx import decoder_process
 from duologue.engines.sphinx.engine import HEARING
 from duologue.engines.sphinx.ipc import (
     Answer,
-    Begin,
+    BeginUtterance,
+    DecodeAudio,
+    DecodingFailed,
     End,
-    Failed,
-    Hear,
     Incoming,
     Ready,
     Started,
@@ -79,7 +79,7 @@ def told(line: socket.socket, union: object) -> object:
     return message
 
 
-def asked(line: socket.socket, question: Begin | Hear | End) -> object:
+def asked(line: socket.socket, question: BeginUtterance | DecodeAudio | End) -> object:
     line.sendall(packed(question))
     return told(line, Answer)
 
@@ -96,29 +96,29 @@ def program(tmp_path: Path) -> Iterator[Program]:
 
 def test_an_ear_answers_each_question_once(program):
     with program.ear() as line:
-        assert asked(line, Begin(-20.0)) == Words("")
-        assert asked(line, Hear(bytes(3200))) == Words("")
+        assert asked(line, BeginUtterance(-20.0)) == Words("")
+        assert asked(line, DecodeAudio(bytes(3200))) == Words("")
         assert isinstance(asked(line, End()), Understood)
 
 
 def test_several_ears_know_nothing_of_each_other(program):
     with program.ear() as one, program.ear() as other:
-        assert asked(one, Begin(-20.0)) == Words("")
-        assert asked(other, Begin(-20.0)) == Words("")
+        assert asked(one, BeginUtterance(-20.0)) == Words("")
+        assert asked(other, BeginUtterance(-20.0)) == Words("")
         assert isinstance(asked(one, End()), Understood)
-        assert asked(other, Hear(bytes(3200))) == Words("")
+        assert asked(other, DecodeAudio(bytes(3200))) == Words("")
 
 
 def test_an_ear_outlives_the_process_it_came_from(program):
     with program.ear() as line:
         program.process.kill()
         program.process.wait(PATIENCE)
-        assert asked(line, Begin(-20.0)) == Words("")
+        assert asked(line, BeginUtterance(-20.0)) == Words("")
 
 
 def test_when_whoever_started_it_is_gone_nobody_and_nothing_is_left(program, tmp_path):
     line = program.ear()
-    assert asked(line, Begin(-20.0)) == Words("")
+    assert asked(line, BeginUtterance(-20.0)) == Words("")
     program.control.close()
     line.close()
     assert program.trouble() == ""
@@ -149,4 +149,6 @@ def test_a_decoder_that_does_not_go_on_is_an_answer():
         def begin(self, level: float) -> None:
             raise EngineFailed("It broke.")
 
-    assert decoder_process.answered(Broken(), Begin(0.0)) == Failed("It broke.", "engine_failed")
+    assert decoder_process.answered(Broken(), BeginUtterance(0.0)) == DecodingFailed(
+        "It broke.", "engine_failed"
+    )

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from duologue.engines.sphinx.confidence import HeardWord
 from duologue.engines.sphinx.ipc import (
     Answer,
-    Begin,
+    BeginUtterance,
+    DecodeAudio,
+    DecodingFailed,
     End,
-    Failed,
-    Hear,
     Incoming,
     Question,
     Ready,
@@ -33,14 +33,14 @@ def taken(incoming: Incoming) -> list:
 @pytest.mark.parametrize(
     ("message", "union"),
     [
-        (Begin(-21.5), Question),
-        (Hear(b"\x01\x00\xff\x7f"), Question),
+        (BeginUtterance(-21.5), Question),
+        (DecodeAudio(b"\x01\x00\xff\x7f"), Question),
         (End(), Question),
         (Words("Tell me"), Answer),
         (Understood((WORD, WORD), 0.75), Answer),
-        (Failed("It broke.", "engine_failed"), Answer),
+        (DecodingFailed("It broke.", "engine_failed"), Answer),
         (Ready(), Started),
-        (Failed("It is not installed.", "engine_missing"), Started),
+        (DecodingFailed("It is not installed.", "engine_missing"), Started),
     ],
 )
 def test_a_message_comes_as_it_was_sent(message, union):
@@ -51,7 +51,7 @@ def test_a_message_comes_as_it_was_sent(message, union):
 
 @given(st.lists(st.binary(max_size=300), max_size=5), st.lists(st.integers(1, 50)))
 def test_it_does_not_matter_where_the_bytes_are_cut(sounds, cuts):
-    messages = [Hear(sound) for sound in sounds]
+    messages = [DecodeAudio(sound) for sound in sounds]
     data = b"".join(map(packed, messages))
     incoming, found = Incoming(Question), []
     for cut in cuts:
@@ -64,6 +64,6 @@ def test_it_does_not_matter_where_the_bytes_are_cut(sounds, cuts):
 
 def test_half_a_message_is_none():
     incoming = Incoming(Question)
-    for byte in packed(Begin(1.0))[:-1]:
+    for byte in packed(BeginUtterance(1.0))[:-1]:
         incoming.add(bytes([byte]))
         assert incoming.take() is None

@@ -5,7 +5,7 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
 from duologue.engines.tts.espeak import is_voice, pause_after, sounded
 from duologue.errors import NotFound, StartFailed, TooLarge
@@ -23,20 +23,20 @@ async def engine():
     return await load_speaker("espeak", {})
 
 
-async def said(engine: SpeakerEngine, text: str, **how) -> list[Spoken]:
+async def said(engine: SpeakerEngine, text: str, **how) -> list[SpeechChunk]:
     async with engine.speak(text, **how) as pieces:
         return [piece async for piece in pieces]
 
 
-def sound(pieces: list[Spoken]) -> array:
+def sound(pieces: list[SpeechChunk]) -> array:
     return array("h", b"".join(piece.pcm for piece in pieces))
 
 
-def words(pieces: list[Spoken]) -> list:
+def words(pieces: list[SpeechChunk]) -> list:
     return [word for piece in pieces for word in piece.words]
 
 
-def alike(one: list[Spoken], other: list[Spoken]) -> bool:
+def alike(one: list[SpeechChunk], other: list[SpeechChunk]) -> bool:
     """Whether both say the same. The library's voice differs by a few milliseconds from time to time."""
     places = [[(word.at, word.to) for word in words(pieces)] for pieces in (one, other)]
     near = all(abs(a.start - b.start) < 500 for a, b in zip(words(one), words(other), strict=False))
@@ -160,7 +160,7 @@ async def test_a_slow_listener_holds_nobody_up(engine):
 async def test_many_speak_at_once_and_each_hears_their_own(engine):
     texts = [f"caller {letter} speaks" for letter in "abcdefgh"]
     alone = [await said(engine, text) for text in texts]
-    heard: dict[str, list[Spoken]] = {}
+    heard: dict[str, list[SpeechChunk]] = {}
 
     async def call(text: str) -> None:
         heard[text] = await said(engine, text)

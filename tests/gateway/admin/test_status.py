@@ -16,7 +16,7 @@ from duologue.gateway.admin.status import (
 )
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Queue
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.values.requests import ModelCard
 from duologue.wire.worker_protocol import Loadout
 
@@ -195,7 +195,7 @@ def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
 async def test_the_page_is_told_how_the_voice_is(pool):
     app = FastAPI()
     said = {"auth_required": lambda: False, "metrics": str, "limits": {}}
-    app.include_router(router(pool, build=None, speech=Speech(Seats()), **said))
+    app.include_router(router(pool, build=None, speech=SpeechService(Seats()), **said))
     silent = FastAPI()
     silent.include_router(router(pool, build=None, **said))
     for served, state in ((app, "ready"), (silent, "absent")):

@@ -19,7 +19,7 @@ from tests.support.sample_files import tone
 from duologue.config.settings import Limits
 from duologue.errors import Problem, QueueFull
 from duologue.gateway.dialects.audio import router
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.media import recordings, sniff, wav
 from duologue.media.encoder import TYPES, whole
@@ -36,7 +36,7 @@ RECORDING = whole("wav", tone(16_000, 1.5), 16_000)
 
 def application(seats: Seats | None, limits: Limits | None = None) -> FastAPI:
     app = FastAPI()
-    speech = Speech(seats)  # type: ignore[arg-type]
+    speech = SpeechService(seats)  # type: ignore[arg-type]
     app.include_router(router(speech, limits=limits or Limits(), clock=lambda: 1700000000.5))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:

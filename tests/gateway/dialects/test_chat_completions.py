@@ -22,7 +22,7 @@ from duologue.config.settings import Limits
 from duologue.errors import Problem
 from duologue.gateway.dialects.chat_completions import router
 from duologue.gateway.models.registry import Models
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.media import wav
 from duologue.media.encoder import whole
@@ -540,7 +540,7 @@ SPOKEN: dict[str, Any] = {"modalities": ["text", "audio"], "audio": {"voice": "a
 async def test_a_reply_has_its_sound(script: Any, connect: Connect) -> None:
     script.plays(Prefilled(7), TextDelta("one two"), Done("stop", USAGE))
     seats = Seats()
-    async with connect(speech=Speech(seats)) as client:
+    async with connect(speech=SpeechService(seats)) as client:
         reply = await client.chat.completions.create(model="mini", messages=HELLO, **SPOKEN)
         message = reply.choices[0].message
         assert message.content is None
@@ -561,7 +561,7 @@ async def test_a_reply_has_its_sound(script: Any, connect: Connect) -> None:
 
 async def test_a_streamed_reply_has_its_sound_in_pieces(script: Any, connect: Connect) -> None:
     script.plays(Prefilled(7), TextDelta("one "), TextDelta("two"), Done("stop", USAGE))
-    async with connect(speech=Speech(Seats())) as client:
+    async with connect(speech=SpeechService(Seats())) as client:
         stream = await client.chat.completions.create(
             model="mini",
             messages=HELLO,
@@ -583,7 +583,7 @@ async def test_a_voice_that_fails_fails_the_reply_that_was_to_be_spoken(
 ) -> None:
     script.plays(TextDelta("one two"), Done("stop", USAGE))
     seats = Seats(fails=Problem("It broke.", code="engine_failed", status=500))
-    async with connect(speech=Speech(seats)) as client:
+    async with connect(speech=SpeechService(seats)) as client:
         with pytest.raises(openai.InternalServerError, match="It broke"):
             await client.chat.completions.create(model="mini", messages=HELLO, **SPOKEN)
     assert (seats.lent, script.running) == (0, 0)
@@ -610,7 +610,7 @@ async def test_sound_is_written_down_for_a_model_without_ears(
     if form == "mp3":
         pytest.importorskip("av", reason="PyAV is not installed: compressed sound is not tested")
     script.plays(Prefilled(7), TextDelta("Hi"), Done("stop", USAGE))
-    async with connect(speech=Speech(Seats("hello", "hello"))) as client:
+    async with connect(speech=SpeechService(Seats("hello", "hello"))) as client:
         whole_reply: Any = await client.chat.completions.create(model="mini", messages=sent(form))
         stream = await client.chat.completions.create(model="mini", messages=sent(form), stream=True)
         chunks: list[Any] = [chunk async for chunk in stream]
@@ -622,7 +622,7 @@ async def test_sound_is_written_down_for_a_model_without_ears(
 async def test_sound_that_is_none_is_refused_by_its_place(script: Any, connect: Connect) -> None:
     part = {"type": "input_audio", "input_audio": {"data": "aGVsbG8=", "format": "mp3"}}
     messages: list[Any] = [{"role": "user", "content": [part]}]
-    async with connect(speech=Speech(Seats())) as client:
+    async with connect(speech=SpeechService(Seats())) as client:
         with pytest.raises(openai.BadRequestError) as caught:
             await client.chat.completions.create(model="mini", messages=messages)
     assert caught.value.param == "messages[0].content[0].input_audio"

@@ -22,7 +22,7 @@ from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.dialects import chat_socket as gateway_chat
 from duologue.gateway.dialects.chat_socket import router
 from duologue.gateway.models.registry import Models
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.values import call_events
 from duologue.values.events import Done, Failed, Prefilled, Queued, Started, TextDelta, Usage
 from duologue.values.requests import ModelCard
@@ -424,7 +424,7 @@ SPOKEN = {"tts": {"enabled": True, "voice": "nova"}}
 async def test_a_reply_is_spoken_while_it_is_written(script: Any, call: Call) -> None:
     script.plays(Prefilled(7), TextDelta("one two"), TextDelta(" three"), Done("stop", Usage(7, 3)))
     seats = Seats()
-    async with call(speech=Speech(seats)) as talker:
+    async with call(speech=SpeechService(seats)) as talker:
         await talker.asks(**SPOKEN)
         heard = await talker.hears_until("done")
     sound = [message for message in heard if "audio_data" in message]
@@ -438,7 +438,7 @@ async def test_a_reply_is_spoken_while_it_is_written(script: Any, call: Call) ->
 
 async def test_a_reply_that_is_not_streamed_has_its_sound_at_the_end(script: Any, call: Call) -> None:
     script.plays(Prefilled(7), TextDelta("one two"), Done("stop"))
-    async with call(speech=Speech(Seats())) as talker:
+    async with call(speech=SpeechService(Seats())) as talker:
         await talker.asks(streaming=False, audio_format="s16", **SPOKEN)
         heard = await talker.hears_until("done")
     assert kinds(heard) == ["prefill_done", "done"]
@@ -447,7 +447,7 @@ async def test_a_reply_that_is_not_streamed_has_its_sound_at_the_end(script: Any
 
 async def test_a_voice_that_fails_leaves_the_text_and_is_told_at_the_end(script: Any, call: Call) -> None:
     script.plays(TextDelta("one two"), Done("stop"))
-    async with call(speech=Speech(Seats(fails=Problem("It broke.", code="engine_failed")))) as talker:
+    async with call(speech=SpeechService(Seats(fails=Problem("It broke.", code="engine_failed")))) as talker:
         await talker.asks(**SPOKEN)
         done = (await talker.hears_until("done"))[-1]
     assert (done["text"], done["finish_reason"]) == ("one two", "stop")
@@ -458,7 +458,7 @@ async def test_a_cancel_ends_the_voice_with_the_reply(script: Any, call: Call) -
     script.plays(TextDelta("one two three"), Done("stop"))
     seats = Seats()
     seats.hold = anyio.Event()
-    async with call(speech=Speech(seats)) as talker:
+    async with call(speech=SpeechService(seats)) as talker:
         await talker.asks(**SPOKEN)
         while "audio_data" not in await talker.hears():
             pass
@@ -471,7 +471,7 @@ async def test_a_client_that_leaves_ends_the_voice(script: Any, serve: Any) -> N
     script.plays(TextDelta("one two three"), Done("stop"))
     seats = Seats()
     seats.hold = anyio.Event()
-    async with serve(application(script, speech=Speech(seats))) as address:
+    async with serve(application(script, speech=SpeechService(seats))) as address:
         async with connect(f"ws://{address}/ws/chat") as socket:
             talker = Talker(socket)
             await talker.asks(**SPOKEN)
@@ -485,7 +485,7 @@ async def test_a_client_that_leaves_ends_the_voice(script: Any, serve: Any) -> N
 
 
 async def test_a_voice_there_is_not_is_an_error_before_anything_runs(script: Any, call: Call) -> None:
-    async with call(speech=Speech(Seats())) as talker:
+    async with call(speech=SpeechService(Seats())) as talker:
         await talker.asks(tts={"enabled": True, "voice": "hal"})
         error = await talker.hears()
     assert (error["code"], error["param"]) == ("voice_not_found", "voice")
@@ -502,7 +502,7 @@ def saying(text: str = "") -> list[Any]:
 
 async def test_sound_is_written_down_for_a_model_without_ears(script: Any, call: Call) -> None:
     script.plays(Prefilled(7), TextDelta("Hi"), Done("stop"))
-    async with call(speech=Speech(Seats("hello there"))) as talker:
+    async with call(speech=SpeechService(Seats("hello there"))) as talker:
         await talker.asks(messages=saying("He said:"))
         heard = await talker.hears_until("done")
     said = [{"message": 0, "part": 1, "text": "hello there"}]
@@ -515,7 +515,7 @@ async def test_sound_that_cannot_be_written_down_is_an_error_and_the_socket_stay
     script: Any, call: Call
 ) -> None:
     script.plays(*REPLY)
-    async with call(speech=Speech(Seats(refuses=Problem("Full.", code="queue_full")))) as talker:
+    async with call(speech=SpeechService(Seats(refuses=Problem("Full.", code="queue_full")))) as talker:
         await talker.asks(messages=saying(), id=1)
         error = await talker.hears()
         assert (error["code"], error["id"]) == ("queue_full", 1)
@@ -526,7 +526,7 @@ async def test_sound_that_cannot_be_written_down_is_an_error_and_the_socket_stay
 async def test_a_cancel_ends_the_writing_down(script: Any, call: Call) -> None:
     seats = Seats("hello there")
     seats.hold = anyio.Event()
-    async with call(speech=Speech(seats)) as talker:
+    async with call(speech=SpeechService(seats)) as talker:
         await talker.asks(messages=saying())
         await talker.says({"type": "cancel"})
         done = await talker.hears()

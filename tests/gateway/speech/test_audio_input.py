@@ -6,11 +6,11 @@ import pytest
 from tests.gateway.voices import CARD, Seats
 
 from duologue.errors import Unavailable
-from duologue.gateway.speech.audio_input import NOT_UNDERSTOOD, Ears, with_texts, without_sound
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.audio_input import NOT_UNDERSTOOD, AudioTranscriber, with_texts, without_sound
+from duologue.gateway.speech.service import SpeechService
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, user
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.values.speech import HeardPart, SpeechCard, Station
+from duologue.values.speech import HeardPart, SpeechCard, SpeechEngineStatus
 
 pytestmark = pytest.mark.anyio
 
@@ -27,27 +27,29 @@ def asked(*parts) -> ChatRequest:
 
 
 async def test_what_was_said_stands_where_the_sound_was():
-    request, heard = await Ears(Speech(Seats("hello there"))).hear(asked(TextPart("Listen:"), sound()))
+    request, heard = await AudioTranscriber(SpeechService(Seats("hello there"))).hear(
+        asked(TextPart("Listen:"), sound())
+    )
     assert request.messages[1].parts == (TextPart("Listen:"), TextPart("\nhello there"))
     assert heard == (HeardPart(1, 1, "hello there"),)
 
 
 async def test_it_is_heard_as_16_bit_sound_at_16_khz():
     seats = Seats("one", "two")
-    await Ears(Speech(seats)).hear(asked(sound(0.5), sound(0.25, 48_000)))
+    await AudioTranscriber(SpeechService(seats)).hear(asked(sound(0.5), sound(0.25, 48_000)))
     assert [len(request.pcm) for request in seats.requests] == [3200, 3200]
     assert array("h", seats.requests[1].pcm)[800] == pytest.approx(8192, abs=2)
 
 
 async def test_what_was_not_understood_is_said_to_the_model_too():
-    request, heard = await Ears(Speech(Seats(""))).hear(asked(sound()))
+    request, heard = await AudioTranscriber(SpeechService(Seats(""))).hear(asked(sound()))
     assert request.messages[1].text == NOT_UNDERSTOOD
     assert heard == (HeardPart(1, 0, "", False),)
 
 
 async def test_the_same_sound_is_written_down_once():
     seats = Seats("hello", "other")
-    ears = Ears(Speech(seats))
+    ears = AudioTranscriber(SpeechService(seats))
     for _ in range(3):
         request, _ = await ears.hear(asked(sound()))
         assert request.messages[1].text == "hello"
@@ -56,17 +58,19 @@ async def test_the_same_sound_is_written_down_once():
 
 
 def test_only_sound_for_a_model_without_ears_is_written_down():
-    ears = Ears(Speech(Seats()))
+    ears = AudioTranscriber(SpeechService(Seats()))
     assert ears.needed(DEAF, asked(sound()))
     assert not ears.needed(HEARING, asked(sound()))
     assert not ears.needed(DEAF, asked(TextPart("hi"), ImagePart(b"")))
-    assert not Ears(Speech(None)).needed(DEAF, asked(sound()))
+    assert not AudioTranscriber(SpeechService(None)).needed(DEAF, asked(sound()))
 
 
 def test_a_recogniser_that_failed_says_why():
-    broken = SpeechCard(recogniser=Station("failed", "some", detail="No model."), speaker=CARD.speaker)
+    broken = SpeechCard(
+        recogniser=SpeechEngineStatus("failed", "some", detail="No model."), speaker=CARD.speaker
+    )
     with pytest.raises(Unavailable, match="No model"):
-        Ears(Speech(Seats(card=broken))).needed(DEAF, asked(sound()))
+        AudioTranscriber(SpeechService(Seats(card=broken))).needed(DEAF, asked(sound()))
 
 
 def test_texts_stand_on_lines_of_their_own():

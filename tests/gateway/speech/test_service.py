@@ -7,14 +7,14 @@ from tests.gateway.voices import CARD, WORD, Seats
 
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.media import chunks
 from duologue.media.encoder import whole
 from duologue.values.events import Failed
 from duologue.values.speech import (
     SpeechCard,
+    SpeechEngineStatus,
     SpeechRequest,
-    Station,
     TranscriptionRequest,
     Voice,
 )
@@ -27,7 +27,7 @@ def recording(seconds: float) -> chunks.Passages:
     return chunks.Passages(data, "audio/wav", minutes=10)
 
 
-async def spoken(speech: Speech, text: str) -> int:
+async def spoken(speech: SpeechService, text: str) -> int:
     count = 0
     async with speech.speak(SpeechRequest(text, "low")) as speaking:
         async for sound in speaking.sounds():
@@ -37,7 +37,7 @@ async def spoken(speech: Speech, text: str) -> int:
 
 async def test_a_text_is_spoken_in_a_seat_that_is_given_back():
     seats = Seats()
-    assert await spoken(Speech(seats), "three little words") == 3 * WORD
+    assert await spoken(SpeechService(seats), "three little words") == 3 * WORD
     assert (seats.kinds, seats.lent) == (["speech"], 0)
 
 
@@ -47,14 +47,14 @@ async def test_a_text_is_read_in_the_language_of_its_voice():
     )
     seats = Seats(card=card)
     for voice, language in (("de", ""), ("", ""), ("de", "fr")):
-        async with Speech(seats).speak(SpeechRequest("1", voice, language=language)):
+        async with SpeechService(seats).speak(SpeechRequest("1", voice, language=language)):
             pass
     assert [request.language for request in seats.requests] == ["de", "en-US", "fr"]
 
 
 async def test_an_open_text_comes_in_pieces():
     seats = Seats()
-    speech = Speech(seats)
+    speech = SpeechService(seats)
     async with speech.speak(SpeechRequest(open=True)) as speaking:
         speaking.write("one two")
         speaking.write(" three", last=True)
@@ -65,7 +65,7 @@ async def test_an_open_text_comes_in_pieces():
 async def test_leaving_in_the_middle_gives_the_seat_back():
     seats = Seats()
     seats.hold = anyio.Event()
-    speech = Speech(seats)
+    speech = SpeechService(seats)
     with anyio.move_on_after(0.05):
         await spoken(speech, "one two")
     assert seats.lent == 0
@@ -77,7 +77,7 @@ async def test_leaving_in_the_middle_gives_the_seat_back():
 async def test_what_a_session_ends_with_is_raised(fails):
     seats = Seats(fails=fails)
     with pytest.raises(Problem, match=fails.message) as caught:
-        await spoken(Speech(seats), "one two")
+        await spoken(SpeechService(seats), "one two")
     assert (caught.value.code, caught.value.status) == (fails.code, fails.status)
     assert seats.lent == 0
 
@@ -85,14 +85,14 @@ async def test_what_a_session_ends_with_is_raised(fails):
 async def test_a_full_line_is_told():
     seats = Seats(refuses=QueueFull("Full."))
     with pytest.raises(QueueFull):
-        await spoken(Speech(seats), "one")
+        await spoken(SpeechService(seats), "one")
 
 
 async def test_a_recording_is_written_down_passage_by_passage_in_one_seat(monkeypatch):
     monkeypatch.setattr(chunks, "LONGEST", 16_000)
     monkeypatch.setattr(chunks, "SEARCHED", 8_000)
     seats = Seats("hello there", "how are", "you")
-    speech = Speech(seats)
+    speech = SpeechService(seats)
     asked = TranscriptionRequest(b"", "en", "a hint", True)
     async with speech.write_down(recording(2.0), asked) as pieces:
         heard = [piece async for piece in pieces]
@@ -110,13 +110,13 @@ async def test_a_recording_is_written_down_passage_by_passage_in_one_seat(monkey
 
 async def test_a_short_sound_is_written_down():
     seats = Seats("hello")
-    found = await Speech(seats, VoiceSettings(language="en")).transcript(b"\0\0" * 100)
+    found = await SpeechService(seats, VoiceSettings(language="en")).transcript(b"\0\0" * 100)
     assert (found.text, seats.requests[0].language) == ("hello", "en")
 
 
 def test_the_voice_that_speaks_is_the_one_asked_for_or_one_of_the_language_or_the_default():
     voices = (Voice("anna", "de"), Voice("brit", "en-GB"), Voice("plain", "en-US"))
-    speech = Speech(Seats(card=SpeechCard(speaker=CARD.speaker, voices=voices, default_voice="plain")))
+    speech = SpeechService(Seats(card=SpeechCard(speaker=CARD.speaker, voices=voices, default_voice="plain")))
 
     def who(voice="", language=""):
         return speech.speaks_with(SpeechRequest("hi", voice=voice, language=language))
@@ -126,11 +126,11 @@ def test_the_voice_that_speaks_is_the_one_asked_for_or_one_of_the_language_or_th
     assert who(language="de-DE") == "anna"
     assert (who(language="en-GB"), who(language="en")) == ("brit", "plain")
     assert who(language="sw") == "plain"
-    assert Speech(None).speaks_with(SpeechRequest("hi")) == ""
+    assert SpeechService(None).speaks_with(SpeechRequest("hi")) == ""
 
 
 async def test_without_a_voice_the_sentence_says_how_to_get_one():
-    speech = Speech(None)
+    speech = SpeechService(None)
     assert speech.standing[0] == "absent"
     for check in (speech.check_speaks, speech.check_hears):
         with pytest.raises(Unsupported, match=r"duologue\[voice\]") as caught:
@@ -140,22 +140,22 @@ async def test_without_a_voice_the_sentence_says_how_to_get_one():
 
 
 async def test_an_engine_that_failed_says_why_and_the_other_works():
-    broken = Station("failed", "pocketsphinx", detail="Its library is not installed.")
+    broken = SpeechEngineStatus("failed", "pocketsphinx", detail="Its library is not installed.")
     card = SpeechCard(recogniser=broken, speaker=CARD.speaker, voices=CARD.voices)
-    speech = Speech(Seats(card=card))
+    speech = SpeechService(Seats(card=card))
     speech.check_speaks()
     with pytest.raises(Unavailable, match="not installed"):
         speech.check_hears()
 
 
 async def test_a_voice_that_loads_lets_requests_wait():
-    speech = Speech(Seats(card=SpeechCard(), state="loading"))
+    speech = SpeechService(Seats(card=SpeechCard(), state="loading"))
     speech.check_speaks()
     assert (speech.standing[0], speech.card) == ("loading", None)
 
 
 async def test_the_view_shows_what_there_is():
-    view = Speech(Seats(), VoiceSettings(voice="high")).view()
+    view = SpeechService(Seats(), VoiceSettings(voice="high")).view()
     assert (view["state"], view["default_voice"], view["languages"]) == ("ready", "high", ["en-US"])
     assert view["voices"][0] == {"name": "low", "language": "en", "description": "Low."}
     assert view["speaker"] == {
@@ -169,18 +169,22 @@ async def test_the_view_shows_what_there_is():
 async def test_a_failed_voice_says_why():
     seats = Seats(state="failed", card=None)
     seats.workers["voice"].detail = "It broke."
-    assert Speech(seats).standing == ("failed", "It broke.")
+    assert SpeechService(seats).standing == ("failed", "It broke.")
 
 
 async def test_voices_are_found_by_their_names():
-    speech = Speech(Seats(), VoiceSettings(voice="high"))
+    speech = SpeechService(Seats(), VoiceSettings(voice="high"))
     assert (speech.voice(""), speech.voice("low"), speech.voice("alloy")) == ("high", "low", "high")
     with pytest.raises(NotFound):
         speech.voice("hal")
 
 
 async def test_what_is_there_is_told_of_each_engine():
-    assert Speech(None).features() == {"voice": False, "speech": False, "transcription": False}
-    assert Speech(Seats()).features() == {"voice": True, "speech": True, "transcription": True}
-    deaf = msgspec.structs.replace(CARD, recogniser=Station("failed", detail="No such model."))
-    assert Speech(Seats(card=deaf)).features() == {"voice": False, "speech": True, "transcription": False}
+    assert SpeechService(None).features() == {"voice": False, "speech": False, "transcription": False}
+    assert SpeechService(Seats()).features() == {"voice": True, "speech": True, "transcription": True}
+    deaf = msgspec.structs.replace(CARD, recogniser=SpeechEngineStatus("failed", detail="No such model."))
+    assert SpeechService(Seats(card=deaf)).features() == {
+        "voice": False,
+        "speech": True,
+        "transcription": False,
+    }

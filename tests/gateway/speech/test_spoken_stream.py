@@ -6,8 +6,8 @@ from tests.gateway.seats import FakeGenerate, failed, words
 from tests.gateway.voices import WORD, Seats
 
 from duologue.errors import Problem
-from duologue.gateway.speech.service import Speech
-from duologue.gateway.speech.spoken_stream import voiced
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.spoken_stream import with_speech
 from duologue.values.events import AudioDelta, Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
@@ -19,7 +19,9 @@ ASKED = SpeechRequest(voice="low", language="en", open=True)
 
 
 async def heard(seats: Seats, generate, **options):
-    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED, **options) as reply:
+    async with with_speech(
+        generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED, **options
+    ) as reply:
         events = [event async for batch in reply for _, event in batch]
         return events, reply.trouble
 
@@ -50,7 +52,7 @@ async def test_the_models_slot_is_free_while_the_rest_is_spoken():
     seats = Seats()
     seats.hold = anyio.Event()
     generate = FakeGenerate(words("one two three"))
-    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED) as reply:
+    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED) as reply:
         batches = aiter(reply)
         assert [await anext(batches), await anext(batches)]
         await anyio.wait_all_tasks_blocked()
@@ -63,7 +65,7 @@ async def test_leaving_ends_the_model_and_the_voice():
     seats = Seats()
     seats.hold = anyio.Event()
     generate = FakeGenerate()
-    async with voiced(generate(ChatRequest((user("Hi"),))), Speech(seats), ASKED):
+    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED):
         await anyio.wait_all_tasks_blocked()
         assert generate.running == 1
     assert (generate.running, seats.lent) == (0, 0)
@@ -71,7 +73,7 @@ async def test_leaving_ends_the_model_and_the_voice():
 
 async def test_what_its_reader_raises_goes_on_as_it_came():
     with pytest.raises(ValueError, match="mine"):
-        async with voiced(FakeGenerate()(ChatRequest((user("Hi"),))), Speech(Seats()), ASKED):
+        async with with_speech(FakeGenerate()(ChatRequest((user("Hi"),))), SpeechService(Seats()), ASKED):
             raise ValueError("mine")
 
 
@@ -86,8 +88,8 @@ async def test_a_voice_that_fails_leaves_the_text_alone():
 
 async def test_a_voice_that_is_needed_fails_the_reply():
     seats = Seats(fails=Problem("It broke.", code="engine_failed", status=502))
-    async with voiced(
-        FakeGenerate(words("one two"))(ChatRequest((user("Hi"),))), Speech(seats), ASKED, needed=True
+    async with with_speech(
+        FakeGenerate(words("one two"))(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED, needed=True
     ) as reply:
         events = []
         async for batch in reply:

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from tests.support.call_parts import Inline, LoudnessDetector, silence, speech
 
-from duologue.sessions.call.audio_input import CONTEXT, FRAME_BYTES, HANG, WAITING, Gate, Hearing, Mark
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.call.audio_input import CONTEXT, FRAME_BYTES, HANG, WAITING, AudioInput, Gate, Mark
+from duologue.sessions.speech.vad_batcher import VadBatcher
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def heard(hearing, pcm):
 
 
 async def test_sound_of_any_length_becomes_frames():
-    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    hearing = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
     pcm = speech(0.32)
     for at in range(0, len(pcm), 333):
         hearing.add(pcm[at : at + 333])
@@ -56,7 +56,7 @@ async def test_sound_of_any_length_becomes_frames():
 
 async def test_silence_is_not_judged():
     detector = Counting()
-    hearing = Hearing(detector, Judge(Inline()))
+    hearing = AudioInput(detector, VadBatcher(Inline()))
     frames = await heard(hearing, silence(3))
     assert detector.judged == 0
     assert {frame.probability for frame in frames} == {0.0}
@@ -64,7 +64,7 @@ async def test_silence_is_not_judged():
 
 async def test_a_steady_noise_is_soon_not_judged_and_speech_over_it_is():
     detector = Counting()
-    hearing = Hearing(detector, Judge(Inline()))
+    hearing = AudioInput(detector, VadBatcher(Inline()))
     await heard(hearing, noise(15.36, 60))
     before = detector.judged
     await heard(hearing, noise(2.048, 60))
@@ -75,7 +75,7 @@ async def test_a_steady_noise_is_soon_not_judged_and_speech_over_it_is():
 
 async def test_the_first_loud_frame_is_judged_after_the_ones_before_it():
     detector = Counting()
-    hearing = Hearing(detector, Judge(Inline()))
+    hearing = AudioInput(detector, VadBatcher(Inline()))
     await heard(hearing, silence(1))
     [frame] = await heard(hearing, speech(0.032))
     assert frame.probability == 0.95
@@ -84,14 +84,14 @@ async def test_the_first_loud_frame_is_judged_after_the_ones_before_it():
 
 async def test_the_gate_stays_open_over_the_end_of_a_word_and_then_shuts():
     detector = Counting()
-    hearing = Hearing(detector, Judge(Inline()))
+    hearing = AudioInput(detector, VadBatcher(Inline()))
     await heard(hearing, speech(0.32) + silence(3))
     assert detector.judged == 10 + HANG
 
 
 async def test_after_a_long_quiet_the_detector_begins_anew():
     detector = Counting()
-    hearing = Hearing(detector, Judge(Inline()))
+    hearing = AudioInput(detector, VadBatcher(Inline()))
     await heard(hearing, speech(0.32) + silence(1) + speech(0.32))
     assert detector.resets == 1
     await heard(hearing, silence(4) + speech(0.32))
@@ -106,7 +106,7 @@ def test_whoever_talks_for_a_minute_is_no_noise():
 
 
 async def test_so_much_sound_waits_and_the_oldest_goes(caplog):
-    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    hearing = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
     with caplog.at_level(logging.WARNING):
         hearing.add(silence(10))
         hearing.add(silence(10))
@@ -119,7 +119,7 @@ async def test_so_much_sound_waits_and_the_oldest_goes(caplog):
 
 
 async def test_what_happens_between_two_frames_comes_between_them_and_is_never_dropped():
-    hearing = Hearing(LoudnessDetector(), Judge(Inline()))
+    hearing = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
     hearing.add(speech(0.064))
     hearing.mark(Mark("up"))
     hearing.add(silence(0.032))

@@ -1,8 +1,8 @@
-from duologue.sessions.call.latency import KEPT, TurnTimes
+from duologue.sessions.call.latency import KEPT, TurnLatency
 
 
 def test_moments_are_milliseconds_from_the_end_of_the_speech():
-    times = TurnTimes()
+    times = TurnLatency()
     times.begin(7, 3, ended=100.0)
     times.note(7, "endpoint", 100.5)
     times.note(7, "first_sound", 100.62)
@@ -13,13 +13,13 @@ def test_moments_are_milliseconds_from_the_end_of_the_speech():
 
 
 def test_a_reply_that_answered_nobody_has_none():
-    times = TurnTimes()
+    times = TurnLatency()
     times.note(1, "first_sound", 1.0)
     assert times.end(1, epoch=0) is None
 
 
 def test_a_reply_that_was_dropped_is_forgotten_and_so_are_very_old_ones():
-    times = TurnTimes()
+    times = TurnLatency()
     for reply in range(KEPT + 2):
         times.begin(reply, reply, 0.0)
     times.forget(KEPT)

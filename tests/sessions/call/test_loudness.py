@@ -7,7 +7,7 @@ from array import array
 import pytest
 from tests.support.call_parts import speech
 
-from duologue.sessions.call.loudness import BLOCK, SILENT, Envelope, level, measured
+from duologue.sessions.call.loudness import BLOCK, SILENT, LoudnessEnvelope, level, measured
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 
 
@@ -42,7 +42,7 @@ def test_a_microphones_offset_makes_nothing_dull():
 
 
 def test_of_a_reply_the_loudest_around_a_place_is_known():
-    envelope = Envelope()
+    envelope = LoudnessEnvelope()
     quiet, loud = array("h", [100] * BLOCK), array("h", [10_000] * BLOCK)
     sound = (quiet + loud + quiet + quiet).tobytes()
     for at in range(0, len(sound), 1000):

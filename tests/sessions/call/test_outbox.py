@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from duologue.errors import Busy
-from duologue.sessions.call.outbox import SOUNDS, WAITING, Outbox
+from duologue.sessions.call.outbox import SOUNDS, WAITING, EventOutbox
 from duologue.values.call_events import AssistantSaid, Cut, ReplyAudio, ReplyAudioEnded, ReplyText, State
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ async def taken(outbox):
 
 
 async def test_events_come_in_order():
-    outbox = Outbox()
+    outbox = EventOutbox()
     events = [State(0, "listening"), ReplyAudio(0, 1, b"ab"), State(0, "speaking")]
     for event in events:
         outbox.post(event)
@@ -29,7 +29,7 @@ async def test_events_come_in_order():
 
 
 async def test_nothing_of_a_dropped_reply_goes_out_any_more():
-    outbox = Outbox()
+    outbox = EventOutbox()
     for event in (
         ReplyAudio(0, 1, b"ab"),
         ReplyText(0, 1, "a"),
@@ -48,7 +48,7 @@ async def test_nothing_of_a_dropped_reply_goes_out_any_more():
 
 
 async def test_only_so_much_sound_waits():
-    outbox = Outbox()
+    outbox = EventOutbox()
     for _ in range(SOUNDS):
         assert outbox.takes_sound
         outbox.post(ReplyAudio(0, 1, b"ab"))
@@ -58,7 +58,7 @@ async def test_only_so_much_sound_waits():
 
 
 async def test_a_reader_who_is_gone_is_noticed():
-    outbox = Outbox()
+    outbox = EventOutbox()
     for _ in range(WAITING + 1):
         outbox.post(State(0, "listening"))
     with pytest.raises(Busy) as refused:
@@ -67,7 +67,7 @@ async def test_a_reader_who_is_gone_is_noticed():
 
 
 async def test_a_reader_who_takes_nothing_at_all_is_noticed():
-    outbox, refused = Outbox(), []
+    outbox, refused = EventOutbox(), []
 
     async def read():
         try:

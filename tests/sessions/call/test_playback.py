@@ -8,10 +8,10 @@ from anyio.lowlevel import checkpoint
 
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.sessions.call.clock import StepClock
-from duologue.sessions.call.outbox import SOUNDS, Outbox
-from duologue.sessions.call.playback import Mouth
-from duologue.sessions.speech.clip_cache import Clips
-from duologue.sessions.speech.synthesis import Voicing
+from duologue.sessions.call.outbox import SOUNDS, EventOutbox
+from duologue.sessions.call.playback import Playback
+from duologue.sessions.speech.clip_cache import ClipCache
+from duologue.sessions.speech.synthesis import VoiceStyle
 from duologue.turns.facts_and_decisions import PlayedTo, SoundComplete
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
 
@@ -51,16 +51,16 @@ class Ear:
 @asynccontextmanager
 async def speaking(marks=True):
     clock = StepClock()
-    ear, outbox = Ear(clock), Outbox()
+    ear, outbox = Ear(clock), EventOutbox()
     async with anyio.create_task_group() as tasks:
-        mouth = Mouth(
+        mouth = Playback(
             ScriptedSpeaker(),
-            Voicing(),
+            VoiceStyle(),
             tasks,
             outbox,
             clock,
             marks=marks,
-            clips=Clips(),
+            clips=ClipCache(),
             epoch=lambda: 4,
             decide=ear.facts.append,
             note=lambda reply, moment: ear.notes.append((reply, moment)),

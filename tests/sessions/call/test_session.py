@@ -12,7 +12,7 @@ from duologue.errors import EngineFailed, Problem, Unavailable
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.turns import facts_and_decisions
 from duologue.values.call_events import (
     AssistantSaid,
@@ -401,7 +401,7 @@ async def test_without_an_engine_a_call_is_a_sentence():
         raise AssertionError("nothing is to be said")
 
     with pytest.raises(Unavailable):
-        await call(SpeechEngines(Judge(Inline())), CallSetup(), Told(), nothing, StepClock())
+        await call(SpeechEngines(VadBatcher(Inline())), CallSetup(), Told(), nothing, StepClock())
 
 
 async def test_a_problem_of_whoever_tells_ends_the_call_with_its_sentence():

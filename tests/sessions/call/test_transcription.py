@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint
 from tests.support.call_parts import Saying, speech
 
 from duologue.errors import EngineFailed
-from duologue.sessions.call.transcription import BEGINNING, HEARD_AGAIN, TURNS, Listening
+from duologue.sessions.call.transcription import BEGINNING, HEARD_AGAIN, TURNS, Transcription
 from duologue.turns.facts_and_decisions import Final, Partial
 from duologue.values.audio import HEARD_RATE
 
@@ -48,7 +48,9 @@ async def listening(texts=(), recogniser=None):
     recogniser = recogniser or Saying(texts)
     facts, problems = [], []
     async with anyio.create_task_group() as tasks:
-        one = Listening(recogniser, tasks, language="en", hint="", said=facts.append, failed=problems.append)
+        one = Transcription(
+            recogniser, tasks, language="en", hint="", said=facts.append, failed=problems.append
+        )
         yield Ear(one, recogniser, facts, problems)
         tasks.cancel_scope.cancel()
 

@@ -1,9 +1,9 @@
 import pytest
 
-from duologue.engines.contracts import Spoken
+from duologue.engines.contracts import SpeechChunk
 from duologue.engines.scripted.speaker import ScriptedSpeaker
-from duologue.sessions.speech.clip_cache import Clips
-from duologue.sessions.speech.synthesis import Voicing
+from duologue.sessions.speech.clip_cache import ClipCache
+from duologue.sessions.speech.synthesis import VoiceStyle
 
 pytestmark = pytest.mark.anyio
 
@@ -18,9 +18,9 @@ class Counting(ScriptedSpeaker):
         return super().speak(clause, **how)
 
 
-async def sound(clips, speaker, clause, voicing=None, most=99) -> list[Spoken]:
+async def sound(clips, speaker, clause, voicing=None, most=99) -> list[SpeechChunk]:
     found = []
-    async with clips.speak(speaker, clause, voicing or Voicing()) as sounds:
+    async with clips.speak(speaker, clause, voicing or VoiceStyle()) as sounds:
         async for spoken in sounds:
             found.append(spoken)
             if len(found) == most:
@@ -29,35 +29,35 @@ async def sound(clips, speaker, clause, voicing=None, most=99) -> list[Spoken]:
 
 
 async def test_a_sentence_is_spoken_once_and_sounds_the_same_ever_after():
-    clips, speaker = Clips(), Counting()
+    clips, speaker = ClipCache(), Counting()
     first = await sound(clips, speaker, "One moment.")
     assert await sound(clips, speaker, "One moment.") == first
     assert speaker.spoken == ["One moment."]
 
 
 async def test_another_voice_is_another_sound():
-    clips, speaker = Clips(), Counting()
-    low = await sound(clips, speaker, "One moment.", Voicing("low"))
-    assert await sound(clips, speaker, "One moment.", Voicing("high")) != low
+    clips, speaker = ClipCache(), Counting()
+    low = await sound(clips, speaker, "One moment.", VoiceStyle("low"))
+    assert await sound(clips, speaker, "One moment.", VoiceStyle("high")) != low
     assert len(speaker.spoken) == 2
 
 
 async def test_what_was_left_in_the_middle_is_not_kept():
-    clips, speaker = Clips(), Counting()
+    clips, speaker = ClipCache(), Counting()
     await sound(clips, speaker, "One moment.", most=1)
     assert len(await sound(clips, speaker, "One moment.")) == 2
     assert len(speaker.spoken) == 2
 
 
 async def test_only_so_many_are_kept():
-    clips, speaker = Clips(kept=2), Counting()
+    clips, speaker = ClipCache(kept=2), Counting()
     for clause in ("a", "b", "c", "a"):
         await sound(clips, speaker, clause)
     assert speaker.spoken == ["a", "b", "c", "a"]
 
 
 async def test_what_is_long_is_not_kept():
-    clips, speaker = Clips(), Counting()
+    clips, speaker = ClipCache(), Counting()
     for _ in range(2):
         await sound(clips, speaker, "word " * 60)
     assert len(speaker.spoken) == 2

@@ -3,7 +3,7 @@ from tests.support.call_parts import Inline, engines
 
 from duologue.errors import Unavailable
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 
 
 def test_what_is_there_is_given():
@@ -16,12 +16,12 @@ def test_what_is_there_is_given():
 @pytest.mark.parametrize("ask", ["detects", "recognises", "speaks"])
 def test_what_is_not_there_is_a_sentence(ask):
     with pytest.raises(Unavailable) as missing:
-        getattr(SpeechEngines(Judge(Inline())), ask)()
+        getattr(SpeechEngines(VadBatcher(Inline())), ask)()
     assert missing.value.code == "voice_unavailable"
     assert missing.value.message.startswith("Nothing here")
 
 
 def test_why_something_is_not_there_is_said():
-    parts = SpeechEngines(Judge(Inline()), why={"speaker": "The speaker espeak is not installed."})
+    parts = SpeechEngines(VadBatcher(Inline()), why={"speaker": "The speaker espeak is not installed."})
     with pytest.raises(Unavailable, match="espeak is not installed"):
         parts.speaks()

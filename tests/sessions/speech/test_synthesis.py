@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint
 
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed
-from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, Reply, Voicing, voicing_of
+from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, SpokenReply, VoiceStyle, voice_style
 from duologue.values.speech import Voice
 
 pytestmark = pytest.mark.anyio
@@ -35,10 +35,10 @@ class Making:
 @asynccontextmanager
 async def making(speaker=None):
     made = Making(None)
-    made.reply = Reply(
+    made.reply = SpokenReply(
         1,
         speaker or ScriptedSpeaker(),
-        Voicing(),
+        VoiceStyle(),
         changed=lambda reply, words: made.words.extend(words),
         failed=lambda reply, problem: made.problems.append(problem),
     )
@@ -170,7 +170,7 @@ async def test_nothing_follows_the_last_piece_and_nobody_listens_for_ever():
         await made.write("Hi.", last=True)
         await made.write(" And more.")
         assert made.reply.written == "Hi."
-    long = Reply(1, ScriptedSpeaker(), Voicing())
+    long = SpokenReply(1, ScriptedSpeaker(), VoiceStyle())
     long.write("a" * (LONGEST + 10))
     assert len(long.written) == LONGEST
 
@@ -179,6 +179,6 @@ def test_where_no_language_is_named_it_is_the_voices():
     class German(ScriptedSpeaker):
         voices = (Voice("anna", "de"), Voice("joe", "en"))
 
-    assert voicing_of(German(), "", 1.0, "").language == "de"
-    assert voicing_of(German(), "joe", 1.0, "").language == "en"
-    assert voicing_of(German(), "joe", 1.0, "fr").language == "fr"
+    assert voice_style(German(), "", 1.0, "").language == "de"
+    assert voice_style(German(), "joe", 1.0, "").language == "en"
+    assert voice_style(German(), "joe", 1.0, "fr").language == "fr"

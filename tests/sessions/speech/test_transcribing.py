@@ -4,7 +4,7 @@ from tests.support.call_parts import Inline, engines, silence, speech
 from duologue.errors import BadRequest, Unavailable
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.transcribing import transcribe
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.values.call_events import TranscriptText
 from duologue.values.speech import TimedWord, TranscriptionRequest
 
@@ -48,4 +48,4 @@ async def test_no_sound_is_refused_and_no_recogniser_is_a_sentence():
     with pytest.raises(BadRequest):
         await told(engines(), TranscriptionRequest(b""))
     with pytest.raises(Unavailable):
-        await told(SpeechEngines(Judge(Inline())), TranscriptionRequest(speech(1)))
+        await told(SpeechEngines(VadBatcher(Inline())), TranscriptionRequest(speech(1)))

@@ -5,7 +5,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from tests.support.call_parts import Inline, Loudness, speech
 
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 
 pytestmark = pytest.mark.anyio
 
@@ -48,14 +48,14 @@ class Broken:
 
 
 async def test_frames_are_judged_in_order():
-    judge = Judge(Inline())
+    judge = VadBatcher(Inline())
     detector = await judge.open(Loudness())
     assert await judge.probabilities(detector, [LOUD, QUIET, LOUD]) == [0.95, 0.02, 0.95]
 
 
 async def test_what_waits_goes_over_together():
     lane = Slow()
-    judge = Judge(lane)
+    judge = VadBatcher(lane)
     found = {}
 
     async def caller(number, frames):
@@ -73,7 +73,7 @@ async def test_what_waits_goes_over_together():
 
 async def test_a_caller_who_hangs_up_takes_nobody_along():
     lane = Slow()
-    judge = Judge(lane)
+    judge = VadBatcher(lane)
     found = []
 
     async def leader():
@@ -101,7 +101,7 @@ async def test_a_caller_who_hangs_up_takes_nobody_along():
 
 async def test_whoever_leaves_leaves_no_work_for_a_detector_that_others_may_have_next():
     lane = Slow()
-    judge = Judge(lane)
+    judge = VadBatcher(lane)
     detectors = [Remembering() for _ in range(3)]
     left = []
 
@@ -133,21 +133,21 @@ async def test_an_engine_that_keeps_its_detectors_has_them_back():
             self.back = detector
 
     engine = Keeping()
-    judge = Judge(Inline())
+    judge = VadBatcher(Inline())
     detector = await judge.open(engine)
     judge.close(engine, detector)
     assert engine.back is detector
 
 
 async def test_a_detector_may_begin_anew():
-    judge = Judge(Inline())
+    judge = VadBatcher(Inline())
     detector = Remembering()
     await judge.probabilities(detector, [LOUD] * 5)
     assert await judge.probabilities(detector, [LOUD], anew=True) == [0.1]
 
 
 async def test_a_broken_detector_fails_only_whose_it_is():
-    judge = Judge(Inline())
+    judge = VadBatcher(Inline())
     with pytest.raises(RuntimeError, match="no model"):
         await judge.probabilities(Broken(), [LOUD])
     assert await judge.probabilities(Remembering(), [LOUD]) == [0.1]

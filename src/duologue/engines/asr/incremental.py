@@ -31,7 +31,7 @@ SHORTEST = HEARD_RATE // 10
 """Samples under which there is nothing to hear."""
 
 
-class GrowingListener:
+class IncrementalTranscriber:
     """Fulfils `engines.Listener`. `partials` False: it hears once, at the end."""
 
     def __init__(

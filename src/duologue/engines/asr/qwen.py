@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines.asr.incremental import GrowingListener, hear_whole
+from duologue.engines.asr.incremental import IncrementalTranscriber, hear_whole
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.audio.pcm import numbers
-from duologue.engines.contracts import Listener, RecogniserEngine
+from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.options import Device, device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed
@@ -75,13 +75,13 @@ class QwenRecogniser:
         return bool(self._options.aligner)
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[Listener]:
+    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance."""
 
         def hear(pcm: bytes, _before: str) -> Transcript:
             return self._heard(pcm, language, hint, words=False)
 
-        yield GrowingListener(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False

@@ -15,13 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines.asr.incremental import GrowingListener, hear_whole
+from duologue.engines.asr.incremental import IncrementalTranscriber, hear_whole
 from duologue.engines.asr.onnx_metadata import onnx_metadata
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.asr.sherpa_model_kinds import HINTED, KNOWN, SherpaModel, kind_of
 from duologue.engines.asr.token_timestamps import words_of
 from duologue.engines.audio.pcm import numbers
-from duologue.engines.contracts import Listener, RecogniserEngine
+from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.machine import this_machine
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, missing, quoted, target
@@ -90,7 +90,7 @@ class SherpaRecogniser:
         return self._model.timed
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[Listener]:
+    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance."""
         if self._model.online:
             stream = await self._lane.run(lambda: self._stream(language, hint))
@@ -100,7 +100,7 @@ class SherpaRecogniser:
         def hear(pcm: bytes, _before: str) -> Transcript:
             return self._heard(pcm, language, hint)
 
-        yield GrowingListener(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from duologue.engines.asr.incremental import SHORTEST, GrowingListener
+from duologue.engines.asr.incremental import SHORTEST, IncrementalTranscriber
 from duologue.engines.audio.pcm import numbers
-from duologue.engines.contracts import Listener, RecogniserEngine
+from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed, Unsupported
@@ -69,7 +69,7 @@ class WhisperOptions(Struct, frozen=True, forbid_unknown_fields=True):
     partials: bool = True
 
 
-class Segment(Protocol):
+class WhisperSegment(Protocol):
     """What of the library's segments is used."""
 
     @property
@@ -108,7 +108,7 @@ class WhisperRecogniser:
         return self._options.partials
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[Listener]:
+    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance. Raises Unsupported for a language the model does not know."""
         spoken = self._language(language)
 
@@ -123,7 +123,7 @@ class WhisperRecogniser:
                 without_timestamps=True,
             )
 
-        yield GrowingListener(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
@@ -133,7 +133,7 @@ class WhisperRecogniser:
         if samples(pcm) < SHORTEST:
             return Transcript("", understood=False)
 
-        def step(emit: Emit[tuple[Segment, str]]) -> None:
+        def step(emit: Emit[tuple[WhisperSegment, str]]) -> None:
             self._each(
                 pcm,
                 lambda segment, found: emit((segment, found)),
@@ -166,10 +166,10 @@ class WhisperRecogniser:
         return "en" if self.hears else None
 
     def _heard(self, pcm: bytes, **how: Any) -> Transcript:
-        segments: list[Segment] = []
+        segments: list[WhisperSegment] = []
         languages: list[str] = []
 
-        def take(segment: Segment, language: str) -> bool:
+        def take(segment: WhisperSegment, language: str) -> bool:
             segments.append(segment)
             languages.append(language)
             return True
@@ -177,7 +177,7 @@ class WhisperRecogniser:
         self._each(pcm, take, **how)
         return transcript_of(segments, languages[0] if languages else "")
 
-    def _each(self, pcm: bytes, take: Callable[[Segment, str], bool], **how: Any) -> None:
+    def _each(self, pcm: bytes, take: Callable[[WhisperSegment, str], bool], **how: Any) -> None:
         """Call `take` with each segment as it is heard, until it answers False. Blocks."""
         try:
             segments, about = self._model.transcribe(numbers(pcm), **how)
@@ -188,7 +188,7 @@ class WhisperRecogniser:
             raise EngineFailed(f"Whisper failed: {error}") from error
 
 
-def transcript_of(segments: Iterable[Segment], language: str) -> Transcript:
+def transcript_of(segments: Iterable[WhisperSegment], language: str) -> Transcript:
     """What is to be believed of a recording's segments."""
     silence, doubt = DOUBTED
     told = [

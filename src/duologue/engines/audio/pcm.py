@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from duologue.engines.contracts import Spoken, SpokenWord
+from duologue.engines.contracts import SpeechChunk, SpokenWord
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
 
 PIECE = SPOKEN_RATE // 5
@@ -45,7 +45,7 @@ def silent_start(pcm: bytes) -> int:
     return max(0, int(loud[0]) - KEPT) if len(loud) else 0
 
 
-def cut(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[Spoken]:
+def cut(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[SpeechChunk]:
     """A sound in pieces, each with the words that begin in it; the first sample is the clause's sample `start`."""
     size = PIECE * SAMPLE_BYTES
     for at in range(0, len(pcm), size):
@@ -56,7 +56,7 @@ def cut(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[Spo
             for word in words
             if (first <= word.start or not at) and (word.start < first + PIECE or final)
         )
-        yield Spoken(pcm[at : at + size], begun)
+        yield SpeechChunk(pcm[at : at + size], begun)
 
 
 def later(words: Sequence[SpokenWord], start: int, at: int) -> tuple[SpokenWord, ...]:

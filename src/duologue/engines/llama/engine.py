@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.engines import load_progress
-from duologue.engines.contracts import Ended, Generation, Piece
+from duologue.engines.contracts import Generation, GenerationEnded, Piece
 from duologue.engines.llama.card import llama_card
 from duologue.engines.llama.http_client import Door
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan, parse_options, plan
@@ -165,7 +165,7 @@ class LlamaEngine:
     @asynccontextmanager
     async def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
-    ) -> AsyncIterator[AsyncIterator[Piece | Progress | Ended]]:
+    ) -> AsyncIterator[AsyncIterator[Piece | Progress | GenerationEnded]]:
         """Continue `tokens`; leaving ends it within a token, and within a batch while the prompt is read."""
         request = generate_request(slot, tokens, generation, vocabulary=self._vocabulary)
         self._held[slot] = tokens
@@ -175,7 +175,7 @@ class LlamaEngine:
         silent = generation.sampling.max_tokens == 0
         constrained = generation.format is not None and generation.format.kind != "grammar"
 
-        def step(emit: Emit[Piece | Progress | Ended]) -> None:
+        def step(emit: Emit[Piece | Progress | GenerationEnded]) -> None:
             reply = _Reply(emit, top, silent, constrained)
             try:
                 self._complete(request, reply.on)
@@ -239,7 +239,7 @@ class _Reply:
     """One generation's chunks as pieces, in the lane's thread."""
 
     def __init__(
-        self, emit: Emit[Piece | Progress | Ended], top: int | None, silent: bool, constrained: bool
+        self, emit: Emit[Piece | Progress | GenerationEnded], top: int | None, silent: bool, constrained: bool
     ) -> None:
         self._emit = emit
         self._json: list[str] | None = [] if constrained else None
@@ -258,7 +258,7 @@ class _Reply:
         self.left = not listens
         return listens
 
-    def _item(self, chunk: Chunk) -> Piece | Progress | Ended:
+    def _item(self, chunk: Chunk) -> Piece | Progress | GenerationEnded:
         reading = chunk.prompt_progress
         if reading is not None:
             self._cached = reading.cache
@@ -277,7 +277,7 @@ class _Reply:
         if finish == "stop":
             self._check_json()
         generated = 0 if self._silent else (chunk.usage.completion_tokens if chunk.usage else self._tokens)
-        return Ended("length" if self._silent else finish, generated, self._cached)
+        return GenerationEnded("length" if self._silent else finish, generated, self._cached)
 
     def _check_json(self) -> None:
         """A schema that is too complex is dropped by the engine in the middle of a reply, in silence."""

@@ -19,7 +19,7 @@ from msgspec import Struct
 from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
 from duologue.engines.audio.resample import Resampler
-from duologue.engines.contracts import Listener, RecogniserEngine, SpeakerEngine, Spoken
+from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
 from duologue.engines.openai_remote.speech_client import SpeechServer
 from duologue.engines.openai_remote.wav_stream import StreamedWav
 from duologue.engines.options import read
@@ -96,7 +96,7 @@ class RemoteRecogniser:
         return self._words
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[Listener]:
+    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance, which is sent when it is over."""
         yield _Collected(self, language, hint)
 
@@ -178,7 +178,7 @@ class RemoteSpeaker:
     @asynccontextmanager
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """The sound of the clause, as it comes. Leaving closes the connection. Raises NotFound for an unknown voice, and
         the server's Problems."""
         body: dict[str, Any] = {
@@ -205,7 +205,7 @@ class RemoteSpeaker:
         """Close the connections."""
         await self._server.close()
 
-    async def _spoken(self, kind: str, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Spoken]:
+    async def _spoken(self, kind: str, pieces: AsyncIterator[bytes]) -> AsyncGenerator[SpeechChunk]:
         if not any(sign in kind for sign in ("pcm", "wav", "l16", "octet-stream", "raw")) and kind:
             raise self._server.failed(f"sent {kind.partition(';')[0]} where samples (pcm) were asked for")
         said = _RATE.search(kind)
@@ -217,11 +217,11 @@ class RemoteSpeaker:
                     rate = wav.rate or (int(said[1]) if said else self._options.rate)
                     resampler = Resampler(rate, SPOKEN_RATE)
                 if resampler is not None and (sound := resampler.feed(pcm)):
-                    yield Spoken(sound)
+                    yield SpeechChunk(sound)
         except ValueError as error:
             raise self._server.failed(f"sent {error}, where 16-bit mono was asked for") from error
         if resampler is not None and (rest := resampler.finish()):
-            yield Spoken(rest)
+            yield SpeechChunk(rest)
 
 
 def transcript_of(told: Mapping[str, Any]) -> Transcript:
@@ -273,7 +273,7 @@ def first(voices: tuple[Voice, ...], default: str, language: str) -> tuple[Voice
     return (own, *(voice for voice in voices if voice.name != default))
 
 
-async def _nothing() -> AsyncIterator[Spoken]:
+async def _nothing() -> AsyncIterator[SpeechChunk]:
     return
     yield
 

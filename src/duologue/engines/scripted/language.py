@@ -35,7 +35,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
-from duologue.engines.contracts import Ended, Generation, LanguageEngine, Piece
+from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
 from duologue.errors import BadRequest, EngineFailed
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.values.events import (
@@ -201,13 +201,13 @@ class ScriptedEngine:
     @asynccontextmanager
     async def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
-    ) -> AsyncIterator[AsyncIterator[Piece | Progress | Ended]]:
+    ) -> AsyncIterator[AsyncIterator[Piece | Progress | GenerationEnded]]:
         async with aclosing(self._reply(slot, bytes(tokens), generation)) as items:
             yield items
 
     async def _reply(
         self, slot: int, prompt: bytes, generation: Generation
-    ) -> AsyncGenerator[Piece | Progress | Ended]:
+    ) -> AsyncGenerator[Piece | Progress | GenerationEnded]:
         async with aclosing(self._read(slot, prompt)) as progress:
             async for step in progress:
                 yield step
@@ -249,7 +249,7 @@ class ScriptedChatEngine:
         yield Prefilled(None)
         async with _played(script(said), request.sampling) as items:
             async for item in items:
-                if isinstance(item, Ended):
+                if isinstance(item, GenerationEnded):
                     yield Done(item.finish, Usage(output=item.generated, estimated=True))
                 else:
                     yield TextDelta(item.text)
@@ -284,13 +284,15 @@ def _last_user(prompt: str) -> str:
 
 
 @asynccontextmanager
-async def _played(steps: Sequence[Step], sampling: Sampling) -> AsyncIterator[AsyncIterator[Piece | Ended]]:
+async def _played(
+    steps: Sequence[Step], sampling: Sampling
+) -> AsyncIterator[AsyncIterator[Piece | GenerationEnded]]:
     """What the steps write, within the limits of the request. Both generators end with the context."""
     async with aclosing(_play(steps)) as said, aclosing(_limited(said, sampling)) as items:
         yield items
 
 
-async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | Ended]:
+async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | GenerationEnded]:
     """The pieces the steps write. Yields to the event loop at each, as a real engine's steps do."""
     pace = 0.0
     for step in steps:
@@ -306,7 +308,7 @@ async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | Ended]:
             case "crash":
                 os._exit(70)
             case "length":
-                yield Ended("length", 0)
+                yield GenerationEnded("length", 0)
                 return
             case "say" | "repeat":
                 count = int(step.number) if step.verb == "repeat" else 1
@@ -315,15 +317,17 @@ async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | Ended]:
                     for word in words:
                         await (anyio.sleep(pace) if pace else checkpoint())
                         yield word
-    yield Ended("stop", 0)
+    yield GenerationEnded("stop", 0)
 
 
-async def _limited(items: AsyncIterator[str | Ended], sampling: Sampling) -> AsyncGenerator[Piece | Ended]:
+async def _limited(
+    items: AsyncIterator[str | GenerationEnded], sampling: Sampling
+) -> AsyncGenerator[Piece | GenerationEnded]:
     """Count the pieces, cut them at the token limit, and give them logprobs when those were asked for."""
     generated = 0
     finish: Finish = "stop"
     async for item in items:
-        if isinstance(item, Ended):
+        if isinstance(item, GenerationEnded):
             finish = item.finish
             break
         if sampling.max_tokens is not None and generated >= sampling.max_tokens:
@@ -334,4 +338,4 @@ async def _limited(items: AsyncIterator[str | Ended], sampling: Sampling) -> Asy
             yield Piece(item)
         else:
             yield Piece(item, logprobs=(TokenLogprob(item, 0.0, item.encode()),))
-    yield Ended(finish, generated)
+    yield GenerationEnded(finish, generated)

@@ -23,7 +23,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
-from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.errors import EngineFailed, NotFound
 from duologue.text.speech.word_spans import words_in
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
@@ -74,7 +74,7 @@ class ScriptedSpeaker:
     @asynccontextmanager
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """A word at a time. Raises NotFound for another voice than `low` and `high`, EngineFailed at `xfail`."""
         voice = voice or VOICES[0].name
         if voice not in _PITCH:
@@ -84,7 +84,7 @@ class ScriptedSpeaker:
         async with aclosing(self._tones(clause, _PITCH[voice], max(0.1, speed))) as pieces:
             yield pieces
 
-    async def _tones(self, clause: str, pitch: float, speed: float) -> AsyncGenerator[Spoken]:
+    async def _tones(self, clause: str, pitch: float, speed: float) -> AsyncGenerator[SpeechChunk]:
         sounding = _samples(self._word_ms / speed)
         silence = bytes(SAMPLE_BYTES * _samples(self._gap_ms / speed))
         start = 0
@@ -102,7 +102,7 @@ class ScriptedSpeaker:
                     word = SpokenWord(text, start, start + sounding, at, to)
                     pcm = tone(pitch_of(text, pitch), sounding) + silence
                     start += len(pcm) // SAMPLE_BYTES
-                    yield Spoken(pcm, (word,) if self._timed else ())
+                    yield SpeechChunk(pcm, (word,) if self._timed else ())
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -44,7 +44,7 @@ SEARCH: dict[str, Any] = {"lw": 7.0, "topn": 4, "fwdflat": False, "bestpath": Tr
 log = logging.getLogger("duologue.engines")
 
 
-class Sound(Struct, frozen=True):
+class CepstralPrior(Struct, frozen=True):
     """What the acoustic model expects before it has heard a speaker: mean cepstra, and the loudness they are of, in dBFS."""
 
     cepstra: tuple[float, ...]
@@ -54,11 +54,11 @@ class Sound(Struct, frozen=True):
 class Knowledge(Struct, frozen=True):
     """`hearing/hearing.json`."""
 
-    sound: Sound
+    sound: CepstralPrior
     judgement: Judgement
 
 
-class Ear:
+class Decoder:
     """One decoder, for one utterance after another. Every method raises EngineFailed when the library does not go on; it is of
     no more use then."""
 
@@ -145,7 +145,7 @@ def _noise() -> array[int]:
     return array("h", second + second[: PIECE // SAMPLE_BYTES])
 
 
-def opened(folder: Path, hearing: Path) -> Ear:
+def opened(folder: Path, hearing: Path) -> Decoder:
     """An ear that knows what is in `hearing`; its files are written into `folder`. Blocks for a quarter of a second. Raises
     StartFailed."""
     try:
@@ -166,6 +166,6 @@ def opened(folder: Path, hearing: Path) -> Ear:
         settings[kind] = str(folder / name)
     knowledge = msgspec.json.decode((hearing / "hearing.json").read_bytes(), type=Knowledge)
     try:
-        return Ear(Decoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), knowledge)
+        return Decoder(Decoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), knowledge)
     except (RuntimeError, ValueError) as error:
         raise StartFailed(f"The recogniser pocketsphinx did not start: {error}.") from error

@@ -25,10 +25,10 @@ from duologue.engines.sphinx.confidence import HeardWord
 from duologue.engines.sphinx.fair_queue import LeastFirst
 from duologue.engines.sphinx.ipc import (
     Answer,
-    Begin,
+    BeginUtterance,
+    DecodeAudio,
+    DecodingFailed,
     End,
-    Failed,
-    Hear,
     Incoming,
     Question,
     Ready,
@@ -89,7 +89,7 @@ class Line(Generic[M]):
         return message
 
 
-class LentEar:
+class DecoderHandle:
     """An ear for one utterance. Every method raises EngineFailed when it does not go on; then it is of no more use."""
 
     def __init__(self, line: Line[Answer], cores: LeastFirst, patience: int) -> None:
@@ -99,12 +99,12 @@ class LentEar:
 
     async def begin(self, level: float) -> None:
         """Somebody speaks who is `level` dBFS loud."""
-        await self._ask(Begin(level))
+        await self._ask(BeginUtterance(level))
 
     async def hear(self, pcm: bytes) -> str:
         """The words so far."""
         self._had += len(pcm)
-        answer = await self._ask(Hear(pcm))
+        answer = await self._ask(DecodeAudio(pcm))
         return answer.text if isinstance(answer, Words) else ""
 
     async def end(self) -> tuple[tuple[HeardWord, ...], float]:
@@ -120,12 +120,12 @@ class LentEar:
                     answer = await self._line.take()
             except (EOFError, OSError) as error:  # a TimeoutError is an OSError
                 raise EngineFailed(LOST) from error
-        if isinstance(answer, Failed):
+        if isinstance(answer, DecodingFailed):
             raise EngineFailed(answer.message)
         return answer
 
 
-class Ears:
+class DecoderPool:
     """Lends ears. `hearing` is the folder of what they know; `cores`: how many of them work at the same time."""
 
     def __init__(self, hearing: Path, cores: int | None = None) -> None:
@@ -137,14 +137,14 @@ class Ears:
         self.process: Process | None = None
 
     @asynccontextmanager
-    async def lent(self, *, patient: bool = False) -> AsyncIterator[LentEar]:
+    async def lent(self, *, patient: bool = False) -> AsyncIterator[DecoderHandle]:
         """An ear of one's own; leaving ends it, whatever it is doing. `patient`: whoever speaks goes first. Raises a Problem
         where there can be none."""
         near = await self._asked_for() or await self._asked_for()
         if near is None:
             raise EngineFailed(LOST)
         with near:
-            yield LentEar(Line[Answer](near, Answer), self._cores, PATIENCE if patient else 0)
+            yield DecoderHandle(Line[Answer](near, Answer), self._cores, PATIENCE if patient else 0)
 
     async def _asked_for(self) -> socket.socket | None:
         """One end of a pair with an ear at the other. None if the process ended before it gave one; it is started again
@@ -213,7 +213,7 @@ class Ears:
             raise StartFailed(
                 "The recogniser's process did not start. The server's log has the reason."
             ) from None
-        if isinstance(started, Failed):
+        if isinstance(started, DecodingFailed):
             raise StartFailed(started.message, code=started.code)
 
     async def close(self) -> None:

@@ -18,13 +18,13 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from duologue.engines.sphinx.decoder import Ear, opened
+from duologue.engines.sphinx.decoder import Decoder, opened
 from duologue.engines.sphinx.ipc import (
     Answer,
-    Begin,
+    BeginUtterance,
+    DecodeAudio,
+    DecodingFailed,
     End,
-    Failed,
-    Hear,
     Incoming,
     Question,
     Ready,
@@ -40,22 +40,22 @@ CHUNK = 65536
 """Bytes read at a time."""
 
 
-def answered(ear: Ear, question: Question) -> Answer:
+def answered(ear: Decoder, question: Question) -> Answer:
     """What an ear says to this."""
     try:
         match question:
-            case Begin(level):
+            case BeginUtterance(level):
                 ear.begin(level)
                 return Words("")
-            case Hear(pcm):
+            case DecodeAudio(pcm):
                 return Words(ear.hear(pcm))
             case End():
                 return Understood(*ear.end())
     except Problem as problem:
-        return Failed(problem.message, problem.code)
+        return DecodingFailed(problem.message, problem.code)
 
 
-def attend(line: socket.socket, ear: Ear) -> None:
+def attend(line: socket.socket, ear: Decoder) -> None:
     """Answer whatever is asked on this line, until it ends."""
     questions = Incoming[Question](Question)
     while data := line.recv(CHUNK):
@@ -64,7 +64,7 @@ def attend(line: socket.socket, ear: Ear) -> None:
             line.sendall(packed(answered(ear, question)))
 
 
-def serve(control: socket.socket, ear: Ear) -> None:
+def serve(control: socket.socket, ear: Decoder) -> None:
     """Lend an ear to every socket that comes, until no more can."""
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
@@ -81,7 +81,7 @@ def serve(control: socket.socket, ear: Ear) -> None:
                 _be_an_ear(control, line, ear)
 
 
-def _be_an_ear(control: socket.socket, line: socket.socket, ear: Ear) -> None:
+def _be_an_ear(control: socket.socket, line: socket.socket, ear: Decoder) -> None:
     """In the child: attend, and end."""
     status = 1
     try:
@@ -111,7 +111,7 @@ def main() -> None:
     try:
         loaded = _loaded(hearing, folder)
         with suppress(OSError):  # whoever started this is gone, perhaps before it was loaded
-            if isinstance(loaded, Failed):
+            if isinstance(loaded, DecodingFailed):
                 control.sendall(packed(loaded))
                 return
             signal.signal(signal.SIGCHLD, _bury)
@@ -125,11 +125,11 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _loaded(hearing: Path, folder: Path) -> Ear | Failed:
+def _loaded(hearing: Path, folder: Path) -> Decoder | DecodingFailed:
     try:
         return opened(folder, hearing)
     except Problem as problem:
-        return Failed(problem.message, problem.code)
+        return DecodingFailed(problem.message, problem.code)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from duologue.engines.audio.silence import peak
 from duologue.engines.options import read
 from duologue.engines.sphinx.confidence import HeardWord
 from duologue.engines.sphinx.decoder import PIECE, sentence
-from duologue.engines.sphinx.decoder_pool import Ears, LentEar
+from duologue.engines.sphinx.decoder_pool import DecoderHandle, DecoderPool
 from duologue.engines.sphinx.segmentation import utterances
 from duologue.engines.vad.energy import EnergyDetector
 from duologue.errors import StartFailed, Unsupported
@@ -50,7 +50,7 @@ class PocketsphinxOptions(Struct, frozen=True):
 class PocketsphinxListener:
     """Fulfils `engines.Listener`."""
 
-    def __init__(self, ear: LentEar) -> None:
+    def __init__(self, ear: DecoderHandle) -> None:
         self._ear = ear
         self._waiting = bytearray()
         self._begun = False
@@ -93,7 +93,7 @@ class PocketsphinxRecogniser:
     word_times = True
     limited = LIMITED
 
-    def __init__(self, ears: Ears, decoders: int) -> None:
+    def __init__(self, ears: DecoderPool, decoders: int) -> None:
         self.ears = ears
         self._lane = Lane(1)
         self._turns = anyio.Semaphore(decoders)
@@ -151,6 +151,6 @@ async def load(options: dict[str, Any]) -> PocketsphinxRecogniser:
     wanted = read(PocketsphinxOptions, options, "pocketsphinx")
     if wanted.decoders < 1:
         raise StartFailed("pocketsphinx needs at least one decoder.", param="decoders")
-    ears = Ears(HEARING)
+    ears = DecoderPool(HEARING)
     await ears.start()
     return PocketsphinxRecogniser(ears, wanted.decoders)

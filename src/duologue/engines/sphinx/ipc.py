@@ -13,13 +13,13 @@ from msgspec import Struct
 from duologue.engines.sphinx.confidence import HeardWord
 
 
-class Begin(Struct, frozen=True, tag="begin"):
+class BeginUtterance(Struct, frozen=True, tag="begin"):
     """A new utterance of somebody who is `level` dBFS loud. Answered by Words, as all but End is."""
 
     level: float
 
 
-class Hear(Struct, frozen=True, tag="hear"):
+class DecodeAudio(Struct, frozen=True, tag="hear"):
     """What was said next: 16-bit mono, 16 kHz."""
 
     pcm: bytes
@@ -42,7 +42,7 @@ class Understood(Struct, frozen=True, tag="understood"):
     sure: float
 
 
-class Failed(Struct, frozen=True, tag="failed"):
+class DecodingFailed(Struct, frozen=True, tag="failed"):
     """It does not go on: a sentence, and the code of the Problem it was."""
 
     message: str
@@ -53,9 +53,9 @@ class Ready(Struct, frozen=True, tag="ready"):
     """Said first, once: the process knows its models and has ears to lend, or an ear listens."""
 
 
-Question = Begin | Hear | End
-Answer = Words | Understood | Failed
-Started = Ready | Failed
+Question = BeginUtterance | DecodeAudio | End
+Answer = Words | Understood | DecodingFailed
+Started = Ready | DecodingFailed
 
 M = TypeVar("M")
 

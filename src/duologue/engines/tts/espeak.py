@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from duologue.engines.audio.resample import Resampler, at_rate
-from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.engines.tts.word_timestamps import WordTimes
 from duologue.errors import EngineFailed, NotFound, StartFailed, TooLarge
 from duologue.threads import Emit, Lane
@@ -255,7 +255,7 @@ class EspeakSpeaker:
     @asynccontextmanager
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """The sound of the clause, a word at a time, and a pause after it as its punctuation asks. A voice that is named
         wins over the language. `speed` is kept between half and nearly three times the usual one.
 
@@ -269,7 +269,7 @@ class EspeakSpeaker:
         text = sounded(clause)
         rate = max(SLOWEST, min(FASTEST, round(WORDS_PER_MINUTE * max(0.1, min(10.0, speed)))))
 
-        def step(emit: Emit[Spoken]) -> None:
+        def step(emit: Emit[SpeechChunk]) -> None:
             speech = _Speech(text, emit)
             self._library.synthesise(text, chosen, rate, speech.take)
             speech.end(pause_after(text) * WORDS_PER_MINUTE // rate)
@@ -307,7 +307,7 @@ class EspeakSpeaker:
 class _Speech:
     """The sound of one clause on its way out, cut where words begin. Lives in the lane's thread."""
 
-    def __init__(self, text: str, emit: Emit[Spoken]) -> None:
+    def __init__(self, text: str, emit: Emit[SpeechChunk]) -> None:
         self._emit = emit
         self._times = WordTimes(text, hold=RATE * 3 // 2)
         self._resampler = Resampler(RATE, SPOKEN_RATE)
@@ -350,7 +350,7 @@ class _Speech:
         self._given += len(sound) // 2
         begun = [word for word in self._words if word.start < self._given or last]
         self._words = self._words[len(begun) :]
-        return self._emit(Spoken(sound, tuple(begun))) if sound or begun else True
+        return self._emit(SpeechChunk(sound, tuple(begun))) if sound or begun else True
 
 
 def sounded(text: str) -> str:
@@ -370,7 +370,7 @@ def is_voice(name: str, languages: Collection[str], variants: Collection[str]) -
     return _NAME.fullmatch(name) is not None and language in languages and (not plus or variant in variants)
 
 
-async def _nothing() -> AsyncIterator[Spoken]:
+async def _nothing() -> AsyncIterator[SpeechChunk]:
     return
     yield
 

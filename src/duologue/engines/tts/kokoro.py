@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from duologue.engines.audio.pcm import cut, later, silent_start, whole_samples
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.options import Device, device_of, read
 from duologue.engines.tts.clause_split import parts_of
 from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of
@@ -81,7 +81,7 @@ class KokoroSpeaker:
     @asynccontextmanager
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """The sound of the clause, a part of at most two lines at a time; leaving waits until the part that is being made is
         made. Raises NotFound for an unknown voice, TooLarge for more than LONGEST characters."""
         chosen = chosen_voice(self._voices, voice, language)
@@ -90,7 +90,7 @@ class KokoroSpeaker:
                 f"A clause to be spoken has at most {LONGEST:,} characters, this one {len(clause):,}."
             )
 
-        def step(emit: Emit[Spoken]) -> None:
+        def step(emit: Emit[SpeechChunk]) -> None:
             start = 0
             for at, to in parts_of(clause):
                 for result in self._results(clause[at:to], chosen, max(SLOWEST, min(FASTEST, speed))):

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from duologue.engines.audio.pcm import cut, later, whole_samples
-from duologue.engines.contracts import SpeakerEngine, Spoken, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.engines.machine import this_machine
 from duologue.engines.options import device_of, read
 from duologue.engines.tts.clause_split import parts_of
@@ -72,7 +72,7 @@ class KokoroOnnxSpeaker:
     @asynccontextmanager
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """The sound of the clause, a part of at most two lines at a time; leaving waits until the part that is being made is
         made. Raises NotFound for an unknown voice, TooLarge for more than LONGEST characters."""
         chosen = chosen_voice(self._voices, voice, language)
@@ -84,7 +84,7 @@ class KokoroOnnxSpeaker:
             yield _nothing()
             return
 
-        def step(emit: Emit[Spoken]) -> None:
+        def step(emit: Emit[SpeechChunk]) -> None:
             start = 0
             for at, to in parts_of(clause):
                 pcm, words = self._made(clause[at:to], chosen, max(SLOWEST, min(FASTEST, speed)))
@@ -116,7 +116,7 @@ class KokoroOnnxSpeaker:
         return whole_samples(sound), words_from_phonemes(clause, stretches)
 
 
-async def _nothing() -> AsyncIterator[Spoken]:
+async def _nothing() -> AsyncIterator[SpeechChunk]:
     return
     yield
 

@@ -18,7 +18,7 @@ from duologue.errors import NotFound, Unavailable
 from duologue.gateway.middleware.proxy import base_of
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import NO_MODEL, Task
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.workers.worker_status import WorkerView
 from duologue.http.error_responses import problem_body
 from duologue.values.requests import ModelCard
@@ -38,12 +38,12 @@ def router(
     auth_required: Callable[[], bool],
     metrics: Callable[[], str],
     limits: Mapping[str, int],
-    speech: Speech | None = None,
+    speech: SpeechService | None = None,
     ui_defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> APIRouter:
     """The routes under `/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`."""
     routes = APIRouter(tags=["operations"])
-    voice = speech or Speech(None)
+    voice = speech or SpeechService(None)
 
     @routes.get("/health", summary="Whether the gateway is alive")
     @routes.head("/health", include_in_schema=False)

@@ -21,17 +21,17 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
 from duologue.media import lane, sniff
 from duologue.media.chunks import Passages
-from duologue.media.encoder import TYPES, Encoder, encoder
+from duologue.media.encoder import TYPES, AudioEncoder, encoder
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.speech import SpeechRequest, Transcript, TranscriptionRequest
 from duologue.wire import transcripts
-from duologue.wire.speech import SpeechBody, SpeechStream, Spoken, check_model, model_list, voice_list
+from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
 from duologue.wire.transcripts import LISTS, Heard, TranscriptionFields, TranscriptStream
 from duologue.wire.validation import MEGABYTE, decode_json, validate
 from duologue.wire.validation import Limits as TextLimits
@@ -54,7 +54,7 @@ class Limits(TextLimits, Protocol):
     def audio_minutes(self) -> float: ...
 
 
-def router(speech: Speech, *, limits: Limits, clock: Callable[[], float] = time.time) -> APIRouter:
+def router(speech: SpeechService, *, limits: Limits, clock: Callable[[], float] = time.time) -> APIRouter:
     """The endpoints. `clock` gives seconds since 1970."""
     routes = APIRouter(prefix="/v1", tags=["Speech"])
     started = int(clock())
@@ -134,7 +134,7 @@ class SoundStream(Response):
 
     def __init__(
         self,
-        source: AbstractAsyncContextManager[AsyncIterator[bytes | Spoken]],
+        source: AbstractAsyncContextManager[AsyncIterator[bytes | SpeechFinished]],
         media_type: str,
         headers: dict[str, str],
     ) -> None:
@@ -212,8 +212,8 @@ class WholeTranscript(Response):
 
 @asynccontextmanager
 async def _spoken(
-    speech: Speech, request: SpeechRequest, made: Encoder, request_id: str
-) -> AsyncIterator[AsyncIterator[bytes | Spoken]]:
+    speech: SpeechService, request: SpeechRequest, made: AudioEncoder, request_id: str
+) -> AsyncIterator[AsyncIterator[bytes | SpeechFinished]]:
     async with (
         speech.speak(request, request_id) as speaking,
         aclosing(_file(speaking.sounds(), made)) as pieces,
@@ -221,7 +221,7 @@ async def _spoken(
         yield pieces
 
 
-async def _file(sounds: AsyncGenerator[Any], made: Encoder) -> AsyncGenerator[bytes | Spoken]:
+async def _file(sounds: AsyncGenerator[Any], made: AudioEncoder) -> AsyncGenerator[bytes | SpeechFinished]:
     """The pieces of the file, as its sound comes, and how much it was."""
     count = 0
     async with aclosing(sounds) as heard:
@@ -229,7 +229,7 @@ async def _file(sounds: AsyncGenerator[Any], made: Encoder) -> AsyncGenerator[by
             count += samples(sound.pcm)
             yield await lane.encode(made.feed, sound.pcm)
     yield await lane.encode(made.finish)
-    yield Spoken(count / SPOKEN_RATE)
+    yield SpeechFinished(count / SPOKEN_RATE)
 
 
 # Writing down
@@ -237,7 +237,7 @@ async def _file(sounds: AsyncGenerator[Any], made: Encoder) -> AsyncGenerator[by
 
 @asynccontextmanager
 async def _heard(
-    speech: Speech, passages: Passages, request: TranscriptionRequest, request_id: str
+    speech: SpeechService, passages: Passages, request: TranscriptionRequest, request_id: str
 ) -> AsyncIterator[AsyncIterator[str | Heard]]:
     async with (
         speech.write_down(passages, request, request_id) as pieces,

@@ -25,9 +25,9 @@ from duologue.errors import Problem, Unsupported
 from duologue.gateway.dialects.audio_ids import SpokenReplies
 from duologue.gateway.models.registry import Models, admit
 from duologue.gateway.scheduling.generate import Batch, Generate
-from duologue.gateway.speech.audio_input import Ears, without_sound
-from duologue.gateway.speech.service import Speech
-from duologue.gateway.speech.spoken_stream import Voiced, voiced
+from duologue.gateway.speech.audio_input import AudioTranscriber, without_sound
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.spoken_stream import SpokenStream, with_speech
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
@@ -51,7 +51,7 @@ _KINDS = {"pcm16": "pcm"}
 """Formats of a reply's sound that are called otherwise where sound is encoded."""
 
 
-class Hearing(Protocol):
+class TranscriptObserver(Protocol):
     """Is told what was written down for the model."""
 
     def heard(self, parts: tuple[HeardPart, ...]) -> None: ...
@@ -77,7 +77,9 @@ class _Turn:
 class _Desk:
     """What answers a request: whoever generates, with the voice and the ears it may need."""
 
-    def __init__(self, generate: Generate, limits: Limits, speech: Speech, ears: Ears, clock: Clock) -> None:
+    def __init__(
+        self, generate: Generate, limits: Limits, speech: SpeechService, ears: AudioTranscriber, clock: Clock
+    ) -> None:
         self._generate, self._limits = generate, limits
         self._speech, self._ears = speech, ears
         self._spoken = SpokenReplies(clock)
@@ -104,7 +106,7 @@ class _Desk:
         )
 
     @asynccontextmanager
-    async def batches(self, turn: _Turn, told: Hearing) -> AsyncIterator[AsyncIterator[Batch]]:
+    async def batches(self, turn: _Turn, told: TranscriptObserver) -> AsyncIterator[AsyncIterator[Batch]]:
         """What the model says, and the voice with it. Raises Problem when what was sent cannot be written down."""
         request = turn.request
         if turn.hears:
@@ -116,12 +118,12 @@ class _Desk:
                 yield batches
             return
         async with (
-            voiced(source, self._speech, turn.speech, turn.request_id, needed=True) as reply,
+            with_speech(source, self._speech, turn.speech, turn.request_id, needed=True) as reply,
             aclosing(self._remembered(reply, turn.user, turn.sounding)) as batches,
         ):
             yield batches
 
-    async def _remembered(self, reply: Voiced, user: str, sounding: Sounding) -> AsyncGenerator[Batch]:
+    async def _remembered(self, reply: SpokenStream, user: str, sounding: Sounding) -> AsyncGenerator[Batch]:
         text: list[str] = []
         async for batch in reply:
             for _, event in batch:
@@ -137,8 +139,8 @@ def router(
     models: Models,
     *,
     limits: Limits | None = None,
-    speech: Speech | None = None,
-    ears: Ears | None = None,
+    speech: SpeechService | None = None,
+    ears: AudioTranscriber | None = None,
     clock: Clock = time.time,
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
@@ -147,8 +149,8 @@ def router(
     allowed = limits or Limits()
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
     started = int(clock())
-    voice = speech or Speech(None)
-    desk = _Desk(generate, allowed, voice, ears or Ears(voice), clock)
+    voice = speech or SpeechService(None)
+    desk = _Desk(generate, allowed, voice, ears or AudioTranscriber(voice), clock)
     described = json_body(
         ChatCompletionRequest,
         "application/json",

@@ -29,9 +29,9 @@ from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
 from duologue.gateway.models.registry import Models, admit
 from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
-from duologue.gateway.speech.audio_input import Ears, without_sound
-from duologue.gateway.speech.service import Speech
-from duologue.gateway.speech.spoken_stream import Voiced, voiced
+from duologue.gateway.speech.audio_input import AudioTranscriber, without_sound
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.spoken_stream import SpokenStream, with_speech
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
@@ -56,14 +56,22 @@ def router(
     *,
     limits: Limits | None = None,
     timeouts: Chat | None = None,
-    speech: Speech | None = None,
+    speech: SpeechService | None = None,
     board: CallServices | None = None,
-    ears: Ears | None = None,
+    ears: AudioTranscriber | None = None,
 ) -> APIRouter:
     """The endpoint, over whatever generates. `board`: whoever takes calls; None: nobody does."""
     routes = APIRouter()
-    voice = speech or Speech(None)
-    desk = _Desk(generate, models, limits or Limits(), timeouts or Chat(), voice, ears or Ears(voice), board)
+    voice = speech or SpeechService(None)
+    desk = _Desk(
+        generate,
+        models,
+        limits or Limits(),
+        timeouts or Chat(),
+        voice,
+        ears or AudioTranscriber(voice),
+        board,
+    )
 
     @routes.websocket("/ws/chat")
     async def chat_socket(socket: WebSocket) -> None:
@@ -79,8 +87,8 @@ class _Desk(Struct, frozen=True):
     models: Models
     limits: Limits
     timeouts: Chat
-    speech: Speech
-    ears: Ears
+    speech: SpeechService
+    ears: AudioTranscriber
     board: CallServices | None
 
     @property
@@ -257,7 +265,7 @@ class ChatSocket:
             with scope:
                 async with self._batches(asked, encoder) as batches:
                     async for batch in batches:
-                        if isinstance(batches, Voiced) and batches.trouble is not None:
+                        if isinstance(batches, SpokenStream) and batches.trouble is not None:
                             encoder.silenced(batches.trouble)
                         unsent += encoder.encode(event for _, event in batch)
                         while len(unsent) > encoder.ended:
@@ -285,7 +293,7 @@ class ChatSocket:
     @asynccontextmanager
     async def _batches(
         self, asked: _Asked, encoder: chat_reply.ChatEncoder
-    ) -> AsyncIterator[AsyncIterator[Batch] | Voiced]:
+    ) -> AsyncIterator[AsyncIterator[Batch] | SpokenStream]:
         """What the model says to the request, and the voice with it where that was asked for."""
         request = asked.request
         if asked.hears:
@@ -297,7 +305,7 @@ class ChatSocket:
             async with source as batches:
                 yield batches
         else:
-            async with voiced(source, self._desk.speech, asked.speech, self._request_id) as reply:
+            async with with_speech(source, self._desk.speech, asked.speech, self._request_id) as reply:
                 yield reply
 
     def _cancel(self, id: chat.Id) -> None:

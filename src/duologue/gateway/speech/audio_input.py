@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from duologue.gateway.speech.service import Speech
+from duologue.gateway.speech.service import SpeechService
 from duologue.media import lane
 from duologue.media.wav import at_rate
 from duologue.values.audio import from_float32
@@ -24,10 +24,10 @@ KEPT = 512
 NOT_UNDERSTOOD = "(a voice message that could not be understood)"
 
 
-class Ears:
+class AudioTranscriber:
     """Writes down the sound in requests, where there is somebody to do it."""
 
-    def __init__(self, speech: Speech) -> None:
+    def __init__(self, speech: SpeechService) -> None:
         self._speech = speech
         self._known: OrderedDict[bytes, Transcript] = OrderedDict()
 

@@ -24,8 +24,8 @@ from duologue.values import call_events
 from duologue.values.events import Failed
 from duologue.values.speech import (
     SpeechCard,
+    SpeechEngineStatus,
     SpeechRequest,
-    Station,
     Transcript,
     TranscriptionRequest,
 )
@@ -38,7 +38,7 @@ MISSING = ("absent", "failed")
 """How an engine stands that cannot be used."""
 
 
-class Speech:
+class SpeechService:
     """Speaking and writing down, over the seats of the voice worker; `seats` None: there is no voice."""
 
     def __init__(self, seats: Pool | None, settings: VoiceSettings | None = None) -> None:
@@ -137,7 +137,7 @@ class Speech:
         card = self.card
         if card is None:
             return  # it loads, and whoever asks waits; or it failed, which the queue says
-        station: Station = getattr(card, kind)
+        station: SpeechEngineStatus = getattr(card, kind)
         if station.standing in MISSING:
             what = "speaks" if kind == "speaker" else "writes down speech"
             raise Unavailable(station.detail or f"Nothing here {what}.", code="voice_unavailable")
@@ -145,7 +145,7 @@ class Speech:
     # ---- doing it
 
     @asynccontextmanager
-    async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[Speaking]:
+    async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[SpeechStream]:
         """Have a text spoken; of an `open` request, what it is told. Waits for a seat. Leaving ends it within a piece.
 
         Raises Problems.
@@ -155,7 +155,7 @@ class Speech:
         with self.seats.lease(SEAT, kind="speech") as lease:
             await _seated(lease)
             lease.begin(0, self._in_its_language(request), request_id)
-            yield Speaking(lease)
+            yield SpeechStream(lease)
 
     @asynccontextmanager
     async def write_down(
@@ -185,7 +185,7 @@ class Speech:
             return found
 
 
-class Speaking:
+class SpeechStream:
     """A text that is being spoken."""
 
     def __init__(self, lease: Lease) -> None:

@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from duologue.errors import EngineFailed, Problem
 from duologue.gateway.scheduling.generate import Batch
-from duologue.gateway.speech.service import Speaking, Speech
+from duologue.gateway.speech.service import SpeechService, SpeechStream
 from duologue.values.events import AudioDelta, Done, Failed, TextDelta
 from duologue.values.speech import SpeechRequest
 
@@ -25,7 +25,7 @@ WAITING = 16
 """Batches that may wait to be taken; a slow client holds up the model and the voice."""
 
 
-class Voiced:
+class SpokenStream:
     """The batches of one reply, sound (`AudioDelta`) among them. `trouble`: why there is no sound, or no more of it."""
 
     def __init__(self, batches: MemoryObjectReceiveStream[Batch]) -> None:
@@ -40,18 +40,18 @@ class Voiced:
 
 
 @asynccontextmanager
-async def voiced(
+async def with_speech(
     source: AbstractAsyncContextManager[AsyncIterator[Batch]],
-    speech: Speech,
+    speech: SpeechService,
     asked: SpeechRequest,
     request_id: str = "",
     *,
     needed: bool = False,
-) -> AsyncIterator[Voiced]:
+) -> AsyncIterator[SpokenStream]:
     """The one choice of `source`, spoken as `asked` says. A voice that fails leaves the text alone, unless it is `needed`:
     then the reply fails with it. Leaving ends both."""
     send, receive = anyio.create_memory_object_stream[Batch](WAITING)
-    reply = Voiced(receive)
+    reply = SpokenStream(receive)
     work = _Work(source, speech, asked, request_id, reply, send, needed)
     try:
         async with send, receive, anyio.create_task_group() as tasks:
@@ -72,10 +72,10 @@ class _Work:
     def __init__(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[Batch]],
-        speech: Speech,
+        speech: SpeechService,
         asked: SpeechRequest,
         request_id: str,
-        reply: Voiced,
+        reply: SpokenStream,
         send: MemoryObjectSendStream[Batch],
         needed: bool,
     ) -> None:
@@ -86,7 +86,7 @@ class _Work:
         self._over = False
         self._written = anyio.Event()
         self._spoken = anyio.Event()
-        self._speaking: Speaking | None = None
+        self._speaking: SpeechStream | None = None
 
     async def read(self) -> None:
         """Pass on what the model says; its end comes after that of the sound."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from duologue.engines.contracts import FRAME, Detector
 from duologue.sessions.call.loudness import measured
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.values.audio import SAMPLE_BYTES
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ SPEECH = 0.3
 """A probability from which a frame is no measure of the noise."""
 
 
-class HeardFrame(Struct, frozen=True):
+class JudgedFrame(Struct, frozen=True):
     """FRAME samples, how likely they are speech, how loud they are (dBFS) and how bright (dB)."""
 
     pcm: bytes
@@ -81,11 +81,11 @@ class Gate:
         self.noise = min(max(self.noise, FLOOR[0]), FLOOR[1])
 
 
-class Hearing:
+class AudioInput:
     """Takes sound of any length and gives judged frames, in order. What happens between two frames, such as a button that
     is let go, may go along as a mark."""
 
-    def __init__(self, detector: Detector, judge: Judge) -> None:
+    def __init__(self, detector: Detector, judge: VadBatcher) -> None:
         self._detector = detector
         self._judge = judge
         self._gate = Gate()
@@ -112,12 +112,12 @@ class Hearing:
         self._waiting.append(happened)
         self._arrived.set()
 
-    async def heard(self) -> list[HeardFrame | Mark]:
+    async def heard(self) -> list[JudgedFrame | Mark]:
         """The next frames, at most AT_A_TIME, waiting for one; or the marks that stand before them."""
         while not self._waiting:
             self._arrived = anyio.Event()
             await self._arrived.wait()
-        marks: list[HeardFrame | Mark] = []
+        marks: list[JudgedFrame | Mark] = []
         while self._waiting and isinstance(self._waiting[0], Mark):
             marks.append(self._waiting[0])
             self._waiting.popleft()
@@ -133,7 +133,7 @@ class Hearing:
         for (loudness, _), probability in zip(found, judged, strict=True):
             self._gate.learn(loudness, probability)
         return [
-            HeardFrame(pcm, probability, *sound)
+            JudgedFrame(pcm, probability, *sound)
             for pcm, probability, sound in zip(taken, judged, found, strict=True)
         ]
 

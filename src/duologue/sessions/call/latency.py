@@ -18,7 +18,7 @@ KEPT = 16
 """Replies whose moments are kept at a time."""
 
 
-class TurnTimes:
+class TurnLatency:
     """The moments of the replies that are under way; the first of each kind counts."""
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ def level(pcm: bytes) -> float:
     return SILENT if energy < 0.11 else 10.0 * math.log10(energy / (32768.0 * 32768.0))
 
 
-class Envelope:
+class LoudnessEnvelope:
     """How loud a reply is, sample by sample (24 kHz), as far as it was added."""
 
     def __init__(self) -> None:

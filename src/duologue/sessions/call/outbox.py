@@ -30,7 +30,7 @@ SOUNDS = 16
 OF_A_REPLY = ReplyAudioStarted | ReplyAudio | ReplyAudioEnded | ReplyText | Hold | Resume
 
 
-class Outbox:
+class EventOutbox:
     """Events in order. `post` never waits; `run` hands them over at the reader's pace."""
 
     def __init__(self) -> None:

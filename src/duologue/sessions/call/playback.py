@@ -15,15 +15,15 @@ from duologue.engines.contracts import SpeakerEngine
 from duologue.errors import Problem
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment
-from duologue.sessions.call.loudness import SILENT, Envelope
-from duologue.sessions.call.outbox import Outbox
-from duologue.sessions.speech.clip_cache import Clips
-from duologue.sessions.speech.synthesis import Reply, Voicing
+from duologue.sessions.call.loudness import SILENT, LoudnessEnvelope
+from duologue.sessions.call.outbox import EventOutbox
+from duologue.sessions.speech.clip_cache import ClipCache
+from duologue.sessions.speech.synthesis import SpokenReply, VoiceStyle
 from duologue.turns.facts_and_decisions import Fact, PlayedTo, SoundComplete, SoundMade
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
-from duologue.values.events import Word
+from duologue.values.events import SpokenWord
 
 TICK = 0.02
 """Seconds between two looks at what may be sent, while something sounds."""
@@ -37,10 +37,10 @@ FIRST = SPOKEN_RATE // 25
 """Samples of a reply's first `ReplyAudio`."""
 
 
-class Speaking:
+class PlayingReply:
     """One reply: its sound, where the caller is in it, and what of it was said."""
 
-    def __init__(self, reply: Reply, playout: Playout, *, own: bool, kind: str) -> None:
+    def __init__(self, reply: SpokenReply, playout: Playout, *, own: bool, kind: str) -> None:
         self.reply = reply
         self.playout = playout
         self.own = own
@@ -53,7 +53,7 @@ class Speaking:
         """Cut or dropped: nothing more of it is sent."""
         self.played = 0
         self.scope = anyio.CancelScope()
-        self.envelope = Envelope()
+        self.envelope = LoudnessEnvelope()
 
     @property
     def unplayed(self) -> bool:
@@ -64,26 +64,26 @@ class Speaking:
         return self.released and not self.ended and not self.over
 
 
-class Mouth:
+class Playback:
     """The replies that are made, sounding, or wait for their turn. `decide` is told what becomes of them."""
 
     def __init__(
         self,
         speaker: SpeakerEngine,
-        voicing: Voicing,
+        voicing: VoiceStyle,
         tasks: anyio.abc.TaskGroup,
-        outbox: Outbox,
+        outbox: EventOutbox,
         clock: Clock,
         *,
         marks: bool,
         ahead: float = 1.0,
-        clips: Clips,
+        clips: ClipCache,
         epoch: Callable[[], int],
         decide: Callable[[Fact], None],
         note: Callable[[int, Moment], None],
         failed: Callable[[Problem], None],
     ) -> None:
-        self.replies: dict[int, Speaking] = {}
+        self.replies: dict[int, PlayingReply] = {}
         self._speaker = speaker
         self._voicing = voicing
         self._tasks = tasks
@@ -102,9 +102,9 @@ class Mouth:
 
     # ---- what is to become of them
 
-    def begin(self, number: int, *, own: bool = False, kind: str = "reply") -> Speaking:
+    def begin(self, number: int, *, own: bool = False, kind: str = "reply") -> PlayingReply:
         """A reply is made from here; its sound waits for `release`, unless it is the session's own."""
-        reply = Reply(
+        reply = SpokenReply(
             number,
             self._speaker,
             self._voicing,
@@ -112,12 +112,12 @@ class Mouth:
             changed=self._changed,
             failed=lambda _, problem: self._failed(problem),
         )
-        speaking = Speaking(reply, Playout(marks=self._marks, ahead=self._ahead), own=own, kind=kind)
+        speaking = PlayingReply(reply, Playout(marks=self._marks, ahead=self._ahead), own=own, kind=kind)
         self.replies[number] = speaking
         self._tasks.start_soon(self._make, speaking)
         return speaking
 
-    def write(self, number: int, text: str, *, last: bool = False) -> Speaking | None:
+    def write(self, number: int, text: str, *, last: bool = False) -> PlayingReply | None:
         """More of the reply's text; None where nobody waits for it any more."""
         speaking = self.replies.get(number)
         if speaking is None or speaking.over:
@@ -151,7 +151,7 @@ class Mouth:
         speaking.playout.resume(self._at())
         return speaking.begun
 
-    def cut(self, number: int) -> Speaking | None:
+    def cut(self, number: int) -> PlayingReply | None:
         """Stop making and sending it. What was sent and heard of it is still known, until `end`."""
         if (speaking := self.replies.get(number)) is None or speaking.over:
             return None
@@ -162,13 +162,13 @@ class Mouth:
         self.look()
         return speaking
 
-    def drop(self, number: int) -> Speaking | None:
+    def drop(self, number: int) -> PlayingReply | None:
         """Forget it."""
         speaking = self.cut(number)
         self.replies.pop(number, None)
         return speaking
 
-    def end(self, number: int) -> Speaking | None:
+    def end(self, number: int) -> PlayingReply | None:
         """It is over, and forgotten here."""
         if (speaking := self.replies.pop(number, None)) is not None:
             speaking.over = True
@@ -208,14 +208,14 @@ class Mouth:
             self._send()
 
     @staticmethod
-    def _waits(speaking: Speaking) -> bool:
+    def _waits(speaking: PlayingReply) -> bool:
         return speaking.to_send and speaking.reply.waiting > 0 and not speaking.playout.held
 
-    async def _make(self, speaking: Speaking) -> None:
+    async def _make(self, speaking: PlayingReply) -> None:
         with speaking.scope:
             await speaking.reply.make()
 
-    def _changed(self, reply: Reply, words: tuple[Word, ...]) -> None:
+    def _changed(self, reply: SpokenReply, words: tuple[SpokenWord, ...]) -> None:
         speaking = self.replies.get(reply.number)
         if speaking is None or speaking.reply is not reply or speaking.over:
             return
@@ -247,11 +247,11 @@ class Mouth:
             if not speaking.ended:
                 return
 
-    def _in_order(self) -> Iterator[Speaking]:
+    def _in_order(self) -> Iterator[PlayingReply]:
         ready = [speaking for speaking in self.replies.values() if speaking.to_send]
         yield from sorted(ready, key=lambda speaking: not speaking.own)
 
-    def _send_due(self, speaking: Speaking) -> None:
+    def _send_due(self, speaking: PlayingReply) -> None:
         reply, playout = speaking.reply, speaking.playout
         while reply.waiting and self._outbox.takes_sound:
             piece = self._piece if speaking.begun else FIRST
@@ -274,7 +274,7 @@ class Mouth:
             if speaking.begun:
                 self._outbox.post(ReplyAudioEnded(self._epoch(), reply.number, reply.sent))
 
-    def _tell_played(self, speaking: Speaking) -> None:
+    def _tell_played(self, speaking: PlayingReply) -> None:
         if not speaking.begun:
             return
         position = speaking.playout.position(self._at())

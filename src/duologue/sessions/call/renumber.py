@@ -13,7 +13,7 @@ from duologue.turns.facts_and_decisions import Decision, Fact
 from duologue.values.call_events import CallSetup
 
 
-class Machine(Protocol):
+class TurnDecider(Protocol):
     """Who decides: `turns/machine.py`, or a script in its place."""
 
     @property
@@ -25,7 +25,7 @@ class Machine(Protocol):
 class Renumbered:
     """A machine as everybody else sees it."""
 
-    def __init__(self, machine: Machine, setup: CallSetup) -> None:
+    def __init__(self, machine: TurnDecider, setup: CallSetup) -> None:
         self._machine = machine
         self._epoch = setup.epoch
         self._shifts = {"reply": setup.reply - 1, "turn": setup.turn - 1}

@@ -18,21 +18,21 @@ import msgspec
 
 from duologue.engines.contracts import Detector, RecogniserEngine, SpeakerEngine
 from duologue.errors import Problem
-from duologue.sessions.call.audio_input import Hearing, Mark
+from duologue.sessions.call.audio_input import AudioInput, Mark
 from duologue.sessions.call.clock import Clock
-from duologue.sessions.call.latency import Moment, TurnTimes
-from duologue.sessions.call.outbox import Outbox, Tell
-from duologue.sessions.call.playback import Mouth, Speaking
-from duologue.sessions.call.renumber import Machine, Renumbered
-from duologue.sessions.call.transcription import Listening
-from duologue.sessions.speech.clip_cache import Clips
+from duologue.sessions.call.latency import Moment, TurnLatency
+from duologue.sessions.call.outbox import EventOutbox, Tell
+from duologue.sessions.call.playback import Playback, PlayingReply
+from duologue.sessions.call.renumber import Renumbered, TurnDecider
+from duologue.sessions.call.transcription import Transcription
+from duologue.sessions.speech.clip_cache import ClipCache
 from duologue.sessions.speech.controls import Controls
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.synthesis import Voicing, voicing_of
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.synthesis import VoiceStyle, voice_style
+from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.turns import facts_and_decisions
 from duologue.turns.facts_and_decisions import Decision, Fact, Frame
-from duologue.turns.machine import Conversation
+from duologue.turns.machine import TurnMachine
 from duologue.turns.settings import TurnSettings
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
@@ -54,15 +54,15 @@ async def call(
     controls: Controls,
     tell: Tell,
     clock: Clock,
-    machine: Machine | None = None,
+    machine: TurnDecider | None = None,
 ) -> None:
     """One call, until it is cancelled. Raises Problems, which end it."""
     recogniser, speaker = engines.recognises(), engines.speaks()
     detects = engines.detects()
     detector = await engines.judge.open(detects)
-    voicing = voicing_of(speaker, setup.voice, setup.speed, setup.language)
+    voicing = voice_style(speaker, setup.voice, setup.speed, setup.language)
     settings = msgspec.structs.replace(TurnSettings.of(setup), language=voicing.language)
-    machine = Renumbered(machine or Conversation(settings), setup)
+    machine = Renumbered(machine or TurnMachine(settings), setup)
     parts = Parts(detector, engines.judge, recogniser, speaker, engines.clips, voicing)
     try:
         await CallSession(parts, setup, controls, tell, clock, machine).run()
@@ -74,11 +74,11 @@ class Parts(NamedTuple):
     """What one call is made of."""
 
     detector: Detector
-    judge: Judge
+    judge: VadBatcher
     recogniser: RecogniserEngine
     speaker: SpeakerEngine
-    clips: Clips
-    voicing: Voicing
+    clips: ClipCache
+    voicing: VoiceStyle
 
 
 class CallSession:
@@ -91,7 +91,7 @@ class CallSession:
         controls: Controls,
         tell: Tell,
         clock: Clock,
-        machine: Machine,
+        machine: TurnDecider,
     ) -> None:
         self._parts = parts
         self._setup = setup
@@ -99,9 +99,9 @@ class CallSession:
         self._tell = tell
         self._clock = clock
         self._machine = machine
-        self._outbox = Outbox()
-        self._hearing = Hearing(parts.detector, parts.judge)
-        self._times = TurnTimes()
+        self._outbox = EventOutbox()
+        self._hearing = AudioInput(parts.detector, parts.judge)
+        self._times = TurnLatency()
         self._facts: deque[Fact] = deque()
         self._deciding = False
         self._sound_at = clock.now()
@@ -110,8 +110,8 @@ class CallSession:
         self._transcribed = (0, "")
         self._problem: Problem | None = None
         self._tasks: anyio.abc.TaskGroup
-        self._listening: Listening
-        self._mouth: Mouth
+        self._listening: Transcription
+        self._mouth: Playback
 
     async def run(self) -> None:
         """All of it, until cancelled. Raises the Problem that ended it."""
@@ -126,7 +126,7 @@ class CallSession:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             setup, parts = self._setup, self._parts
-            self._listening = Listening(
+            self._listening = Transcription(
                 parts.recogniser,
                 tasks,
                 language=setup.language,
@@ -134,7 +134,7 @@ class CallSession:
                 said=self._written,
                 failed=self._trouble,
             )
-            self._mouth = Mouth(
+            self._mouth = Playback(
                 parts.speaker,
                 parts.voicing,
                 tasks,
@@ -320,7 +320,7 @@ class CallSession:
                 call_events.Transcribed(self._epoch(), turn, "", final=True, understood=not missed)
             )
 
-    def _unwanted(self, speaking: Speaking | None) -> None:
+    def _unwanted(self, speaking: PlayingReply | None) -> None:
         """Whoever makes this reply may stop, unless it is made already."""
         if speaking is not None and not speaking.own and not speaking.reply.finished:
             self._outbox.post(call_events.CancelReply(self._epoch(), speaking.reply.number))

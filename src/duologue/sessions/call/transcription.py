@@ -58,7 +58,7 @@ class _Turn:
         return f"{self.before} {text}".strip() if self.before else text
 
 
-class Listening:
+class Transcription:
     """One caller's turns. `said` is told every `Partial` and `Final`, `failed` what went wrong."""
 
     def __init__(

@@ -14,7 +14,14 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.contracts import ChatEngine, Ended, Generation, LanguageEngine, Piece, PromptEngine
+from duologue.engines.contracts import (
+    ChatEngine,
+    Generation,
+    GenerationEnded,
+    LanguageEngine,
+    Piece,
+    PromptEngine,
+)
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.sessions.chat.constraint import offered_tools, shape
 from duologue.sessions.chat.logprobs import Alignment
@@ -299,7 +306,9 @@ class _PromptTurn:
         found = () if tags is None else (tags.start, tags.end)
         return found if not name else (*found, *tool_format(name).starts, *tool_format(name).ends)
 
-    async def _generate(self, tokens: Sequence[int], machine: ChannelMachine) -> tuple[Ended, str | None]:
+    async def _generate(
+        self, tokens: Sequence[int], machine: ChannelMachine
+    ) -> tuple[GenerationEnded, str | None]:
         """Generate until the engine or a stop string ends it. A thought that is longer than it may be is closed, and
         the reply goes on behind it in the same slot, whose cache has all of it."""
         stops = StopMachine(self.request.stop) if self.request.stop else None
@@ -317,7 +326,7 @@ class _PromptTurn:
             written = (*tokens, *await self.engine.tokenize(limit.text, start=False))
             most = self.request.sampling.max_tokens
             if len(written) >= self.engine.card.context or (most is not None and self.generated >= most):
-                return Ended("length", self.generated), await self._last(machine, stops, aligned)
+                return GenerationEnded("length", self.generated), await self._last(machine, stops, aligned)
         return ended
 
     def _thought_limit(self) -> ThoughtLimit:
@@ -333,7 +342,7 @@ class _PromptTurn:
         stops: StopMachine | None,
         aligned: Alignment | None,
         limit: ThoughtLimit,
-    ) -> tuple[Ended, str | None] | None:
+    ) -> tuple[GenerationEnded, str | None] | None:
         """Write on behind `tokens`; None when a thought has become too long."""
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
@@ -355,7 +364,7 @@ class _PromptTurn:
                     continue
                 if self.prefilled is None:
                     await self._read(tokens, 0)
-                if isinstance(item, Ended):
+                if isinstance(item, GenerationEnded):
                     stop = await self._last(machine, stops, aligned)
                     return msgspec.structs.replace(item, generated=before + item.generated), stop
                 self.generated += item.tokens
@@ -367,10 +376,12 @@ class _PromptTurn:
                 if deltas:
                     stop = await self._say(deltas, machine, stops, aligned)
                     if stop is not None or self._called_enough(machine):
-                        return Ended("stop", self.generated), stop
+                        return GenerationEnded("stop", self.generated), stop
                 if machine.in_call and repetition.feed(item.text):
                     # A grammar leaves no way out of a string but its end, which a lost model never finds.
-                    return Ended("length", self.generated), await self._last(machine, stops, aligned)
+                    return GenerationEnded("length", self.generated), await self._last(
+                        machine, stops, aligned
+                    )
                 if limit.reached(item.text, self.reasoning) and machine.in_open_thought:
                     return None
         raise AssertionError("a generation must end with Ended")
@@ -414,7 +425,7 @@ class _PromptTurn:
         return None
 
 
-def _finish(ended: Ended, stop: str | None, machine: ChannelMachine) -> Finish:
+def _finish(ended: GenerationEnded, stop: str | None, machine: ChannelMachine) -> Finish:
     """Honest: calls count only when complete and the model itself ended; a cut is a cut."""
     if stop is None and ended.finish == "stop" and machine.complete_calls and not machine.truncated:
         return "tool_calls"

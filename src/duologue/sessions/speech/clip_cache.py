@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 
 KEPT = 64
 """Clauses; some twenty seconds of sound a megabyte."""
@@ -20,7 +20,7 @@ LONGEST = 200
 Key = tuple[str, str, float, str]
 
 
-class Voicing(Protocol):
+class ClipStyle(Protocol):
     """How a clause is to sound."""
 
     @property
@@ -33,17 +33,17 @@ class Voicing(Protocol):
     def language(self) -> str: ...
 
 
-class Clips:
+class ClipCache:
     """Clauses as sound, by their text and how they sound; the one not asked for longest goes first."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._size = kept
-        self._kept: OrderedDict[Key, tuple[Spoken, ...]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[SpeechChunk, ...]] = OrderedDict()
 
     @asynccontextmanager
     async def speak(
-        self, speaker: SpeakerEngine, clause: str, voicing: Voicing
-    ) -> AsyncIterator[AsyncIterator[Spoken]]:
+        self, speaker: SpeakerEngine, clause: str, voicing: ClipStyle
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """As `SpeakerEngine.speak`; from memory where the whole clause was spoken before."""
         key = (clause, voicing.voice, voicing.speed, voicing.language)
         if (kept := self._kept.get(key)) is not None:
@@ -55,8 +55,8 @@ class Clips:
         ) as sounds:
             yield self._keeping(sounds, key)
 
-    async def _keeping(self, sounds: AsyncIterator[Spoken], key: Key) -> AsyncIterator[Spoken]:
-        heard: list[Spoken] = []
+    async def _keeping(self, sounds: AsyncIterator[SpeechChunk], key: Key) -> AsyncIterator[SpeechChunk]:
+        heard: list[SpeechChunk] = []
         async for spoken in sounds:
             heard.append(spoken)
             yield spoken
@@ -66,6 +66,6 @@ class Clips:
                 self._kept.popitem(last=False)
 
 
-async def _each(kept: tuple[Spoken, ...]) -> AsyncIterator[Spoken]:
+async def _each(kept: tuple[SpeechChunk, ...]) -> AsyncIterator[SpeechChunk]:
     for spoken in kept:
         yield spoken

@@ -13,7 +13,7 @@ import anyio
 from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.sessions.speech.controls import Controls
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.synthesis import LONGEST, Reply, voicing_of
+from duologue.sessions.speech.synthesis import LONGEST, SpokenReply, voice_style
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.call_events import CallEvent, ReplyAudio, ReplyAudioEnded, Text
 from duologue.values.speech import SpeechRequest
@@ -34,15 +34,15 @@ async def speak(engines: SpeechEngines, request: SpeechRequest, controls: Contro
     failure: list[Problem] = []
     more = anyio.Event()
 
-    def changed(reply: Reply, words: object) -> None:
+    def changed(reply: SpokenReply, words: object) -> None:
         more.set()
 
-    def failed(reply: Reply, problem: Problem) -> None:
+    def failed(reply: SpokenReply, problem: Problem) -> None:
         failure.append(problem)
 
     speaker = engines.speaks()
-    voicing = voicing_of(speaker, request.voice, request.speed, request.language)
-    reply = Reply(0, speaker, voicing, changed=changed, failed=failed)
+    voicing = voice_style(speaker, request.voice, request.speed, request.language)
+    reply = SpokenReply(0, speaker, voicing, changed=changed, failed=failed)
 
     async def read() -> None:
         try:
@@ -72,7 +72,7 @@ async def speak(engines: SpeechEngines, request: SpeechRequest, controls: Contro
     await tell(ReplyAudioEnded(0, 0, reply.sent))
 
 
-async def _read(reply: Reply, text: str, controls: Controls) -> None:
+async def _read(reply: SpokenReply, text: str, controls: Controls) -> None:
     """The text of an open request, as it comes."""
     reply.write(text)
     last = False

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 
 from duologue.engines.contracts import DetectorEngine, RecogniserEngine, SpeakerEngine
 from duologue.errors import Unavailable
-from duologue.sessions.speech.clip_cache import Clips
-from duologue.sessions.speech.vad_batcher import Judge
+from duologue.sessions.speech.clip_cache import ClipCache
+from duologue.sessions.speech.vad_batcher import VadBatcher
 
 
 @dataclass
 class SpeechEngines:
     """The engines of a voice worker, as far as they are loaded. `why` says of each kind that is missing why it is."""
 
-    judge: Judge
+    judge: VadBatcher
     detector: DetectorEngine | None = None
     recogniser: RecogniserEngine | None = None
     speaker: SpeakerEngine | None = None
-    clips: Clips = field(default_factory=Clips)
+    clips: ClipCache = field(default_factory=ClipCache)
     why: dict[str, str] = field(default_factory=dict)
 
     def detects(self) -> DetectorEngine:

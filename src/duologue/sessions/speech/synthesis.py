@@ -15,14 +15,14 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 from msgspec import Struct
 
-from duologue.engines.contracts import SpeakerEngine, Spoken
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.errors import EngineFailed, Problem
-from duologue.sessions.speech.clip_cache import Clips
+from duologue.sessions.speech.clip_cache import ClipCache
 from duologue.text.speech.clause_splitter import Clause, Clauses
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
-from duologue.values.events import Word
+from duologue.values.events import SpokenWord
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ LONGEST = 256 * 1024
 """Characters of one reply that are spoken; nobody listens to more."""
 
 
-class Voicing(Struct, frozen=True):
+class VoiceStyle(Struct, frozen=True):
     """How a reply is to sound."""
 
     voice: str = ""
@@ -42,19 +42,19 @@ class Voicing(Struct, frozen=True):
     language: str = "en"
 
 
-def voicing_of(speaker: SpeakerEngine, voice: str, speed: float, language: str) -> Voicing:
+def voice_style(speaker: SpeakerEngine, voice: str, speed: float, language: str) -> VoiceStyle:
     """How it sounds when this is asked for: the language, where none is named, is the voice's."""
     if not language:
         chosen = next((one for one in speaker.voices if one.name == voice), speaker.voices[0])
         language = chosen.language
-    return Voicing(voice, speed, language)
+    return VoiceStyle(voice, speed, language)
 
 
 class Taken(Struct, frozen=True):
     """Sound to be sent: `words` begin in it, and `text` is what had been written up to its end and was not told yet."""
 
     pcm: bytes
-    words: tuple[Word, ...]
+    words: tuple[SpokenWord, ...]
     text: str
 
 
@@ -65,7 +65,7 @@ class _Mark(Struct, frozen=True):
     character: int
 
 
-class Reply:
+class SpokenReply:
     """A reply's text and sound. `changed` is called when there is more sound or all of it; `failed` when a clause could not
     be spoken, which is left out then: once, for a voice that is down fails at every one."""
 
@@ -73,11 +73,11 @@ class Reply:
         self,
         number: int,
         speaker: SpeakerEngine,
-        voicing: Voicing,
+        voicing: VoiceStyle,
         *,
-        clips: Clips | None = None,
-        changed: Callable[[Reply, tuple[Word, ...]], None] = lambda reply, words: None,
-        failed: Callable[[Reply, Problem], None] = lambda reply, problem: None,
+        clips: ClipCache | None = None,
+        changed: Callable[[SpokenReply, tuple[SpokenWord, ...]], None] = lambda reply, words: None,
+        failed: Callable[[SpokenReply, Problem], None] = lambda reply, problem: None,
     ) -> None:
         self.number = number
         self.written = ""
@@ -100,7 +100,7 @@ class Reply:
         self._clauses: deque[Clause] = deque()
         self._told = 0
         self._sound: deque[bytes] = deque()
-        self._words: deque[Word] = deque()
+        self._words: deque[SpokenWord] = deque()
         self._marks: deque[_Mark] = deque()
         self._news = anyio.Event()
 
@@ -176,7 +176,7 @@ class Reply:
             wanted -= samples(piece)
         pcm = b"".join(pieces)
         self.sent += samples(pcm)
-        words: list[Word] = []
+        words: list[SpokenWord] = []
         while self._words and self._words[0].start < self.sent:
             words.append(self._words.popleft())
         self._news.set()
@@ -224,7 +224,7 @@ class Reply:
             pcm = b"".join(untimed)
             self._add(pcm, spread_words(said, samples(pcm), at=clause.at, start=begun))
 
-    def _add(self, pcm: bytes, words: tuple[Word, ...]) -> None:
+    def _add(self, pcm: bytes, words: tuple[SpokenWord, ...]) -> None:
         self._sound.append(pcm)
         self.made += samples(pcm)
         self._words.extend(words)
@@ -232,7 +232,7 @@ class Reply:
         self._marks.extend(_Mark(word.start + 1, word.to) for word in words)
         self._changed(self, words)
 
-    def _source(self, text: str) -> AbstractAsyncContextManager[AsyncIterator[Spoken]]:
+    def _source(self, text: str) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
         if self._clips is not None:
             return self._clips.speak(self._speaker, text, self._voicing)
         return self._speaker.speak(

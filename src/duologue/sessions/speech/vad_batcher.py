@@ -17,7 +17,7 @@ from duologue.engines.contracts import Detector, DetectorEngine
 T = TypeVar("T")
 
 
-class Runs(Protocol):
+class BlockingRunner(Protocol):
     """Who runs blocking steps: a lane, or whoever stands in for one."""
 
     async def run(self, step: Callable[[], T]) -> T: ...
@@ -47,10 +47,10 @@ def _work(jobs: Sequence[_Job]) -> None:
         job.work()
 
 
-class Judge:
+class VadBatcher:
     """Judges frames in the lane it is given. One batch at a time; whoever finds it idle takes all that wait along."""
 
-    def __init__(self, lane: Runs) -> None:
+    def __init__(self, lane: BlockingRunner) -> None:
         self._lane = lane
         self._waiting: list[_Job] = []
         self._busy = False
