@@ -74,10 +74,10 @@ async def test_every_route_is_documented(tmp_path: Path) -> None:
     from duologue.conversations import service
     from duologue.conversations.api import router
     from duologue.gateway.app import Gateway
-    from duologue.gateway.workers.load_specs import loadouts
+    from duologue.gateway.workers.load_specs import load_specs
 
     settings = Settings(engine="scripted", data=tmp_path)
-    gateway = Gateway(settings, loadouts(settings), print)
+    gateway = Gateway(settings, load_specs(settings), print)
     app = gateway.app
     async with service.opened(settings, generate=gateway.generate, resolve=gateway.models.resolve) as opened:
         app.include_router(router(opened))

@@ -19,7 +19,7 @@ import anyio.abc
 from anyio.lowlevel import checkpoint
 
 from duologue.client.player import Player
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.engines.scripted.speaker import GAP_MS, WORD_MS, ScriptedSpeaker
 from duologue.gateway.calls.call import Call
 from duologue.gateway.calls.history import EphemeralHistory
@@ -211,7 +211,7 @@ class LocalCall:
             await checkpoint()
 
     async def tell(self, body: dict[str, Any]) -> None:
-        told = voice.control(voice.decode(json.dumps(body), Limits()), self._encoder)
+        told = voice.control(voice.decode(json.dumps(body), LimitSettings()), self._encoder)
         if told is not None:
             self._call.tell(told)
         await self.settle()

@@ -16,7 +16,7 @@ from duologue.config.words import all_settings
 from duologue.conversations import service
 from duologue.conversations.api import router
 from duologue.gateway.app import Gateway
-from duologue.gateway.workers.load_specs import loadouts
+from duologue.gateway.workers.load_specs import load_specs
 from duologue.models.recommended import RECOMMENDED
 
 from duologue_mini.conversation import self_description
@@ -187,7 +187,7 @@ def test_every_address_and_code_and_figure_is_documented() -> None:
 async def test_every_address_of_the_api_is_served(tmp_path: Path) -> None:
     """Those with a method before them; an ID, a RUN or a NAME stands for any."""
     settings = Settings(engine="scripted", data=tmp_path)
-    gateway = Gateway(settings, loadouts(settings), print)
+    gateway = Gateway(settings, load_specs(settings), print)
     app = gateway.app
     async with service.opened(settings, generate=gateway.generate, resolve=gateway.models.resolve) as opened:
         app.include_router(router(opened))

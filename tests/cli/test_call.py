@@ -6,14 +6,14 @@ import os
 import anyio
 import pytest
 
-from duologue.cli.call import Page, Setup, _type
+from duologue.cli.call import Setup, TerminalCall, _type
 
 pytestmark = pytest.mark.anyio
 
 
 def shown(*messages: dict) -> tuple[str, str]:
     output, asides = io.StringIO(), io.StringIO()
-    page = Page(output, asides)
+    page = TerminalCall(output, asides)
     for message in messages:
         page.show(message)
     return output.getvalue(), asides.getvalue()

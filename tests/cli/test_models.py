@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from duologue.cli import main
 from duologue.config import load
-from duologue.gateway.workers.load_specs import loadouts
+from duologue.gateway.workers.load_specs import load_specs
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_setup_makes_the_next_start_answer_with_the_model(run, hub, tmp_path):
     code, output, _ = run("setup", "--model", "someone/New-GGUF", "--yes")
     assert code == 0
     assert "`model: New-Q8_0` is written to" in output
-    (loadout,) = loadouts(load(None, os.environ, {}))
+    (loadout,) = load_specs(load(None, os.environ, {}))
     assert loadout.options["model"] == str(tmp_path / "data" / "models" / "New-Q8_0.gguf")
 
 

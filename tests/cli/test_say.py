@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from duologue.cli.say import Question, Voice, say
+from duologue.cli.say import Question, TerminalReply, say
 from duologue.client import sound_card
 from duologue.client.http import Client
 from duologue.errors import BadRequest, Problem, Unauthorized, Unavailable, WorkerLost
@@ -14,7 +14,7 @@ from duologue.errors import BadRequest, Problem, Unauthorized, Unavailable, Work
 
 def shown(*messages: dict) -> tuple[str, str]:
     output, asides = io.StringIO(), io.StringIO()
-    voice = Voice(output, asides)
+    voice = TerminalReply(output, asides)
     for message in messages:
         voice.show(message)
     return output.getvalue(), asides.getvalue()
@@ -53,7 +53,7 @@ def test_asides_are_dim_on_a_terminal_only():
             return True
 
     asides = Terminal()
-    Voice(io.StringIO(), asides).show({"type": "queued", "position": 1})
+    TerminalReply(io.StringIO(), asides).show({"type": "queued", "position": 1})
     assert asides.getvalue().startswith("\x1b[2m")
 
 
@@ -86,7 +86,7 @@ def test_the_reply_is_shown():
 
 def test_a_reply_that_breaks_off_ends_its_line():
     output, asides = io.StringIO(), io.StringIO()
-    voice = Voice(output, asides)
+    voice = TerminalReply(output, asides)
     voice.break_off()
     assert (output.getvalue(), asides.getvalue()) == ("", "")
     voice.show({"type": "chunk", "reasoning_delta": "hm"})

@@ -11,7 +11,7 @@ import pytest
 
 from duologue.cli import model_commands, setup
 from duologue.cli.doctor import Finding
-from duologue.cli.setup import Place, Talk, Wish, set_up
+from duologue.cli.setup import SettingLocation, Talk, Wish, set_up
 from duologue.config import Settings
 from duologue.errors import BadRequest, ModelNotFound, Problem
 from duologue.models.fit import Hardware
@@ -72,9 +72,11 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def run(settings: Settings) -> Callable[..., None]:
-    def call(person: Person, wish: Wish = NO_WISH, place: Place | None = None, **changes: object) -> None:
+    def call(
+        person: Person, wish: Wish = NO_WISH, place: SettingLocation | None = None, **changes: object
+    ) -> None:
         changed = settings.model_copy(update=changes)
-        set_up(changed, place or Place(None, {}), wish, person.talk)
+        set_up(changed, place or SettingLocation(None, {}), wish, person.talk)
 
     return call
 
@@ -172,7 +174,7 @@ def test_a_card_the_engine_cannot_use_is_told(run, fetched, monkeypatch) -> None
 def test_the_file_in_use_is_the_one_that_is_written(run, fetched, file, tmp_path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("port: 9000\nmodel: old\n")
-    run(Person("", ""), place=Place(mine, {}), model="old")
+    run(Person("", ""), place=SettingLocation(mine, {}), model="old")
     assert mine.read_text() == "port: 9000\nmodel: M\n"
     assert not file.exists()
 
@@ -186,7 +188,7 @@ def test_a_setting_that_says_so_already_is_not_written(run, fetched, file) -> No
 
 def test_a_variable_that_wins_is_told(run, fetched) -> None:
     person = Person("", "")
-    run(person, place=Place(None, {"DUOLOGUE_MODEL": "other"}), model="other")
+    run(person, place=SettingLocation(None, {"DUOLOGUE_MODEL": "other"}), model="other")
     assert "DUOLOGUE_MODEL is set" in person.heard
 
 

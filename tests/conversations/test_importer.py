@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.conversations.exporting import Exported, json_lines
 from duologue.conversations.files.attachments import Attachments
 from duologue.conversations.files.blobs import Blobs
@@ -37,7 +37,7 @@ class Place:
             messages=store.messages,
             folders=store.folders,
             blobs=self.blobs,
-            attachments=Attachments(self.blobs, Limits()),
+            attachments=Attachments(self.blobs, LimitSettings()),
         )
 
     async def take(self, name: str, user: str = "ann"):

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from duologue.engines import hardware
-from duologue.engines.hardware import described, look
-from duologue.engines.machine import Machine
+from duologue.engines.hardware import described, probe_hardware
+from duologue.engines.machine import MachineLimits
 from duologue.models.fit import Hardware
 
 GB = 10**9
@@ -19,7 +19,7 @@ GB = 10**9
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch):
     """An installed engine that sees these devices, on a machine of 4 cores with 16 GB free."""
-    monkeypatch.setattr(hardware, "this_machine", lambda: Machine(4, 16 * GB))
+    monkeypatch.setattr(hardware, "this_machine", lambda: MachineLimits(4, 16 * GB))
 
     def see(*devices: tuple[str, int]) -> None:
         module = SimpleNamespace(
@@ -32,7 +32,7 @@ def engine(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_it_really_looks_at_this_machine(tmp_path: Path) -> None:
-    found = look(tmp_path / "not" / "there" / "yet")
+    found = probe_hardware(tmp_path / "not" / "there" / "yet")
     assert found.cores >= 1
     assert found.memory > 0
     assert found.disk > 0
@@ -40,18 +40,18 @@ def test_it_really_looks_at_this_machine(tmp_path: Path) -> None:
 
 def test_cards_are_counted_and_processors_are_not(engine, tmp_path: Path) -> None:
     engine(("CPU", 99), ("GPU", 8 * GB), ("GPU", 8 * GB), ("IGPU", 4 * GB))
-    assert look(tmp_path).card_memory == 16 * GB
+    assert probe_hardware(tmp_path).card_memory == 16 * GB
 
 
 def test_an_engine_that_does_not_load_sees_no_card(engine, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    assert look(tmp_path).card_memory == 0
+    assert probe_hardware(tmp_path).card_memory == 0
 
 
 def test_on_a_mac_memory_is_not_counted_twice(engine, tmp_path: Path, monkeypatch) -> None:
     engine(("GPU", 12 * GB))
     monkeypatch.setattr(sys, "platform", "darwin")
-    found = look(tmp_path)
+    found = probe_hardware(tmp_path)
     assert (found.memory, found.card_memory) == (4 * GB, 12 * GB)
 
 
@@ -73,9 +73,9 @@ def test_a_lookout_asks_about_cards_in_another_process_and_not_all_the_time(
         return SimpleNamespace(stdout=b"a library says hello\n8000000000\n")
 
     time = [0.0]
-    monkeypatch.setattr(hardware, "this_machine", lambda: Machine(4, 16 * GB))
+    monkeypatch.setattr(hardware, "this_machine", lambda: MachineLimits(4, 16 * GB))
     monkeypatch.setattr(hardware.subprocess, "run", run)
-    lookout = hardware.Lookout(lambda: time[0])
+    lookout = hardware.HardwareProbe(lambda: time[0])
     for _ in range(2):
         found, words = lookout(tmp_path)
         assert found.card_memory == 8 * GB
@@ -88,15 +88,15 @@ def test_a_lookout_asks_about_cards_in_another_process_and_not_all_the_time(
 
 def test_an_engine_that_breaks_in_its_own_process_sees_no_card(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(hardware, "ASK_CARDS", "import os; os.abort()")
-    found, _ = hardware.Lookout()(tmp_path)
+    found, _ = hardware.HardwareProbe()(tmp_path)
     assert found.card_memory == 0
 
 
 def test_what_models_map_of_their_files_is_not_free(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(hardware, "this_machine", lambda: Machine(4, 16 * GB))
+    monkeypatch.setattr(hardware, "this_machine", lambda: MachineLimits(4, 16 * GB))
     monkeypatch.setattr(hardware, "mapped", lambda process: process * GB)
     monkeypatch.setattr(hardware, "_card_memory_apart", lambda: 0)
-    assert hardware.Lookout()(tmp_path, (3, 4))[0].memory == 9 * GB
+    assert hardware.HardwareProbe()(tmp_path, (3, 4))[0].memory == 9 * GB
 
 
 def test_what_a_process_maps_is_read_where_the_system_tells_it(tmp_path: Path) -> None:
@@ -117,4 +117,4 @@ def test_the_machine_is_not_asked_by_what_lies_in_the_folder_one_stands_in(monke
     (tmp_path / "duologue" / "__init__.py").write_text("")
     (tmp_path / "duologue" / "hardware.py").write_text("def card_memory(): return 666")
     monkeypatch.chdir(tmp_path)
-    assert hardware.Lookout()(tmp_path)[0].card_memory != 666
+    assert hardware.HardwareProbe()(tmp_path)[0].card_memory != 666

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.gateway.calls.duplex_socket import DuplexSessions, router
 from duologue.gateway.calls.voice_socket import CallServices
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.values.requests import ModelCard
 
 MINI = ModelCard("mini", "scripted", 2048)
@@ -106,7 +106,7 @@ async def opened(
     board = CallServices(
         FakeSeats(*seats) if voice else None,  # type: ignore[arg-type]
         generate or FakeGenerate(),
-        Models(lambda: cards, {}),
+        ModelRegistry(lambda: cards, {}),
         **options,
     )
     sessions = DuplexSessions(board, most=most)

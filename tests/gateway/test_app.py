@@ -9,7 +9,7 @@ import pytest
 from duologue.config import load
 from duologue.errors import EngineFailed
 from duologue.gateway.app import Gateway, guarded
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ KEY = "a-key-of-some-length"
 
 def made(tmp_path, **flags):
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
-    return Gateway(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None).app
+    return Gateway(settings, [LoadSpec("w", "scripted", "m")], announce=lambda line: None).app
 
 
 def client(app) -> httpx.AsyncClient:
@@ -178,7 +178,7 @@ def test_importing_the_gateway_loads_no_engine_and_nothing_heavy():
 def before(tmp_path, **flags):
     """A browser before a whole server with these settings, and behind a proxy that says who it is."""
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
-    gateway = Gateway(settings, [Loadout("w", "scripted", "m")], announce=lambda line: None)
+    gateway = Gateway(settings, [LoadSpec("w", "scripted", "m")], announce=lambda line: None)
     transport = httpx.ASGITransport(guarded(gateway.app, settings), client=("10.0.0.1", 4711))
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006")
 

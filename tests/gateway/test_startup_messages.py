@@ -4,11 +4,11 @@ import pytest
 
 from duologue.config import load
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.startup_messages import Herald, address
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ def herald(tmp_path, announce):
     """Whoever tells the terminal, and what it looks at: a state and a sentence."""
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})
     telling = Herald(settings, announce)
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
     telling.begin(pool)
 
     def become(state: str, detail: str = "") -> None:
@@ -31,7 +31,7 @@ def herald(tmp_path, announce):
 async def test_the_terminal_is_told_nothing_before_requests_are_answered(tmp_path):
     lines: list[str] = []
     telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
     view = pool.workers["w"]
     view.state, view.card = "ready", ModelCard("m", "scripted", 100)
     telling.look(pool)
@@ -60,8 +60,8 @@ async def test_the_terminal_is_told_each_reason_why_a_model_cannot_be_used_once(
 async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_path):
     lines: list[str] = []
     telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
-    voice = Pool([Loadout("voice", "voice", "voice")], Queue())
+    pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
+    voice = Pool([LoadSpec("voice", "voice", "voice")], Scheduler())
     telling.begin(pool, voice)
     view = voice.workers["voice"]
     view.speech = SpeechCard(

@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 
 from duologue.errors import Problem
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values import call_events
-from duologue.values.events import Failed, SpokenWord
+from duologue.values.events import Failed, TimedWord
 from duologue.values.speech import (
     SpeechCard,
     SpeechEngineStatus,
@@ -47,7 +47,7 @@ class Seats:
         fails: Problem | Failed | None = None,
         refuses: Problem | None = None,
     ) -> None:
-        self.workers = {"voice": WorkerView("voice", "voice", "voice", "cpu", state=state, speech=card)}
+        self.workers = {"voice": WorkerStatus("voice", "voice", "voice", "cpu", state=state, speech=card)}
         self.texts = list(texts)
         self.fails, self.refuses = fails, refuses
         self.hold: anyio.Event | None = None
@@ -122,7 +122,7 @@ class Seat:
             self._words += 1
             self._say(
                 call_events.ReplyAudio(
-                    0, 0, b"\1\2" * WORD, (SpokenWord(word, start, start + WORD, 0, len(word)),)
+                    0, 0, b"\1\2" * WORD, (TimedWord(word, start, start + WORD, 0, len(word)),)
                 )
             )
             if isinstance(self._seats.fails, Failed):

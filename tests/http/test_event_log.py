@@ -5,7 +5,7 @@ import json
 import anyio
 import pytest
 
-from duologue.http.event_log import News
+from duologue.http.event_log import EventLog
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ def read(frame: bytes) -> tuple[int, dict | None]:
     return number, json.loads(lines[1].removeprefix("data: ")) if len(lines) > 1 and lines[1] else None
 
 
-async def taken(news: News, count: int, after: int | None = None) -> list[tuple[int, dict | None]]:
+async def taken(news: EventLog, count: int, after: int | None = None) -> list[tuple[int, dict | None]]:
     frames = news.frames(after)
     with anyio.fail_after(5):
         found = [read(await anext(frames)) for _ in range(count)]
@@ -25,7 +25,7 @@ async def taken(news: News, count: int, after: int | None = None) -> list[tuple[
 
 
 async def test_a_new_viewer_hears_where_it_stands_and_then_what_is_told():
-    news = News(100)
+    news = EventLog(100)
     news.tell({"type": "here"})
     frames = news.frames()
     assert read(await anext(frames)) == (101, None)
@@ -35,7 +35,7 @@ async def test_a_new_viewer_hears_where_it_stands_and_then_what_is_told():
 
 
 async def test_whoever_comes_back_hears_what_was_told_meanwhile():
-    news = News(0)
+    news = EventLog(0)
     for number in range(3):
         news.tell({"n": number})
     assert await taken(news, 2, after=1) == [(2, {"n": 1}), (3, {"n": 2})]
@@ -43,7 +43,7 @@ async def test_whoever_comes_back_hears_what_was_told_meanwhile():
 
 @pytest.mark.parametrize("after", [0, 99])
 async def test_whoever_was_away_for_too_long_or_before_a_restart_reads_again(after):
-    news = News(50 if after == 0 else 0, remembered=2)
+    news = EventLog(50 if after == 0 else 0, remembered=2)
     for number in range(5):
         news.tell({"n": number})
     told = await taken(news, 2, after=after)
@@ -52,7 +52,7 @@ async def test_whoever_was_away_for_too_long_or_before_a_restart_reads_again(aft
 
 
 async def test_a_viewer_that_takes_too_long_reads_again_too():
-    news = News(0, remembered=2)
+    news = EventLog(0, remembered=2)
     news.tell({"n": 0})
     news.tell({"n": 1})
     frames = news.frames(0)
@@ -64,7 +64,7 @@ async def test_a_viewer_that_takes_too_long_reads_again_too():
 
 
 async def test_closing_ends_every_viewer():
-    news = News(0)
+    news = EventLog(0)
     ended = []
 
     async def view():

@@ -10,7 +10,7 @@ from tests.support.hub_stand_in import Hub, serving
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.models.fit import Hardware
-from duologue.models.hub.http import Connection
+from duologue.models.hub.http import HubConnection
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def connection(hub: Hub, pauses: list[float]) -> Iterator[Connection]:
-    with Connection(hub.url, sleep=pauses.append) as opened:
+def connection(hub: Hub, pauses: list[float]) -> Iterator[HubConnection]:
+    with HubConnection(hub.url, sleep=pauses.append) as opened:
         yield opened
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest
@@ -21,7 +21,7 @@ PNG = b"\x89PNG\r\n\x1a\n."
 def frame(**fields: Any) -> ChatFrame:
     envelope = open_frame(json.dumps({"messages": HELLO} | fields))
     assert envelope.kind == "chat"
-    return decode(envelope.body, Limits())
+    return decode(envelope.body, LimitSettings())
 
 
 def request(**fields: Any) -> ChatRequest:
@@ -66,11 +66,11 @@ def test_a_frame_that_is_no_json_object_is_refused() -> None:
 
 def test_a_type_nobody_knows_is_named() -> None:
     with pytest.raises(BadRequest, match="no message of type 'shout' here"):
-        decode({"type": "shout"}, Limits())
+        decode({"type": "shout"}, LimitSettings())
     with pytest.raises(BadRequest, match="messages is missing"):
-        decode({"type": "chat"}, Limits())
+        decode({"type": "chat"}, LimitSettings())
     with pytest.raises(BadRequest, match="messages is missing"):
-        decode({"type": None}, Limits())
+        decode({"type": None}, LimitSettings())
 
 
 # Requests

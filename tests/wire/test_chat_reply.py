@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.values.events import (
     AudioDelta,
@@ -19,9 +19,9 @@ from duologue.values.events import (
     Progress,
     Queued,
     ReasoningDelta,
-    SpokenWord,
     Started,
     TextDelta,
+    TimedWord,
     Timings,
     ToolCallDelta,
     Usage,
@@ -34,7 +34,7 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 
 def frame(**fields: Any) -> ChatFrame:
-    return decode(open_frame(json.dumps({"messages": HELLO} | fields)).body, Limits())
+    return decode(open_frame(json.dumps({"messages": HELLO} | fields)).body, LimitSettings())
 
 
 class Client:
@@ -203,7 +203,7 @@ SOUND = array("h", [0, 16384, -16384]).tobytes()
 
 def test_sound_comes_in_chunks_with_its_words_when_the_reply_is_streamed() -> None:
     client = Client(tts={"enabled": True})
-    [chunk] = client.hears(AudioDelta(SOUND, (SpokenWord("Hi", 0, 2400, 0, 2),)))
+    [chunk] = client.hears(AudioDelta(SOUND, (TimedWord("Hi", 0, 2400, 0, 2),)))
     assert array("f", base64.b64decode(chunk["audio_data"])).tolist() == [0.0, 0.5, -0.5]
     assert chunk["words"] == [{"text": "Hi", "start_ms": 0, "end_ms": 100, "at": 0, "to": 2}]
     [done] = client.hears(Done("stop"))

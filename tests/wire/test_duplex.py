@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.values.duplex import AudioArrival, Unit
 from duologue.values.events import Queued
@@ -15,7 +15,7 @@ from duologue.values.messages import ImagePart
 from duologue.values.requests import Sampling
 from duologue.wire import duplex
 
-LIMITS = Limits()
+LIMITS = LimitSettings()
 JPEG = "/9j/4AAQSkZJRg=="
 SOUND = base64.b64encode(array("f", [0.5, -0.5]).tobytes()).decode()
 PCM = array("h", [16384, -16384]).tobytes()

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
@@ -25,7 +25,7 @@ def body(**fields: Any) -> ChatCompletionRequest:
 
 
 def request(**fields: Any) -> ChatRequest:
-    return body(**fields).request(Limits())
+    return body(**fields).request(LimitSettings())
 
 
 def data_url(mime: str, data: bytes) -> str:
@@ -222,7 +222,7 @@ def test_what_this_version_cannot_do_is_refused_by_name(fields: dict[str, Any], 
 def test_a_reply_can_be_spoken() -> None:
     asked = body(modalities=["text", "audio"], audio={"voice": "nova", "format": "mp3"})
     assert asked.speech() == SpeechRequest(voice="nova", open=True)
-    assert (asked.sound, asked.request(Limits()).spoken) == ("mp3", True)
+    assert (asked.sound, asked.request(LimitSettings()).spoken) == ("mp3", True)
     assert (body().speech(), body(modalities=["text"]).speech(), request().spoken) == (None, None, False)
     assert (body(modalities=["audio"]).sound, body(modalities=["audio"], stream=True).sound) == (
         "wav",
@@ -259,16 +259,16 @@ def test_sound_that_is_no_wav_file_is_decoded_elsewhere() -> None:
     )
     assert list(asked.recordings()) == [("messages[0].content[1].input_audio", b"ID3")]
     part = AudioPart(b"\0\0\0\0")
-    heard = asked.request(Limits(), {"messages[0].content[1].input_audio": part})
+    heard = asked.request(LimitSettings(), {"messages[0].content[1].input_audio": part})
     assert heard.messages[0].parts == (AudioPart(b"\0\0\0\x3f"), part)
 
 
 def test_a_reply_before_is_known_by_the_id_of_its_sound() -> None:
     asked = body(messages=[*HELLO, {"role": "assistant", "audio": {"id": "audio_1"}}, *HELLO])
-    said = asked.request(Limits(), spoken={"audio_1": "Hi."}).messages[1]
+    said = asked.request(LimitSettings(), spoken={"audio_1": "Hi."}).messages[1]
     assert said == Message("assistant", (TextPart("Hi."),))
     with pytest.raises(BadRequest, match="send its transcript") as caught:
-        asked.request(Limits())
+        asked.request(LimitSettings())
     assert (caught.value.code, caught.value.param) == ("audio_expired", "messages[1].audio.id")
 
 

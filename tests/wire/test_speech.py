@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound, NotFound, TooLarge
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.speech import (
@@ -37,7 +37,7 @@ def body(**fields: Any) -> SpeechBody:
 def test_the_shortest_request():
     asked = body()
     assert (asked.response_format, asked.stream_format) == ("mp3", "audio")
-    assert asked.request("en-us", Limits()) == SpeechRequest("Hello.", "en-us")
+    assert asked.request("en-us", LimitSettings()) == SpeechRequest("Hello.", "en-us")
 
 
 def test_a_voice_is_a_name_or_an_object_with_its_id():
@@ -63,9 +63,9 @@ def test_a_wrong_field_is_named(fields, param):
 
 def test_nothing_to_say_and_too_much_of_it_are_refused():
     with pytest.raises(BadRequest, match="nothing that could be said"):
-        body(input=" \n").request("", Limits())
+        body(input=" \n").request("", LimitSettings())
     with pytest.raises(TooLarge, match=r"limits\.text_mb"):
-        body(input="é" * 600_000).request("", Limits())
+        body(input="é" * 600_000).request("", LimitSettings())
 
 
 def test_fields_that_change_nothing_are_named():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, EngineFailed, Unsupported
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, TimedWord, Transcript
 from duologue.wire.transcripts import (
@@ -88,16 +88,16 @@ def test_a_wrong_field_is_named(given, param):
 )
 def test_what_cannot_be_had_is_refused(given, card, sentence):
     with pytest.raises((BadRequest, Unsupported), match=sentence) as caught:
-        fields(**given).check(card, Limits())
+        fields(**given).check(card, LimitSettings())
     assert caught.value.param in given
 
 
 def test_what_can_be_had_is_not_refused():
     fields(language="en_GB", response_format="verbose_json", timestamp_granularities=["word"]).check(
-        CARD, Limits()
+        CARD, LimitSettings()
     )
-    fields(language="de").check(SpeechCard(), Limits())
-    fields(language="de").check(None, Limits())
+    fields(language="de").check(SpeechCard(), LimitSettings())
+    fields(language="de").check(None, LimitSettings())
 
 
 def test_fields_that_change_nothing_are_named():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Tool, ToolCall, user
 from duologue.values.requests import Sampling
@@ -131,7 +131,7 @@ def test_a_tool_choice_must_be_possible() -> None:
 
 
 def test_limits_name_their_setting() -> None:
-    limits = Limits(text_mb=1, tools=2, messages=3)
+    limits = LimitSettings(text_mb=1, tools=2, messages=3)
     check_text([user("x" * 2**20)], [], limits)
     with pytest.raises(TooLarge, match=r"1,048,577 bytes of text; 1,048,576 .*limits\.text_mb") as caught:
         check_text([user("ä" * 2**19), user("x")], [], limits)
@@ -155,12 +155,12 @@ def test_limits_name_their_setting() -> None:
 )
 def test_all_that_a_model_would_read_counts_as_text(message: Message, tool: Tool, param: str | None) -> None:
     with pytest.raises(TooLarge) as caught:
-        check_text([message, user("y")], [tool], Limits(text_mb=1))
+        check_text([message, user("y")], [tool], LimitSettings(text_mb=1))
     assert caught.value.param == param
 
 
 def test_parts_and_calls_count_as_messages_do() -> None:
-    limits = Limits(messages=4)
+    limits = LimitSettings(messages=4)
     check_counts({"messages": [{"content": [1, 2]}, {"content": "text"}]}, limits)
     for said in ({"content": [1, 2, 3]}, {"tool_calls": [1, 2, 3]}, {"content": [1, 2], "tool_calls": [1]}):
         with pytest.raises(TooLarge):
@@ -169,7 +169,7 @@ def test_parts_and_calls_count_as_messages_do() -> None:
 
 def test_what_is_no_list_is_left_to_the_check_of_types() -> None:
     for wrong in (None, 3, "text", {}, [3], [{"content": 3, "tool_calls": "x"}]):
-        check_counts({"messages": wrong, "tools": wrong}, Limits())
+        check_counts({"messages": wrong, "tools": wrong}, LimitSettings())
 
 
 def test_biases_are_counted_before_they_are_read() -> None:

@@ -22,7 +22,7 @@ def door(monkeypatch):
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(worker_protocol.Loadout("w", "scripted", "m"))
+    worker = Worker(worker_protocol.LoadSpec("w", "scripted", "m"))
     with TestClient(build(worker, "the-secret")) as client:
         yield client
 
@@ -97,7 +97,7 @@ def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatc
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(worker_protocol.Loadout("w", "nothing", "m"))
+    worker = Worker(worker_protocol.LoadSpec("w", "nothing", "m"))
     with (
         TestClient(build(worker, "the-secret")) as client,
         client.websocket_connect("/live", headers=SECRET) as socket,

@@ -18,7 +18,7 @@ REQUEST = ChatRequest((user("/say hi"),))
 
 
 def station(engine="scripted"):
-    return LanguageStation(worker_protocol.Loadout("w", engine, "m"), Standing("w"), lambda: None)
+    return LanguageStation(worker_protocol.LoadSpec("w", engine, "m"), Standing("w"), lambda: None)
 
 
 async def served(one):

@@ -55,7 +55,7 @@ def door(monkeypatch, scripted):
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
-    worker = Worker(worker_protocol.Loadout("voice", "voice", "", OPTIONS))
+    worker = Worker(worker_protocol.LoadSpec("voice", "voice", "", OPTIONS))
     with TestClient(build(worker, "the-secret")) as client:
         yield client
 
@@ -64,7 +64,7 @@ async def loaded(options):
     """The station with these options, and the card at every time it was told."""
     standing = Standing("voice")
     told = []
-    loadout = worker_protocol.Loadout("voice", "voice", "", options)
+    loadout = worker_protocol.LoadSpec("voice", "voice", "", options)
     station = VoiceStation(loadout, standing, lambda: told.append(standing.speech))
     assert standing.speech.detector.standing in ("loading", "absent")
     await station.load()

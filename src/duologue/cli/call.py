@@ -48,7 +48,7 @@ class Setup(Struct, frozen=True):
         return {name: value for name, value in fields.items() if value}
 
 
-class Page:
+class TerminalCall:
     """Writes down what both sides say: that to the output, everything else beside it."""
 
     def __init__(self, output: TextIO, asides: TextIO) -> None:
@@ -89,10 +89,10 @@ def phone(
     server: Client, setup: Setup, output: TextIO, asides: TextIO, lines: TextIO | None = sys.stdin
 ) -> None:
     """Call, until either side hangs up. Raises Problem; when no server answers, one that says how to start it."""
-    anyio.run(_phone, server, setup, Page(output, asides), lines)
+    anyio.run(_phone, server, setup, TerminalCall(output, asides), lines)
 
 
-async def _phone(server: Client, setup: Setup, page: Page, lines: TextIO | None) -> None:
+async def _phone(server: Client, setup: Setup, page: TerminalCall, lines: TextIO | None) -> None:
     with sound_card.microphone() as microphone, sound_card.loudspeaker() as speaker:
         async with explained(server), server, calling(server, seen=page.show, start=setup.start()) as call:
             page.aside(HINT)

@@ -201,11 +201,11 @@ def _check_upstream(name: str, url: str) -> Iterator[Finding]:
 def check_voice(settings: Settings) -> Iterator[Finding]:
     """What is missing keeps no server from starting, so it is a warning at most."""
     from duologue.engines.registry import weights_of
-    from duologue.gateway.workers.load_specs import voice_loadout
+    from duologue.gateway.workers.load_specs import voice_load_spec
 
     voice = settings.voice
     engines = (voice.detector.engine, voice.recogniser.engine, voice.speaker.engine)
-    loadout = voice_loadout(settings)
+    loadout = voice_load_spec(settings)
     if loadout is None:
         how = "pip install 'duologue[voice]' adds calls, dictation and reading aloud"
         yield Finding("ok", "voice", "switched off" if voice.enabled is False else f"not installed; {how}")

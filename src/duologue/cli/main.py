@@ -21,7 +21,7 @@ from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
     from duologue.config import Settings
-    from duologue.engines.hardware import Lookout
+    from duologue.engines.hardware import HardwareProbe
     from duologue.models.fit import Hardware
 
 app = typer.Typer(
@@ -285,10 +285,10 @@ app.command()(backup.backup)
 
 
 @cache
-def _lookout() -> Lookout:
-    from duologue.engines.hardware import Lookout
+def _lookout() -> HardwareProbe:
+    from duologue.engines.hardware import HardwareProbe
 
-    return Lookout()
+    return HardwareProbe()
 
 
 def _look(folder: Path, processes: Iterable[int]) -> tuple[Hardware, str]:

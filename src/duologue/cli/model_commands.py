@@ -14,13 +14,13 @@ from typing import TextIO
 
 from duologue.cli.download_progress import Display, watch_on
 from duologue.config import Settings
-from duologue.engines.hardware import described, look
+from duologue.engines.hardware import described, probe_hardware
 from duologue.errors import Problem, StartFailed
 from duologue.models import catalogue, local
 from duologue.models.fit import Fit, Hardware, fit_of
 from duologue.models.gguf.header import GgufHeader
 from duologue.models.hub import http, pull, reference
-from duologue.models.hub.http import Connection
+from duologue.models.hub.http import HubConnection
 from duologue.models.hub.pull import Pulled
 from duologue.models.hub.reference import UrlReference
 from duologue.models.hub.repository import gigabytes, plain
@@ -41,7 +41,7 @@ def models_folder(settings: Settings) -> Path:
     return settings.data / "models"
 
 
-def connect(notice: Callable[[str], None], environ: Mapping[str, str] = os.environ) -> Connection:
+def connect(notice: Callable[[str], None], environ: Mapping[str, str] = os.environ) -> HubConnection:
     """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN."""
     return http.connect(environ, notice=notice)
 
@@ -96,7 +96,7 @@ def available(hardware: Hardware, marked: Recommended | None = None) -> str:
 def offered(settings: Settings) -> str:
     """`available`, with the machine it was judged for and what to do with it."""
     folder = models_folder(settings)
-    hardware = look(folder)
+    hardware = probe_hardware(folder)
     return (
         f"{available(hardware)}\n\nHere: {described(hardware, folder)}.\n"
         "Bring one: `duologue models pull NAME`, or any other GGUF model as OWNER/REPOSITORY or by its address."
@@ -112,7 +112,7 @@ def fetch(wanted: str, settings: Settings, output: TextIO, asides: TextIO) -> Pu
         if there := pull.there_already(meant, folder):
             output.write(_outcome(there) + "\n")
             return there
-        order = pull.order(http, meant, look(folder))
+        order = pull.order(http, meant, probe_hardware(folder))
         place = reference.shown(meant.url) if isinstance(meant, UrlReference) else meant.repository
         facts = [place, order.quantisation, gigabytes(order.size) if order.size else "", order.licence]
         watch.say(f"{order.name}: {', '.join(fact for fact in facts if fact)}")

@@ -84,11 +84,11 @@ def setup(
     data: Data = None,
 ) -> None:
     """Find a model that fits this machine. It is downloaded and, if you like, answers from the next start on."""
-    from duologue.cli.setup import Place, Talk, Wish, set_up
+    from duologue.cli.setup import SettingLocation, Talk, Wish, set_up
     from duologue.config import find_file
 
     settings = _settings(config, data)
-    place = Place(find_file(config, os.environ, data), os.environ)
+    place = SettingLocation(find_file(config, os.environ, data), os.environ)
     ask = input if sys.stdin.isatty() and sys.stdout.isatty() else None
     set_up(
         settings,

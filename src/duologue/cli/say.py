@@ -49,7 +49,7 @@ class Question(Struct, frozen=True):
         return options
 
 
-class Voice:
+class TerminalReply:
     """Writes the messages of a reply as they come."""
 
     def __init__(self, output: TextIO, asides: TextIO) -> None:
@@ -104,10 +104,10 @@ class Voice:
 
 def say(question: Question, server: Client, output: TextIO, asides: TextIO) -> None:
     """Ask and show the reply. Raises Problem; when no server answers, one that says how to start it."""
-    anyio.run(_say, question, server, Voice(output, asides))
+    anyio.run(_say, question, server, TerminalReply(output, asides))
 
 
-async def _say(question: Question, server: Client, voice: Voice) -> None:
+async def _say(question: Question, server: Client, voice: TerminalReply) -> None:
     async with (
         _sounding(question) as sound,
         explained(server),

@@ -17,7 +17,7 @@ from duologue.cli.doctor import check_gpu
 from duologue.config import Settings
 from duologue.config.reading import FILE_NAME
 from duologue.config.writing import model_line, write_model
-from duologue.engines.hardware import described, look
+from duologue.engines.hardware import described, probe_hardware
 from duologue.errors import BadRequest, Problem
 from duologue.models.catalogue import BUNDLED
 from duologue.models.fit import Hardware, fit_of, recommend
@@ -36,7 +36,7 @@ class Wish(Struct, frozen=True):
     dry_run: bool = False
 
 
-class Place(Struct, frozen=True):
+class SettingLocation(Struct, frozen=True):
     """Where the setting goes: the file in use (None: none yet), and the environment, which wins over it."""
 
     file: Path | None
@@ -63,10 +63,10 @@ class Talk(Struct, frozen=True):
             return "no"
 
 
-def set_up(settings: Settings, place: Place, wish: Wish, talk: Talk) -> None:
+def set_up(settings: Settings, place: SettingLocation, wish: Wish, talk: Talk) -> None:
     """Show, choose, download, and make the choice last. Raises Problem."""
     folder = model_commands.models_folder(settings)
-    hardware = look(folder)
+    hardware = probe_hardware(folder)
     talk.say(f"This machine: {described(hardware, folder)}.")
     for finding in check_gpu(settings):
         if finding.state != "ok":
@@ -118,11 +118,11 @@ def _ask_which(proposed: Recommended, talk: Talk) -> str:
             return answer or proposed.name
 
 
-def _file(settings: Settings, place: Place) -> Path:
+def _file(settings: Settings, place: SettingLocation) -> Path:
     return place.file or settings.data / FILE_NAME
 
 
-def _keep(name: str, settings: Settings, place: Place, wish: Wish, talk: Talk) -> None:
+def _keep(name: str, settings: Settings, place: SettingLocation, wish: Wish, talk: Talk) -> None:
     """Make the next start answer with the model `name`, where that is one line in a file; else say what to do."""
     file = _file(settings, place)
     start = "Start the server: `duologue serve`. One that runs already must be started anew."

@@ -50,7 +50,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Upstream(Section):
+class UpstreamSettings(Section):
     url: HttpUrl = Field(
         default="", description="An OpenAI-compatible server that answers instead of a local model."
     )
@@ -68,7 +68,7 @@ class EngineSettings(Section):
     model: str = Field(
         default="", description="A GGUF file, or a name in the data folder's models; empty: the bundled one."
     )
-    upstream: Upstream = Upstream()
+    upstream: UpstreamSettings = UpstreamSettings()
     device: str = Field(default="auto", description="The device a worker owns: `auto`, `cpu`, `cuda:0` ...")
     slots: Positive | None = Field(
         default=None, description="Replies generated at the same time; empty: by model size."
@@ -124,13 +124,13 @@ class Log(Section):
     )
 
 
-class Queue(Section):
+class QueueSettings(Section):
     limit: Positive = Field(
         default=1000, description="Requests that may wait for a slot; the next is refused."
     )
 
 
-class Limits(Section):
+class LimitSettings(Section):
     body_mb: Positive = Field(default=64, description="Megabytes of one request body or one socket message.")
     text_mb: Positive = Field(default=1, description="Megabytes of text in one request.")
     messages: Positive = Field(
@@ -167,7 +167,7 @@ class Chat(Section):
     )
 
 
-class Runs(Section):
+class RunSettings(Section):
     model_silence_s: Seconds = Field(
         default=120,
         description="A reply whose model says nothing for so long, not even that it is reading, ends as `timeout`.",
@@ -300,10 +300,10 @@ class Settings(EngineSettings):
         default=22400, ge=1024, le=65000, description="The first port workers listen on (loopback)."
     )
     voice: VoiceSettings = VoiceSettings()
-    queue: Queue = Queue()
-    limits: Limits = Limits()
+    queue: QueueSettings = QueueSettings()
+    limits: LimitSettings = LimitSettings()
     chat: Chat = Chat()
-    runs: Runs = Runs()
+    runs: RunSettings = RunSettings()
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()

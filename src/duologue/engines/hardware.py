@@ -1,7 +1,7 @@
 """What this machine has for a model: cores, free memory, free disk, and cards the engine can use.
 
 Asks the operating system and the installed engine, and answers with numbers; which models they are enough for is
-decided in `models.fit`. The engine is asked in this process by `look`, in one of its own by a `Lookout`.
+decided in `models.fit`. The engine is asked in this process by `probe_hardware`, in one of its own by a `HardwareProbe`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEEN_SECONDS = 5.0
 ASK_CARDS = "from duologue.engines.hardware import card_memory; print(card_memory())"
 
 
-class Lookout:
+class HardwareProbe:
     """This machine, for a server that runs for long and never loads an engine: a process of its own asks that."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -42,7 +42,7 @@ class Lookout:
         return hardware, described(hardware, folder)
 
 
-def look(folder: Path) -> Hardware:
+def probe_hardware(folder: Path) -> Hardware:
     """This machine; `folder` is where models are kept, there or not."""
     return _hardware(folder, card_memory())
 

@@ -15,7 +15,7 @@ MEMINFO = Path("/proc/meminfo")
 CPUS = Path("/sys/devices/system/cpu")
 
 
-class Machine(Struct, frozen=True):
+class MachineLimits(Struct, frozen=True):
     """`cores`: physical cores this process may use. `memory`: bytes that are free for it. `gpus`: their number."""
 
     cores: int
@@ -25,9 +25,9 @@ class Machine(Struct, frozen=True):
 
 def this_machine(
     gpus: int = 0, *, cgroup: Path = CGROUP, meminfo: Path = MEMINFO, cpus: Path = CPUS
-) -> Machine:
+) -> MachineLimits:
     """The machine this process runs on."""
-    return Machine(_cores(cgroup, cpus), _memory(cgroup, meminfo), gpus)
+    return MachineLimits(_cores(cgroup, cpus), _memory(cgroup, meminfo), gpus)
 
 
 def _cores(cgroup: Path, cpus: Path) -> int:

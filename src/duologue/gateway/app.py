@@ -27,28 +27,28 @@ from duologue.gateway import process_lock, tls
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
-from duologue.gateway.admin.metrics_history import STEP, Figures
+from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
 from duologue.gateway.auth import key_routes, middleware, sessions
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
 from duologue.gateway.calls import duplex_socket, voice_socket
 from duologue.gateway.dialects import audio, chat_completions, chat_socket
 from duologue.gateway.middleware import host_check
 from duologue.gateway.middleware.forwarded import Proxies
-from duologue.gateway.models.loader import Look
-from duologue.gateway.models.registry import Models
-from duologue.gateway.models.service import Stock
+from duologue.gateway.models.loader import ProbeHardware
+from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.service import ModelService
 from duologue.gateway.scheduling.eta import BASES, Estimator
-from duologue.gateway.scheduling.generate import Relay
+from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.startup_messages import Herald, address
 from duologue.gateway.static_page import FOLDER, Pages
-from duologue.gateway.workers.load_specs import loadouts, voice_loadout
+from duologue.gateway.workers.load_specs import load_specs, voice_load_spec
 from duologue.http.error_responses import exception_handlers
 from duologue.values.events import Done, Failed
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
     import ssl
@@ -77,9 +77,9 @@ class Gateway:
     def __init__(
         self,
         settings: Settings,
-        worker_loadouts: Sequence[Loadout],
+        worker_loadouts: Sequence[LoadSpec],
         announce: Callable[[str], None],
-        look: Look | None = None,
+        look: ProbeHardware | None = None,
     ) -> None:
         reachable = not middleware.is_loopback(settings.host)
         self.settings = settings
@@ -90,14 +90,14 @@ class Gateway:
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
         self.pool = Pool(
             worker_loadouts,
-            Queue(settings.queue.limit, estimator),
+            Scheduler(settings.queue.limit, estimator),
             port=settings.worker_port_base,
             log=(settings.log.level, settings.log.format),
             on_change=self._look,
         )
-        self.figures = Figures(time.time())
-        self.generate = Relay(self.pool, observe=self._observe, wrote=self.figures.wrote)
-        self.models = Models(self.pool.cards, settings.aliases)
+        self.figures = MetricsHistory(time.time())
+        self.generate = Generator(self.pool, observe=self._observe, wrote=self.figures.wrote)
+        self.models = ModelRegistry(self.pool.cards, settings.aliases)
         self.voice = self._voice()
         self.speech = SpeechService(self.voice, settings.voice)
         self.board = voice_socket.CallServices(
@@ -111,7 +111,7 @@ class Gateway:
             observe=measure_turn,
         )
         self.duplex = duplex_socket.DuplexSessions(self.board, most=settings.limits.sockets_per_user)
-        self.stock = Stock(settings, worker_loadouts, self.pool, self.models, look)
+        self.stock = ModelService(settings, worker_loadouts, self.pool, self.models, look)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
@@ -130,12 +130,12 @@ class Gateway:
 
     def _voice(self) -> Pool | None:
         """The seats for calls, speeches and transcriptions: slots of a worker of their own."""
-        loadout = voice_loadout(self.settings)
+        loadout = voice_load_spec(self.settings)
         if loadout is None:
             return None
         return Pool(
             [loadout],
-            Queue(self.settings.queue.limit, Estimator(BASES, alpha=self.settings.eta.alpha)),
+            Scheduler(self.settings.queue.limit, Estimator(BASES, alpha=self.settings.eta.alpha)),
             port=self.settings.worker_port_base + VOICE_PORT,
             log=(self.settings.log.level, self.settings.log.format),
             tickets="q_v",
@@ -179,7 +179,7 @@ class Gateway:
 
     def _application(self) -> FastAPI:
         settings, keys, pages = self.settings, self.keys, self.pages
-        logins = sessions.Logins(keys)
+        logins = sessions.LoginSessions(keys)
         cookie = middleware.cookie_name(settings.port)
         app = FastAPI(
             title="Duologue",
@@ -278,7 +278,7 @@ class Gateway:
             await self.keys.note_used()
 
 
-def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | None = None) -> None:
+def serve(settings: Settings, *, announce: Callable[[str], None], look: ProbeHardware | None = None) -> None:
     """Serve until told to end. Raises StartFailed when it cannot start.
 
     `announce` is given the lines meant for the person at the terminal; `look` sees this machine, without loading an
@@ -294,7 +294,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | N
     )
     if settings.proxies and not has_key:
         log.warning("There is no key: whoever comes through the proxy is an admin. `duologue key add NAME`")
-    worker_loadouts = loadouts(settings)
+    worker_loadouts = load_specs(settings)
     listener = process_lock.port(settings.host, settings.port)
     with listener, process_lock.data_folder(settings.data, address(settings, listener.getsockname()[1])):
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
@@ -306,8 +306,8 @@ def serve(settings: Settings, *, announce: Callable[[str], None], look: Look | N
 
 def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
     """The application behind the doors that every request passes, and every answer: errors too."""
-    visitors = host_check.Visitors(settings.host_names, settings.allow_origins)
-    return host_check.behind_doors(app, visitors, settings.base_path, Proxies(settings.proxies))
+    visitors = host_check.AllowedHosts(settings.host_names, settings.allow_origins)
+    return host_check.with_middleware(app, visitors, settings.base_path, Proxies(settings.proxies))
 
 
 class _Server(uvicorn.Server):

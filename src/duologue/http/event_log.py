@@ -19,7 +19,7 @@ READ_AGAIN: tuple[Mapping[str, object], ...] = ({"type": "loaded"}, {"type": "he
 """What a viewer is told that missed too much."""
 
 
-class News:
+class EventLog:
     """`start` is the number before the first, and must lie above every number of an earlier life of the server (the
     time in ms does)."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duologue.values.call_events import CallState, Ending
-from duologue.values.events import SpokenWord
+from duologue.values.events import TimedWord
 
 FRAME = 512
 """Samples (16 kHz) one Frame stands for: 32 ms."""
@@ -61,7 +61,7 @@ class SoundMade(Struct, frozen=True):
 
     reply: int
     samples: int
-    words: tuple[SpokenWord, ...] = ()
+    words: tuple[TimedWord, ...] = ()
 
 
 class SoundComplete(Struct, frozen=True):

@@ -25,8 +25,8 @@ from duologue.wire.validation import (
     MAX_TOKENS,
     Body,
     FunctionTool,
-    Limits,
     MessageFields,
+    RequestLimits,
     SamplingFields,
     ToolChoice,
     check_counts,
@@ -173,7 +173,7 @@ def begins_call(frame: str | bytes) -> bool:
         return False
 
 
-def decode(body: Mapping[str, Any], limits: Limits) -> ChatFrame:
+def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
     """The request of a frame of kind "chat". Raises BadRequest that names the field, TooLarge, Unsupported."""
     if "messages" not in body and (body.get("type") or "chat") != "chat":
         raise BadRequest(

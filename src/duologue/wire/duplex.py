@@ -22,7 +22,7 @@ from duologue.values.messages import ImagePart, system
 from duologue.values.requests import Sampling
 from duologue.wire import media_parts
 from duologue.wire.sound import sound_text
-from duologue.wire.validation import Body, Limits, SamplingFields, check_text, decode_json, validate
+from duologue.wire.validation import Body, RequestLimits, SamplingFields, check_text, decode_json, validate
 
 LONGEST = 2 * HEARD_RATE
 """Samples of one piece."""
@@ -135,7 +135,7 @@ Said = (
 )
 
 
-def decode(frame: str | bytes, limits: Limits) -> Said:
+def decode(frame: str | bytes, limits: RequestLimits) -> Said:
     """What a message says. Raises BadRequest that names the field, TooLarge."""
     body = decode_json(frame)
     kind = body.pop("type", None)
@@ -165,7 +165,7 @@ def decode(frame: str | bytes, limits: Limits) -> Said:
     )
 
 
-def _prepare(body: PrepareBody, limits: Limits) -> Prepare:
+def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
     check_text((system(body.system_prompt),), (), limits)
     config = {RENAMED.get(name, name): value for name, value in body.config.items()}
     asked = {name: config[name] for name in APPLIED if config.get(name) is not None}

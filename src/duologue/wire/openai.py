@@ -26,8 +26,8 @@ from duologue.wire.validation import (
     Body,
     FunctionTool,
     JsonObject,
-    Limits,
     MessageFields,
+    RequestLimits,
     SamplingFields,
     ToolChoice,
     check_text,
@@ -203,7 +203,7 @@ class ChatCompletionRequest(SamplingFields):
 
     def request(
         self,
-        limits: Limits,
+        limits: RequestLimits,
         heard: Mapping[str, AudioPart] = MappingProxyType({}),
         spoken: Mapping[str, str] = MappingProxyType({}),
     ) -> ChatRequest:
@@ -238,7 +238,7 @@ class ChatCompletionRequest(SamplingFields):
         check_text(request.messages, tools, limits)
         return request
 
-    def _refuse_unsupported(self, limits: Limits) -> None:
+    def _refuse_unsupported(self, limits: RequestLimits) -> None:
         if self.n > limits.choices:
             raise BadRequest(
                 f"n must be a whole number from 1 to {limits.choices} (setting limits.choices).", param="n"

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
-from duologue.wire.validation import MEGABYTE, Body, Limits
+from duologue.wire.validation import MEGABYTE, Body, RequestLimits
 from duologue.wire.validation_errors import shortened
 
 SPEAKERS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts", "tts", "default")
@@ -71,7 +71,7 @@ class SpeechBody(Body):
     stream_format: Literal["audio", "sse"] = "audio"
     language: str = Field(default="", max_length=35, description="A BCP 47 tag; the voice's own without it.")
 
-    def request(self, voice: str, limits: Limits) -> SpeechRequest:
+    def request(self, voice: str, limits: RequestLimits) -> SpeechRequest:
         """What is to be spoken, by the voice that its name stands for. Raises BadRequest, TooLarge."""
         if not self.input.strip():
             raise BadRequest("input holds nothing that could be said.", param="input")

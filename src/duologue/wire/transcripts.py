@@ -20,7 +20,7 @@ from duologue.errors import BadRequest, Unsupported
 from duologue.values.speech import SpeechCard, TimedWord, Transcript
 from duologue.wire.collected_reply import broken_off
 from duologue.wire.speech import event
-from duologue.wire.validation import MEGABYTE, Body, Limits
+from duologue.wire.validation import MEGABYTE, Body, RequestLimits
 
 LINE = 42
 """Characters of one line of subtitles; a segment has at most two."""
@@ -56,7 +56,7 @@ class TranscriptionFields(Body):
     stream: bool = False
     chunking_strategy: Any = None
 
-    def check(self, card: SpeechCard | None, limits: Limits) -> None:
+    def check(self, card: SpeechCard | None, limits: RequestLimits) -> None:
         """Raises BadRequest, Unsupported for what cannot be had here; each names its field."""
         if len(self.prompt.encode()) > limits.text_mb * MEGABYTE:
             raise BadRequest(

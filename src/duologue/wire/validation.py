@@ -44,7 +44,7 @@ _ESCAPE = re.compile(
 )
 
 
-class Limits(Protocol):
+class RequestLimits(Protocol):
     """What one request may bring; each is a setting, `limits.NAME`, named in its error."""
 
     @property
@@ -270,7 +270,7 @@ def part_tag(value: object) -> str | None:
     return TAG + kind if isinstance(kind, str) else None
 
 
-def check_counts(body: Mapping[str, Any], limits: Limits) -> None:
+def check_counts(body: Mapping[str, Any], limits: RequestLimits) -> None:
     """Raises TooLarge for more messages, and parts of them, than allowed; BadRequest for too many tools.
 
     To be asked before anything looks at the entries: reading two million of them would stop the server for a minute.
@@ -301,7 +301,7 @@ def _is_longer(messages: list[Any], limit: int) -> bool:
     return count > limit
 
 
-def check_text(messages: Iterable[Message], tools: Iterable[Tool], limits: Limits) -> None:
+def check_text(messages: Iterable[Message], tools: Iterable[Tool], limits: RequestLimits) -> None:
     """Raises TooLarge when all that a model would have to read is more text than allowed."""
     said = sum(_size(message) for message in messages)
     described = sum(

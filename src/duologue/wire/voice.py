@@ -19,10 +19,10 @@ from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import CLIENT, Approval, CallRecord, Decision, StoredMessage
-from duologue.values.events import Queued, SpokenWord
+from duologue.values.events import Queued, TimedWord
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import media_parts
-from duologue.wire.validation import Body, FunctionTool, Limits, check_text, decode_json, validate
+from duologue.wire.validation import Body, FunctionTool, RequestLimits, check_text, decode_json, validate
 
 FRAMES_KEPT = 4096
 """Frames whose numbers are still known when a client names one: more than a minute of sound."""
@@ -146,7 +146,7 @@ Said = (
 )
 
 
-def decode(frame: str | bytes, limits: Limits) -> Said:
+def decode(frame: str | bytes, limits: RequestLimits) -> Said:
     """What a text frame says. Raises BadRequest that names the field, TooLarge."""
     body = decode_json(frame)
     kind = body.pop("type", None)
@@ -191,7 +191,7 @@ def _approved(body: ApprovalBody) -> Approved:
     return Approved(body.id, decided, body.values)
 
 
-def _start(body: StartBody, limits: Limits) -> Start:
+def _start(body: StartBody, limits: RequestLimits) -> Start:
     tools = tuple(entry.tool() for entry in body.tools)
     check_text((), tools, limits)
     setup = CallSetup(
@@ -439,7 +439,7 @@ class VoiceEncoder:
         return _json({"type": kind, "epoch": self.epoch} | fields)
 
 
-def _caption(word: SpokenWord) -> dict[str, object]:
+def _caption(word: TimedWord) -> dict[str, object]:
     return {
         "text": word.text,
         "start_ms": round(word.start * 1000 / SPOKEN_RATE),

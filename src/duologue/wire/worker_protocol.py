@@ -35,7 +35,7 @@ MAX_MESSAGE = 512 * 1024 * 1024
 WorkerState = Literal["loading", "ready", "failed", "stopping"]
 
 
-class Loadout(Struct, frozen=True):
+class LoadSpec(Struct, frozen=True):
     """What a worker is to load; handed over in its environment at its start."""
 
     worker: str

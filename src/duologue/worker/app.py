@@ -44,7 +44,7 @@ FRAME_LIMIT = 64 * 1024 * 1024
 class Worker:
     """One station, its standing, and the link to the gateway."""
 
-    def __init__(self, loadout: worker_protocol.Loadout) -> None:
+    def __init__(self, loadout: worker_protocol.LoadSpec) -> None:
         self.loadout = loadout
         self.standing = Standing(loadout.worker)
         self.link = WorkerLink(self._serve, self._count, self.standing.report, self._attend)
@@ -187,7 +187,7 @@ def main() -> None:
     level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
     telemetry.set_up_logging(level, "json" if form == "json" else "text")
     secret = os.environ.pop("DUOLOGUE_WORKER_SECRET")
-    loadout = msgspec.json.decode(os.environ.pop("DUOLOGUE_WORKER_LOADOUT"), type=worker_protocol.Loadout)
+    loadout = msgspec.json.decode(os.environ.pop("DUOLOGUE_WORKER_LOADOUT"), type=worker_protocol.LoadSpec)
     listener = socket.socket(fileno=int(os.environ.pop("DUOLOGUE_WORKER_SOCKET")))
     config = uvicorn.Config(
         build(Worker(loadout), secret),

@@ -24,7 +24,7 @@ class LanguageStation:
     """One language engine and its standing."""
 
     def __init__(
-        self, loadout: worker_protocol.Loadout, standing: Standing, changed: Callable[[], None]
+        self, loadout: worker_protocol.LoadSpec, standing: Standing, changed: Callable[[], None]
     ) -> None:
         self.engine: LanguageEngine | None = None
         self._loadout = loadout

@@ -14,7 +14,7 @@ from duologue.engines.contracts import LanguageEngine
 from duologue.engines.load_progress import Loading, watched
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.state import Standing
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ TOLD_EVERY = 0.25
 """Seconds between two words to the gateway about how far the loading is."""
 
 
-async def load(loadout: Loadout, standing: Standing, changed: Callable[[], None]) -> LanguageEngine | None:
+async def load(loadout: LoadSpec, standing: Standing, changed: Callable[[], None]) -> LanguageEngine | None:
     """Load the loadout's engine; `standing` ends ready or failed and `changed` is called, and before that whenever
     more of it is there."""
     if loadout.engine not in LANGUAGE_ENGINES:

@@ -61,7 +61,7 @@ class VoiceStation:
     """The engines of speech and their standing."""
 
     def __init__(
-        self, loadout: worker_protocol.Loadout, standing: Standing, changed: Callable[[], None]
+        self, loadout: worker_protocol.LoadSpec, standing: Standing, changed: Callable[[], None]
     ) -> None:
         self._loadout = loadout
         self._standing = standing

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from tests.conversations.fakes.provisions import FunctionTools
 
-from duologue.config.settings import Runs
+from duologue.config.settings import RunSettings
 from duologue.conversations.agent.call_agent import (
     ANSWER_SECONDS,
     CallContext,
@@ -40,7 +40,7 @@ class Room:
             CallContext(
                 means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", self.toolbox),
                 tools=offered | client_tools(own),
-                settings=settings or Runs(),
+                settings=settings or RunSettings(),
                 permissions=self._permissions,
                 allow=self._allow,
             ),
@@ -89,7 +89,7 @@ async def test_what_only_reads_does_not_wait_and_everything_else_does():
 
 
 async def test_after_as_many_turns_as_are_allowed_the_model_is_not_asked_again():
-    room = Room(settings=Runs(max_turns=2))
+    room = Room(settings=RunSettings(max_turns=2))
     assert await room.errand.carry_out("", [LOOK])
     assert not await room.errand.carry_out("", [LOOK])
 
@@ -109,7 +109,7 @@ async def test_a_spoken_answer_goes_to_what_is_asked(agreed, state):
 
 
 async def test_nobody_who_answers_is_a_no():
-    room = Room(settings=Runs(approval_s=0.001))
+    room = Room(settings=RunSettings(approval_s=0.001))
     room.errand.sure()
     assert await room.errand.carry_out("", [WRITE])
     assert room.states == ["expired"]

@@ -5,7 +5,7 @@ import pytest
 from tests.conversations.fakes.provisions import Surroundings
 from tests.support.store_fixtures import Clock
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent.approvals import Questions
 from duologue.conversations.agent.loop import Judged
 from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools

@@ -6,7 +6,7 @@ from itertools import count
 
 from tests.conversations.fakes.provisions import Surroundings
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
 from duologue.conversations.runs.service import Runs
 from duologue.store.database import Database

@@ -18,7 +18,7 @@ from tests.support.sample_files import (
     wav,
 )
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.conversations.files.attachments import Attachments
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
 from duologue.values.conversations import (
@@ -49,7 +49,7 @@ async def place(tmp_path, anyio_backend):
 
 @pytest.fixture
 def attachments(place: Kept) -> Attachments:
-    return Attachments(place.blobs, Limits(document_pages=3))
+    return Attachments(place.blobs, LimitSettings(document_pages=3))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_any_other_picture_is_made_into_one_a_model_takes(attach, attachme
 
 @pytest.mark.anyio
 async def test_a_large_picture_is_scaled_to_the_cap(place):
-    attachments = Attachments(place.blobs, Limits(image_megapixels=0.1))
+    attachments = Attachments(place.blobs, LimitSettings(image_megapixels=0.1))
     blob = await place.blobs.keep("ada", encoded(drawing(800, 400)))
     content = await attachments.content("ada", blob.hash)
     assert (content.width, content.height) == (800, 400)
@@ -257,7 +257,7 @@ async def test_the_same_file_becomes_the_same_content(attach):
 
 @pytest.mark.anyio
 async def test_a_temporary_chat_leaves_nothing_on_the_disk(place):
-    attachments = Attachments(place.blobs, Limits(), temporary=True)
+    attachments = Attachments(place.blobs, LimitSettings(), temporary=True)
     blob = await place.blobs.keep("ada", pdf("Hello"), name="a.pdf", temporary=True)
     content = await attachments.content("ada", blob.hash, given="pages")
     assert (await parts(attachments, SEES, content))[1:]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.conversations.files.message_content import Contents
 from duologue.conversations.runs.commands import FileContent
 from duologue.errors import NotFound, TooLarge
@@ -37,7 +37,7 @@ def parts(*given: dict[str, Any]) -> list[api.Part]:
 
 @pytest.fixture
 def contents() -> Contents:
-    return Contents(Attachments, Files(), Limits(attachments=2))  # type: ignore[arg-type]
+    return Contents(Attachments, Files(), LimitSettings(attachments=2))  # type: ignore[arg-type]
 
 
 TEXT = {"type": "text", "text": "look"}

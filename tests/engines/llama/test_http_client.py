@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from duologue.engines.llama.http_client import Door
+from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.errors import EngineFailed
 
 
@@ -74,19 +74,19 @@ def engine() -> Iterator[Engine]:
 
 
 def test_it_asks_with_the_key(engine: Engine) -> None:
-    assert Door(engine.address, "secret").tokenize("hé") == (1, 2)
+    assert LlamaHttpClient(engine.address, "secret").tokenize("hé") == (1, 2)
     head, _, body = engine.requests[0].partition(b"\r\n\r\n")
     assert b"Authorization: Bearer secret" in head
     assert json.loads(body) == {"content": "hé", "add_special": False, "parse_special": True}
 
 
 def test_it_reads_the_context_and_the_settings_of_a_generation(engine: Engine) -> None:
-    assert Door(engine.address, "secret").settings() == (512, {"temperature": 0.5})
+    assert LlamaHttpClient(engine.address, "secret").settings() == (512, {"temperature": 0.5})
 
 
 def test_one_connection_serves_many_questions() -> None:
     engine = Engine(answers=5)
-    door = Door(engine.address, "secret")
+    door = LlamaHttpClient(engine.address, "secret")
     for _ in range(5):
         door.tokenize("x")
     assert engine.connections == 1
@@ -94,14 +94,14 @@ def test_one_connection_serves_many_questions() -> None:
 
 
 def test_a_connection_that_was_hung_up_is_made_anew(engine: Engine) -> None:
-    door = Door(engine.address, "secret")
+    door = LlamaHttpClient(engine.address, "secret")
     for _ in range(3):
         assert door.tokenize("x") == (1, 2)
     assert engine.connections == 3
 
 
 def test_an_engine_that_is_gone_is_a_sentence(engine: Engine) -> None:
-    door = Door(engine.address, "secret")
+    door = LlamaHttpClient(engine.address, "secret")
     door.tokenize("x")
     engine.close()
     with pytest.raises(EngineFailed, match="does not answer") as caught:
@@ -112,5 +112,5 @@ def test_an_engine_that_is_gone_is_a_sentence(engine: Engine) -> None:
 def test_a_refusal_is_a_sentence() -> None:
     engine = Engine(status="401 Unauthorized")
     with pytest.raises(EngineFailed, match="status 401"):
-        Door(engine.address, "wrong").tokenize("x")
+        LlamaHttpClient(engine.address, "wrong").tokenize("x")
     engine.close()

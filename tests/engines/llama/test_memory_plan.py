@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from duologue.engines.llama.memory_plan import LlamaOptions, cache_bytes, parse_options, plan
-from duologue.engines.machine import Machine
+from duologue.engines.machine import MachineLimits
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
 
 GIGABYTE = 1_000_000_000
-MACHINE = Machine(cores=8, memory=32 * GIGABYTE)
+MACHINE = MachineLimits(cores=8, memory=32 * GIGABYTE)
 NOTHING_ASKED = LlamaOptions(model="m.gguf")
 
 
@@ -42,7 +42,7 @@ LARGE = header(30_000_000_000)
 def test_a_small_model_gets_one_thread_and_a_larger_one_leaves_a_core_free() -> None:
     assert plan(TINY, NOTHING_ASKED, MACHINE).threads == 1
     assert plan(MIDDLE, NOTHING_ASKED, MACHINE).threads == 7
-    assert plan(MIDDLE, NOTHING_ASKED, Machine(1, GIGABYTE)).threads == 1
+    assert plan(MIDDLE, NOTHING_ASKED, MachineLimits(1, GIGABYTE)).threads == 1
 
 
 def test_larger_models_get_fewer_slots() -> None:
@@ -52,7 +52,7 @@ def test_larger_models_get_fewer_slots() -> None:
 def test_slower_models_read_in_smaller_batches_unless_there_is_a_gpu() -> None:
     assert plan(TINY, NOTHING_ASKED, MACHINE).batch == 512
     assert plan(MIDDLE, NOTHING_ASKED, MACHINE).batch == 128
-    assert plan(MIDDLE, NOTHING_ASKED, Machine(8, 32 * GIGABYTE, gpus=1)).batch == 2_048
+    assert plan(MIDDLE, NOTHING_ASKED, MachineLimits(8, 32 * GIGABYTE, gpus=1)).batch == 2_048
 
 
 def test_what_was_asked_is_what_it_gets() -> None:
@@ -70,20 +70,20 @@ def test_the_context_is_never_more_than_the_model_was_trained_for() -> None:
 
 
 def test_by_default_it_is_bounded_for_models_trained_on_very_long_texts() -> None:
-    made = plan(MIDDLE, NOTHING_ASKED, Machine(8, 200 * GIGABYTE))
+    made = plan(MIDDLE, NOTHING_ASKED, MachineLimits(8, 200 * GIGABYTE))
     assert (made.context, made.warnings) == (16_384, ())
 
 
 def test_short_memory_makes_it_smaller_and_says_so() -> None:
-    made = plan(MIDDLE, NOTHING_ASKED, Machine(8, 6 * GIGABYTE))
+    made = plan(MIDDLE, NOTHING_ASKED, MachineLimits(8, 6 * GIGABYTE))
     assert 2_048 <= made.context < 16_384
     assert cache_bytes(MIDDLE, made.context * made.slots) <= 2 * GIGABYTE
     assert "Memory is short" in made.warnings[0]
 
 
 def test_it_never_falls_below_a_usable_size() -> None:
-    assert plan(MIDDLE, NOTHING_ASKED, Machine(8, 0)).context == 2_048
-    assert plan(TINY, NOTHING_ASKED, Machine(8, 0)).context == 1_024
+    assert plan(MIDDLE, NOTHING_ASKED, MachineLimits(8, 0)).context == 2_048
+    assert plan(TINY, NOTHING_ASKED, MachineLimits(8, 0)).context == 1_024
 
 
 def test_a_model_that_does_not_say_gets_a_modest_context() -> None:
@@ -114,7 +114,7 @@ def test_a_wrong_option_is_named(options: dict[str, object], sentence: str) -> N
 
 
 def test_a_small_models_prompts_are_kept_in_little_memory() -> None:
-    machine = Machine(cores=2, memory=8 << 30, gpus=0)
+    machine = MachineLimits(cores=2, memory=8 << 30, gpus=0)
     small, large = (
         plan(header(parameters=parameters), LlamaOptions("m"), machine).prompt_cache
         for parameters in (5_000_000, 7_000_000_000)
@@ -124,8 +124,8 @@ def test_a_small_models_prompts_are_kept_in_little_memory() -> None:
 
 
 def test_flash_attention_is_left_out_for_small_models_without_a_gpu() -> None:
-    machine = Machine(cores=2, memory=8 << 30, gpus=0)
-    with_gpu = Machine(cores=2, memory=8 << 30, gpus=1)
+    machine = MachineLimits(cores=2, memory=8 << 30, gpus=0)
+    with_gpu = MachineLimits(cores=2, memory=8 << 30, gpus=1)
     assert not plan(TINY, NOTHING_ASKED, machine).flash_attention
     assert plan(TINY, NOTHING_ASKED, with_gpu).flash_attention
     assert plan(LARGE, NOTHING_ASKED, machine).flash_attention

@@ -12,7 +12,7 @@ from duologue.engines.llama.request import (
     MAX_CONSTRAINT,
     NOT_APPLIED,
     RANDOM_SEED,
-    Chunk,
+    CompletionChunk,
     Logprobs,
     Refusal,
     Token,
@@ -191,7 +191,7 @@ def test_a_chunk_is_read_whatever_else_is_in_it() -> None:
     chunk = msgspec.json.decode(
         b'{"choices":[{"text":"a","index":0,"logprobs":null,"finish_reason":null}],"id":"x","new":{"y":1},'
         b'"timings":{"predicted_n":3,"predicted_ms":1.5}}',
-        type=Chunk,
+        type=CompletionChunk,
     )
     assert chunk.choices[0].text == "a"
     assert chunk.timings.predicted_n == 3

@@ -5,7 +5,7 @@ from duologue.engines.contracts import ChatEngine, Generation, GenerationEnded, 
 from duologue.engines.scripted.language import (
     ScriptedChatEngine,
     ScriptedEngine,
-    Step,
+    ScriptStep,
     load,
     remaining,
     script,
@@ -30,14 +30,14 @@ async def written(text: str, **sampling) -> list[Piece | Progress | GenerationEn
 
 
 def test_a_message_without_steps_is_echoed():
-    assert script("hello\nyou") == [Step("say", text="You said: hello\nyou")]
+    assert script("hello\nyou") == [ScriptStep("say", text="You said: hello\nyou")]
 
 
 def test_steps_are_read_in_order_and_other_lines_are_not_steps():
     assert script("please\n/pace 5\n/say a\\nb \n/repeat 2 x y") == [
-        Step("pace", 5),
-        Step("say", text="a\nb "),
-        Step("repeat", 2, "x y"),
+        ScriptStep("pace", 5),
+        ScriptStep("say", text="a\nb "),
+        ScriptStep("repeat", 2, "x y"),
     ]
 
 

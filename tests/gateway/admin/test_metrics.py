@@ -4,14 +4,14 @@ import logging
 
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.values.call_events import TurnFigures
 from duologue.values.events import Done, Timings, Usage
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 
 def test_a_reply_leaves_a_sample_of_each_of_its_stages():
-    pool = Pool([Loadout("w", "scripted", "m")], Queue())
+    pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
     measure_reply(Done("stop", Usage(input=7, output=3), Timings(first=120.0, prefill=80.0, generate=40.0)))
     text = rendered(pool)
     assert 'stage="prefill"' in text

@@ -2,11 +2,11 @@
 
 import pytest
 
-from duologue.gateway.admin.metrics_history import MEASURED, SAMPLES, Figures, Spread
+from duologue.gateway.admin.metrics_history import MEASURED, SAMPLES, MetricsHistory, Spread
 
 
 def test_a_sample_holds_what_happened_in_it_and_how_things_stood_at_its_end():
-    figures = Figures(100.0)
+    figures = MetricsHistory(100.0)
     figures.ended(first=30.0, waited=10.0)
     figures.ended(first=50.0, waited=0.0)
     figures.ended(failed=True)
@@ -20,7 +20,7 @@ def test_a_sample_holds_what_happened_in_it_and_how_things_stood_at_its_end():
 
 
 def test_the_next_sample_begins_empty():
-    figures = Figures(0.0)
+    figures = MetricsHistory(0.0)
     figures.ended(first=1.0, waited=1.0)
     figures.wrote(5)
     figures.close(5.0, 1, 0)
@@ -34,14 +34,14 @@ def test_the_next_sample_begins_empty():
     [([7.0], (7.0, 7.0)), ([1.0, 2.0, 3.0], (2.0, 3.0)), (list(range(1, 101)), (50.0, 95.0))],
 )
 def test_spreads_are_of_what_was_measured(measured, spread):
-    figures = Figures(0.0)
+    figures = MetricsHistory(0.0)
     for value in measured:
         figures.ended(first=float(value))
     assert figures.close(5.0, 0, 0).first_token == Spread(*spread)
 
 
 def test_a_long_sample_is_counted_over_its_real_length_and_a_clock_set_back_does_no_harm():
-    figures = Figures(100.0)
+    figures = MetricsHistory(100.0)
     figures.wrote(80)
     assert figures.close(108.0, 0, 0).tokens_per_second == 10.0
     figures.wrote(50)
@@ -49,7 +49,7 @@ def test_a_long_sample_is_counted_over_its_real_length_and_a_clock_set_back_does
 
 
 def test_what_was_counted_too_much_is_taken_back_and_never_below_nothing():
-    figures = Figures(0.0)
+    figures = MetricsHistory(0.0)
     figures.wrote(10)
     figures.wrote(-4)
     assert figures.close(5.0, 0, 0).tokens == 6
@@ -58,7 +58,7 @@ def test_what_was_counted_too_much_is_taken_back_and_never_below_nothing():
 
 
 def test_an_hour_is_remembered_and_what_came_after_a_time_can_be_asked_for():
-    figures = Figures(0.0)
+    figures = MetricsHistory(0.0)
     for number in range(1, SAMPLES + 11):
         figures.close(5.0 * number, 0, 0)
     known = figures.since(0.0)
@@ -69,7 +69,7 @@ def test_an_hour_is_remembered_and_what_came_after_a_time_can_be_asked_for():
 
 
 def test_a_sample_keeps_so_many_durations_and_no_more():
-    figures = Figures(0.0)
+    figures = MetricsHistory(0.0)
     for _ in range(MEASURED):
         figures.ended(first=1.0)
     for _ in range(MEASURED):

@@ -6,11 +6,11 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from duologue.errors import Problem
-from duologue.gateway.admin.metrics_history import Figures
+from duologue.gateway.admin.metrics_history import MetricsHistory
 from duologue.gateway.admin.routes import router
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
-from duologue.wire.worker_protocol import Loadout
+from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ class Restarting(Pool):
     """A pool that notes whom it was to start anew."""
 
     def __init__(self):
-        super().__init__([Loadout("w0", "scripted", "m"), Loadout("w1", "scripted", "m")], Queue(5))
+        super().__init__([LoadSpec("w0", "scripted", "m"), LoadSpec("w1", "scripted", "m")], Scheduler(5))
         self.anew = []
 
     def restart(self, name):
@@ -42,7 +42,7 @@ def asking(pool, figures, role="admin") -> httpx.AsyncClient:
 
 
 async def test_the_figures_of_the_last_hour_or_what_is_new_of_them():
-    figures = Figures(100.0)
+    figures = MetricsHistory(100.0)
     figures.ended(first=20.0, waited=5.0)
     figures.wrote(15)
     figures.close(105.0, 1, 2)
@@ -68,7 +68,7 @@ async def test_the_figures_of_the_last_hour_or_what_is_new_of_them():
 
 async def test_a_worker_is_started_anew_by_its_name():
     pool = Restarting()
-    async with asking(pool, Figures(0.0)) as http:
+    async with asking(pool, MetricsHistory(0.0)) as http:
         answer = await http.post("/api/admin/workers/w1/restart")
         assert (answer.status_code, answer.json()) == (202, {"worker": "w1"})
         unknown = await http.post("/api/admin/workers/w9/restart")
@@ -79,7 +79,7 @@ async def test_a_worker_is_started_anew_by_its_name():
 
 async def test_both_are_for_admins():
     pool = Restarting()
-    async with asking(pool, Figures(0.0), role="user") as http:
+    async with asking(pool, MetricsHistory(0.0), role="user") as http:
         assert (await http.get("/api/admin/figures")).json()["code"] == "admin_needed"
         assert (await http.post("/api/admin/workers/w0/restart")).status_code == 403
     assert pool.anew == []

@@ -15,10 +15,10 @@ from duologue.gateway.admin.status import (
     worker_row,
 )
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.speech.service import SpeechService
 from duologue.values.requests import ModelCard
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 SEED_KEYS = {
     "gateway_healthy",
@@ -63,7 +63,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def pool(clock) -> Pool:
-    return Pool([Loadout("w0", "scripted", "m"), Loadout("w1", "scripted", "m")], Queue(7), clock=clock)
+    return Pool([LoadSpec("w0", "scripted", "m"), LoadSpec("w1", "scripted", "m")], Scheduler(7), clock=clock)
 
 
 def come_up(pool: Pool, worker: str, slots: int = 2) -> None:
@@ -129,7 +129,7 @@ def test_a_model_nobody_can_load_has_failed_with_the_reason(pool):
 
 
 def test_without_any_worker_the_server_is_empty_and_says_where_models_are():
-    state, detail = standing(Pool([], Queue()))
+    state, detail = standing(Pool([], Scheduler()))
     assert state == "empty"
     assert "models page" in detail
     assert "duologue models" in detail
@@ -154,7 +154,7 @@ def test_a_model_that_nobody_has_is_offline(pool):
 
 
 def test_the_voice_lends_seats_and_no_slots(pool, clock):
-    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     view = seats.workers["voice"]
     view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
     seats.queue.worker_up("voice", "voice", 32, 0.0)
@@ -169,7 +169,7 @@ def test_the_voice_lends_seats_and_no_slots(pool, clock):
 
 
 def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
-    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     view = seats.workers["voice"]
     view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
     seats.queue.worker_up("voice", "voice", 32, 0.0)
@@ -182,7 +182,7 @@ def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
 
 
 def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
-    seats = Pool([Loadout("voice", "voice", "voice")], Queue(7), clock=clock)
+    seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     seats.queue.worker_up("voice", "voice", 1, 0.0)
     for ticket in "ab":
         seats.queue.ask(ticket, "voice", 0.0, kind="speech")

@@ -11,7 +11,7 @@ from duologue.errors import Problem
 from duologue.gateway.auth.key_routes import router
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import Authentication, cookie_name
-from duologue.gateway.auth.sessions import Logins
+from duologue.gateway.auth.sessions import LoginSessions
 from duologue.store.database import Database
 from duologue.store.users import Users
 
@@ -36,7 +36,7 @@ async def asking(users, key=None, settings_key=None):
     async def answer(request, problem):
         return JSONResponse({"code": problem.code, "message": problem.message}, problem.status)
 
-    guarded = Authentication(app, keys, Logins(keys), cookie=cookie_name(8006))
+    guarded = Authentication(app, keys, LoginSessions(keys), cookie=cookie_name(8006))
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(guarded), base_url="http://localhost", headers=headers

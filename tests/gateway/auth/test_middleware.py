@@ -21,7 +21,7 @@ from duologue.gateway.auth.middleware import (
     is_loopback,
     keyed_admin,
 )
-from duologue.gateway.auth.sessions import Logins
+from duologue.gateway.auth.sessions import LoginSessions
 from duologue.store.database import Database
 from duologue.store.users import Users
 
@@ -50,7 +50,7 @@ async def through(scope, *, key: str | None = KEY, keys: Keys | None = None, **o
         "headers": [],
         "extensions": {"websocket.http.response": {}},
     } | scope
-    guard = Authentication(app, keys, Logins(keys), cookie=COOKIE, now=lambda: NOW, **options)
+    guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE, now=lambda: NOW, **options)
     await guard(scope, receive, send)
     if came:
         return came[0]
@@ -163,7 +163,7 @@ async def test_the_peer_address_is_no_credential():
 
 @pytest.mark.anyio
 async def test_a_session_opens_the_door_and_a_wrong_key_beside_it_does_not(locked):
-    cookie = f"theme=dark; {COOKIE}={await Logins(locked).open('local', NOW)}"
+    cookie = f"theme=dark; {COOKIE}={await LoginSessions(locked).open('local', NOW)}"
     scope = await through(http(cookie=cookie), keys=locked)
     assert scope["state"]["user"] == "local"
     status, _ = await through(http(cookie=cookie, authorization="Bearer wrong"), keys=locked)
@@ -172,7 +172,7 @@ async def test_a_session_opens_the_door_and_a_wrong_key_beside_it_does_not(locke
 
 @pytest.mark.anyio
 async def test_the_session_of_another_port_is_not_ours(locked):
-    cookie = f"{cookie_name(9000)}={await Logins(locked).open('local', NOW)}"
+    cookie = f"{cookie_name(9000)}={await LoginSessions(locked).open('local', NOW)}"
     assert (await through(http(cookie=cookie), keys=locked))[0] == 401
 
 
@@ -261,7 +261,7 @@ async def test_a_socket_brings_its_key_as_a_subprotocol_which_the_endpoint_never
         accepted.append(message)
 
     keys = Keys(KEY)
-    guard = Authentication(app, keys, Logins(keys), cookie=COOKIE)
+    guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
     scope = {"type": "websocket", "path": "/ws/chat", "headers": [], "subprotocols": offered}
     await guard(scope, None, send)
     assert accepted[0]["subprotocol"] == chosen
@@ -324,7 +324,7 @@ async def test_a_socket_whose_key_is_revoked_hears_no_more_and_is_closed(keys, u
 
     headers = [(b"authorization", f"Bearer {ada.value}".encode())]
     scope = {"type": "websocket", "path": "/ws/chat", "headers": headers, "subprotocols": []}
-    await Authentication(app, keys, Logins(keys), cookie=COOKIE)(scope, receive, send)
+    await Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)(scope, receive, send)
     assert [message["type"] for message in heard] == ["websocket.receive", "websocket.disconnect"]
     assert [(message["type"], message["code"]) for message in sent] == [("websocket.close", 1008)]
 
@@ -345,7 +345,7 @@ async def test_a_stream_whose_key_is_revoked_ends(keys, users):
     async def send(message):
         sent.append(message.get("body"))
 
-    guard = Authentication(app, keys, Logins(keys), cookie=COOKIE)
+    guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
     await guard(http(authorization=f"Bearer {bob.value}"), None, send)
     assert sent == [None, b"one"]
     await guard(http(authorization=f"Bearer {ada.value}"), None, send)
@@ -372,7 +372,7 @@ async def test_a_stream_ends_when_its_user_is_no_admin_any_more(keys, users, bef
     async def send(message):
         sent.append(message["body"])
 
-    guard = Authentication(app, keys, Logins(keys), cookie=COOKIE)
+    guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
     await guard(http(authorization=f"Bearer {bob.value}"), None, send)
     assert sent == heard
 
@@ -383,7 +383,7 @@ async def test_a_broken_connection_stays_a_broken_connection(keys):
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        await Authentication(app, keys, Logins(keys), cookie=COOKIE)(http(), None, None)
+        await Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)(http(), None, None)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 from duologue.errors import Problem, Unavailable
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import Authentication, cookie_name
-from duologue.gateway.auth.sessions import LIFETIME, Brake, Logins, TokenBucket, router
+from duologue.gateway.auth.sessions import LIFETIME, LoginRateLimit, LoginSessions, TokenBucket, router
 from duologue.gateway.middleware.forwarded import Proxies
-from duologue.gateway.middleware.proxy import Entrance
+from duologue.gateway.middleware.proxy import ProxyMiddleware
 from duologue.http.error_responses import problem_body, problem_headers
 from duologue.store.database import Database
 from duologue.store.users import Users
@@ -56,7 +56,7 @@ async def visiting(
     """A browser before a server that was just started on the database of `users`."""
     keys = Keys(key, clock=clock)
     await keys.use(users)
-    logins = Logins(keys)
+    logins = LoginSessions(keys)
     app = FastAPI()
     app.include_router(router(keys, logins, cookie=COOKIE, now=clock.now, clock=clock))
 
@@ -70,7 +70,7 @@ async def visiting(
         return JSONResponse(body, problem.status, headers=problem_headers(problem))
 
     guarded = Authentication(app, keys, logins, cookie=COOKIE, now=clock.now)
-    transport = httpx.ASGITransport(Entrance(guarded, under, proxies or Proxies()))
+    transport = httpx.ASGITransport(ProxyMiddleware(guarded, under, proxies or Proxies()))
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://localhost") as browser:
         yield browser
 
@@ -88,7 +88,7 @@ async def keys(users):
 
 @pytest.mark.anyio
 async def test_a_token_opens_its_login_until_it_ends(keys):
-    logins = Logins(keys, lifetime=10)
+    logins = LoginSessions(keys, lifetime=10)
     token = await logins.open("local", 1_000_000)
     await keys.refresh()
     assert logins.user(token, 1_009_999).name == "ada"
@@ -98,7 +98,7 @@ async def test_a_token_opens_its_login_until_it_ends(keys):
 
 @pytest.mark.anyio
 async def test_a_closed_login_is_over(keys):
-    logins = Logins(keys)
+    logins = LoginSessions(keys)
     token = await logins.open("local", 1_000_000)
     await keys.refresh()
     assert logins.user(token, 1_000_000)
@@ -110,7 +110,7 @@ async def test_a_closed_login_is_over(keys):
 
 @pytest.mark.anyio
 async def test_a_token_is_nowhere_kept(keys, users):
-    token = await Logins(keys).open("local", 1_000_000)
+    token = await LoginSessions(keys).open("local", 1_000_000)
     await keys.refresh()
     assert token not in repr(await users.register())
     assert token not in repr(vars(keys))
@@ -118,7 +118,7 @@ async def test_a_token_is_nowhere_kept(keys, users):
 
 @pytest.mark.anyio
 async def test_before_there_is_a_database_nobody_can_log_in():
-    logins = Logins(Keys("secret"))
+    logins = LoginSessions(Keys("secret"))
     with pytest.raises(Unavailable):
         await logins.open("local", 0)
     await logins.close("whatever")
@@ -141,14 +141,14 @@ def test_a_quiet_bucket_never_holds_more_than_its_burst():
 
 
 def test_the_brake_holds_one_address_and_not_the_other():
-    brake = Brake(burst=1, seconds=10)
+    brake = LoginRateLimit(burst=1, seconds=10)
     assert brake.take("a", 0) == 0
     assert brake.take("a", 0) > 0
     assert brake.take("b", 0) == 0
 
 
 def test_the_brake_remembers_a_bounded_number_of_addresses():
-    brake = Brake(burst=1, seconds=10, limit=2)
+    brake = LoginRateLimit(burst=1, seconds=10, limit=2)
     for address in "abc":
         brake.take(address, 0)
     assert len(brake._buckets) == 2

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.config.voice import VoiceSettings
 from duologue.gateway.calls import voice_socket as gateway_voice
 from duologue.gateway.calls.voice_socket import MOST_SOUND, CallServices, VoiceSocket, router
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.values import call_events
 from duologue.values.requests import ModelCard
 
@@ -63,7 +63,7 @@ def ring(serve: Any) -> Ring:
         board = CallServices(
             FakeSeats(*leases) if seats else None,  # type: ignore[arg-type]
             generate or FakeGenerate(),
-            Models(lambda: [MINI], {}),
+            ModelRegistry(lambda: [MINI], {}),
             **options,
         )
         app = FastAPI()
@@ -249,7 +249,7 @@ async def serve_deaf(socket: Deaf, seat: FakeLease, settings: VoiceSettings | No
     board = CallServices(
         FakeSeats(seat),  # type: ignore[arg-type]
         FakeGenerate(),
-        Models(lambda: [MINI], {}),
+        ModelRegistry(lambda: [MINI], {}),
         settings=settings,
     )
     with anyio.fail_after(5):

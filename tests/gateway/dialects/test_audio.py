@@ -16,7 +16,7 @@ from openai import AsyncOpenAI
 from tests.gateway.voices import WORD, Seats
 from tests.support.sample_files import tone
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import Problem, QueueFull
 from duologue.gateway.dialects.audio import router
 from duologue.gateway.speech.service import SpeechService
@@ -34,10 +34,10 @@ WRITTEN = "/v1/audio/transcriptions"
 RECORDING = whole("wav", tone(16_000, 1.5), 16_000)
 
 
-def application(seats: Seats | None, limits: Limits | None = None) -> FastAPI:
+def application(seats: Seats | None, limits: LimitSettings | None = None) -> FastAPI:
     app = FastAPI()
     speech = SpeechService(seats)  # type: ignore[arg-type]
-    app.include_router(router(speech, limits=limits or Limits(), clock=lambda: 1700000000.5))
+    app.include_router(router(speech, limits=limits or LimitSettings(), clock=lambda: 1700000000.5))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:
         return JSONResponse(problem_body(problem, request.url.path), problem_status(problem))
@@ -290,7 +290,7 @@ async def test_a_wrong_form_is_refused_by_name_before_a_seat_is_taken(
     data: dict[str, Any], file: bytes, status: int, code: str, param: str | None
 ) -> None:
     seats = Seats()
-    async with plain_http(seats, limits=Limits(audio_mb=1, audio_minutes=0.1)) as client:
+    async with plain_http(seats, limits=LimitSettings(audio_mb=1, audio_minutes=0.1)) as client:
         answer = await client.post(WRITTEN, files={"file": ("a.wav", file)}, data=data)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["param"]) == (status, code, param)

@@ -18,10 +18,10 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from tests.gateway.voices import WORD, Seats
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.dialects.chat_completions import router
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.media import wav
@@ -52,7 +52,7 @@ USAGE = Usage(input=7, output=3, cached=2, reasoning=1)
 
 def application(script: Any, **options: Any) -> FastAPI:
     app = FastAPI()
-    models = Models(lambda: (MINI, PLAIN), {"gpt-4o": "mini"})
+    models = ModelRegistry(lambda: (MINI, PLAIN), {"gpt-4o": "mini"})
     app.include_router(router(script, models, clock=lambda: 1700000000.5, **options))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:
@@ -370,7 +370,7 @@ async def test_every_wrong_body_is_400_in_openais_shape(script: Any, content: by
 
 
 async def test_the_limits_are_those_of_the_settings(script: Any) -> None:
-    async with plain_http(script, limits=Limits(choices=2)) as client:
+    async with plain_http(script, limits=LimitSettings(choices=2)) as client:
         answer = await client.post(PATH, json={"messages": HELLO, "n": 3})
     assert answer.json()["error"]["message"] == (
         "n must be a whole number from 1 to 2 (setting limits.choices)."
@@ -378,7 +378,7 @@ async def test_the_limits_are_those_of_the_settings(script: Any) -> None:
 
 
 async def test_too_much_is_refused_before_it_is_read(script: Any) -> None:
-    async with plain_http(script, limits=Limits(messages=2, tools=1)) as client:
+    async with plain_http(script, limits=LimitSettings(messages=2, tools=1)) as client:
         many = await client.post(PATH, json={"messages": [{"nonsense": 1}] * 3})
         tools = await client.post(PATH, json={"messages": HELLO, "tools": [{"nonsense": 1}] * 2})
     assert (many.status_code, many.json()["error"]["code"]) == (413, "too_large")

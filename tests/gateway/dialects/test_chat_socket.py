@@ -16,12 +16,12 @@ from tests.gateway.voices import WORD, Seats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from duologue.config.settings import Chat, Limits
+from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.dialects import chat_socket as gateway_chat
 from duologue.gateway.dialects.chat_socket import router
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.values import call_events
 from duologue.values.events import Done, Failed, Prefilled, Queued, Started, TextDelta, Usage
@@ -65,7 +65,7 @@ class Talker:
 
 def application(script: Any, **options: Any) -> Any:
     app = FastAPI()
-    app.include_router(router(script, Models(lambda: [MINI], {"gpt": "mini"}), **options))
+    app.include_router(router(script, ModelRegistry(lambda: [MINI], {"gpt": "mini"}), **options))
 
     async def with_state(scope: Any, receive: Any, send: Any) -> None:
         scope["state"] = {"request_id": "r-1", "user": "ada"}
@@ -371,7 +371,7 @@ async def test_a_message_over_the_limit_is_told_the_setting_and_closes_the_socke
     script: Any, call: Call
 ) -> None:
     script.plays(None)
-    async with call(limits=Limits(body_mb=1)) as talker:
+    async with call(limits=LimitSettings(body_mb=1)) as talker:
         await talker.asks()
         await talker.says("x" * (2**20 + 1))
         error = await talker.hears()
@@ -544,7 +544,7 @@ async def test_without_a_recogniser_sound_is_refused_by_its_place(script: Any, c
 
 
 def board(script: Any, *leases: FakeLease) -> CallServices:
-    return CallServices(FakeSeats(*leases), script, Models(lambda: [MINI]))  # type: ignore[arg-type]
+    return CallServices(FakeSeats(*leases), script, ModelRegistry(lambda: [MINI]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("first", [b"\1\0\2\0", '{"type": "start"}', '{"type": "text", "text": "hi"}'])

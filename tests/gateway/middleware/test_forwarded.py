@@ -5,25 +5,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.errors import StartFailed
-from duologue.gateway.middleware.forwarded import Claim, Proxies, is_here
+from duologue.gateway.middleware.forwarded import ForwardedInfo, Proxies, is_here
 
 NEAR, FAR, OUTSIDE = "10.0.0.1", "10.0.0.2", "203.0.113.7"
 PROXIES = Proxies(["10.0.0.0/8", "::1"])
 
 
-def claim(peer: str = NEAR, **headers: str) -> Claim:
+def claim(peer: str = NEAR, **headers: str) -> ForwardedInfo:
     named = {name.replace("_", "-"): [value] for name, value in headers.items()}
     return PROXIES.claim(named, peer)
 
 
 def test_by_default_nobody_is_believed():
     assert not Proxies()
-    assert Proxies().claim({"x-forwarded-for": ["1.2.3.4"]}, "127.0.0.1") == Claim()
+    assert Proxies().claim({"x-forwarded-for": ["1.2.3.4"]}, "127.0.0.1") == ForwardedInfo()
 
 
 @pytest.mark.parametrize("peer", [OUTSIDE, "11.0.0.1", "::2", "testclient", ""])
 def test_whoever_is_no_proxy_of_ours_says_nothing(peer):
-    assert claim(peer, x_forwarded_for="1.2.3.4", x_forwarded_host="a", forwarded="for=1.2.3.4") == Claim()
+    assert (
+        claim(peer, x_forwarded_for="1.2.3.4", x_forwarded_host="a", forwarded="for=1.2.3.4")
+        == ForwardedInfo()
+    )
 
 
 def test_a_proxy_says_who_asked_and_how():
@@ -33,7 +36,7 @@ def test_a_proxy_says_who_asked_and_how():
         x_forwarded_host="chat.example:8443",
         x_forwarded_prefix="/talk/",
     )
-    assert said == Claim(OUTSIDE, "https", "chat.example:8443", "/talk")
+    assert said == ForwardedInfo(OUTSIDE, "https", "chat.example:8443", "/talk")
 
 
 def test_an_address_that_the_client_wrote_itself_does_not_count():
@@ -51,7 +54,7 @@ def test_what_the_others_say_is_taken_from_the_proxy_that_the_client_asked():
         x_forwarded_proto="ftp, https, http",
         x_forwarded_host="evil.example, chat.example, inner",
     )
-    assert said == Claim(OUTSIDE, "https", "chat.example")
+    assert said == ForwardedInfo(OUTSIDE, "https", "chat.example")
 
 
 def test_one_word_for_all_proxies_holds_for_each():
@@ -59,7 +62,7 @@ def test_one_word_for_all_proxies_holds_for_each():
 
 
 def test_a_proxy_may_tell_the_scheme_alone():
-    assert claim(x_forwarded_proto="https") == Claim("", "https")
+    assert claim(x_forwarded_proto="https") == ForwardedInfo("", "https")
 
 
 @pytest.mark.parametrize(
@@ -98,17 +101,17 @@ def test_a_prefix_that_could_lead_elsewhere_is_not_believed(prefix):
 
 def test_the_standard_header_says_the_same():
     said = claim(forwarded=f'for=6.6.6.6, For="{OUTSIDE}:80"; proto=https;host="chat.example", for={FAR}')
-    assert said == Claim(OUTSIDE, "https", "chat.example")
+    assert said == ForwardedInfo(OUTSIDE, "https", "chat.example")
     assert claim(forwarded='for="[2001:db8::1]:4711"').client == "2001:db8::1"
 
 
 @pytest.mark.parametrize("garbled", ["for", "for=a b", 'for="x', ";;", "=", "for=1.2.3.4,=,", "é"])
 def test_a_garbled_header_says_nothing(garbled):
-    assert claim(forwarded=garbled) == Claim()
+    assert claim(forwarded=garbled) == ForwardedInfo()
 
 
 def test_the_standard_header_counts_only_where_the_usual_ones_are_missing():
-    assert claim(forwarded="for=6.6.6.6;host=evil.example", x_forwarded_for=OUTSIDE) == Claim(OUTSIDE)
+    assert claim(forwarded="for=6.6.6.6;host=evil.example", x_forwarded_for=OUTSIDE) == ForwardedInfo(OUTSIDE)
 
 
 def test_a_header_that_came_twice_is_one_list():
@@ -121,7 +124,7 @@ def test_a_header_that_came_twice_is_one_list():
     )
 )
 def test_nothing_that_is_said_breaks_the_reading(headers):
-    assert isinstance(PROXIES.claim(headers, NEAR), Claim)
+    assert isinstance(PROXIES.claim(headers, NEAR), ForwardedInfo)
 
 
 def test_a_list_without_end_is_read_to_a_bound():

@@ -16,19 +16,19 @@ from duologue import telemetry
 from duologue.errors import StartFailed
 from duologue.gateway.middleware.forwarded import Proxies
 from duologue.gateway.middleware.host_check import (
+    AllowedHosts,
     Authority,
     BodyLimit,
     Origin,
     RequestIds,
-    Visitors,
-    behind_doors,
     content_policy,
     machine_names,
     parse_authority,
     parse_origin,
+    with_middleware,
 )
 
-VISITORS = Visitors(["chat.example"], ["https://friend.example"])
+VISITORS = AllowedHosts(["chat.example"], ["https://friend.example"])
 LIMIT = 1000
 LARGER = {"/v1/files/echo": (3 * LIMIT, "limits.file_mb")}
 
@@ -80,7 +80,7 @@ def anyio_backend():
 
 @pytest.fixture(scope="module")
 async def port(anyio_backend):
-    async with served(behind_doors(BodyLimit(application(), LIMIT, others=LARGER), VISITORS)) as number:
+    async with served(with_middleware(BodyLimit(application(), LIMIT, others=LARGER), VISITORS)) as number:
         yield number
 
 
@@ -397,7 +397,7 @@ async def test_a_header_an_endpoint_sets_itself_stands():
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
-    async with served(behind_doors(app, VISITORS)) as port, httpx.AsyncClient(trust_env=False) as http:
+    async with served(with_middleware(app, VISITORS)) as port, httpx.AsyncClient(trust_env=False) as http:
         answer = await http.get(f"http://127.0.0.1:{port}/")
     assert answer.headers.get_list("content-security-policy") == ["sandbox"]
 
@@ -452,7 +452,7 @@ def test_a_machine_goes_by_its_name_and_its_local_name(monkeypatch):
 )
 def test_a_setting_that_names_no_host_or_origin_stops_the_start(names, origins, setting):
     with pytest.raises(StartFailed) as stopped:
-        Visitors(names, origins)
+        AllowedHosts(names, origins)
     assert stopped.value.param == setting
 
 
@@ -475,7 +475,7 @@ def test_a_setting_that_names_no_host_or_origin_stops_the_start(names, origins, 
     ],
 )
 async def test_a_page_at_this_machine_does_not_come_in_by_speaking_like_the_proxy_on_it(peer, host, status):
-    app = behind_doors(application(), VISITORS, proxies=Proxies(["127.0.0.1", "::1", "10.0.0.1"]))
+    app = with_middleware(application(), VISITORS, proxies=Proxies(["127.0.0.1", "::1", "10.0.0.1"]))
     transport = httpx.ASGITransport(app, client=(peer, 4711))
     told = {"Host": host, "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Host": "chat.example"}
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:

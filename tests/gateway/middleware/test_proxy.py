@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from duologue.gateway.middleware.forwarded import Proxies
-from duologue.gateway.middleware.proxy import Entrance, base_of
+from duologue.gateway.middleware.proxy import ProxyMiddleware, base_of
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ async def came(
     }
     if kind == "http":
         scope["method"] = method
-    await Entrance(app, base, Proxies([PROXY]))(scope, receive, send)
+    await ProxyMiddleware(app, base, Proxies([PROXY]))(scope, receive, send)
     return (gone[0] if gone else None), sent
 
 

@@ -15,10 +15,10 @@ from duologue.errors import Problem
 from duologue.gateway.models.api_routes import router
 from duologue.gateway.models.downloads import Downloads
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
-from duologue.http.event_log import News
+from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.http.event_log import EventLog
 from duologue.models.fit import Hardware
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -30,8 +30,8 @@ class Desk:
         self.folder = tmp_path / "models"
         self.folder.mkdir()
         self.path = write_tiny_model(self.folder / "tiny.gguf", TinyModel())
-        self.pool = Pool([Loadout("worker_0", "llama", "tiny", {"model": str(self.path)})], Queue())
-        self.news = News(0)
+        self.pool = Pool([LoadSpec("worker_0", "llama", "tiny", {"model": str(self.path)})], Scheduler())
+        self.news = EventLog(0)
         self.downloads = Downloads(lambda work: None)
         self.role = "admin"
         self.app = FastAPI()

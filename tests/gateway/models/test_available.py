@@ -5,16 +5,16 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import load
 from duologue.errors import BadRequest, ModelNotFound, Unsupported
-from duologue.gateway.models.available import Loadables, Sizes, named_files, path_of
-from duologue.gateway.workers.load_specs import loadouts
-from duologue.wire.worker_protocol import Loadout
+from duologue.gateway.models.available import AvailableModels, Sizes, named_files, path_of
+from duologue.gateway.workers.load_specs import load_specs
+from duologue.wire.worker_protocol import LoadSpec
 
 
 def loadables(tmp_path, **flags):
     settings = load(
         None, {}, {"data": str(tmp_path / "data"), **{key.replace("__", "."): v for key, v in flags.items()}}
     )
-    return Loadables(settings, loadouts(settings))
+    return AvailableModels(settings, load_specs(settings))
 
 
 def put(tmp_path, place):
@@ -104,7 +104,7 @@ def test_options_of_another_engine_are_not_given_to_a_file(tmp_path):
     settings = load(
         None, {}, {"data": str(tmp_path / "data"), "engine": "scripted", "options": {"kind": "chat"}}
     )
-    found = Loadables(settings, loadouts(settings))
+    found = AvailableModels(settings, load_specs(settings))
     assert "kind" not in found.prepare(found.find("tiny"), Sizes()).loadout.options
 
 
@@ -127,4 +127,4 @@ def test_memory_is_counted_for_the_file_and_for_the_context_that_is_asked_for(tm
 
 
 def test_only_a_local_model_has_a_file():
-    assert path_of(Loadout("w", "remote", "m", {"model": "m"})) is None
+    assert path_of(LoadSpec("w", "remote", "m", {"model": "m"})) is None

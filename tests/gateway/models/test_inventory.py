@@ -8,11 +8,11 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 from duologue.gateway.models import inventory
 from duologue.gateway.models.inventory import Headers
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.models.fit import Hardware
 from duologue.models.recommended import RECOMMENDED
 from duologue.values.requests import ModelCard
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 ROOMY = Hardware(cores=8, memory=64 * 10**9, disk=500 * 10**9)
 
@@ -24,8 +24,8 @@ def folder(tmp_path) -> Path:
     return folder
 
 
-def local(name: str, path: Path, **options) -> Loadout:
-    return Loadout(name, "llama", path.stem, {"model": str(path), **options})
+def local(name: str, path: Path, **options) -> LoadSpec:
+    return LoadSpec(name, "llama", path.stem, {"model": str(path), **options})
 
 
 def test_files_are_described_by_their_headers_and_by_who_uses_them(folder):
@@ -69,7 +69,7 @@ def test_a_file_that_vanished_is_a_sentence(folder):
 
 def test_loaded_models_are_one_row_a_worker(folder):
     path = folder / "tiny.gguf"
-    pool = Pool([local("w0", path), Loadout("w1", "remote", "far")], Queue())
+    pool = Pool([local("w0", path), LoadSpec("w1", "remote", "far")], Scheduler())
     view = pool.workers["w0"]
     view.state, view.card = "ready", ModelCard("tiny", "llama", 256, slots=2, size=99)
     pool.queue.worker_up("w0", "tiny", 2, 0.0)
@@ -93,7 +93,7 @@ def test_loaded_models_are_one_row_a_worker(folder):
 
 
 def test_the_last_one_of_the_settings_is_better_left_and_one_that_was_added_is_not(folder):
-    pool = Pool([Loadout("w0", "scripted", "m")], Queue())
+    pool = Pool([LoadSpec("w0", "scripted", "m")], Scheduler())
     assert not inventory.loaded_rows(pool)[0]["removable"]
     pool.workers["w0"].added = True
     assert inventory.loaded_rows(pool)[0]["removable"]
@@ -120,7 +120,7 @@ def test_the_machine_is_told_in_figures_and_words():
 
 
 def test_the_bundled_model_points_to_a_better_one_that_fits(folder):
-    pool = Pool([local("w0", folder / "duologue-mini.gguf", bundled=True)], Queue())
+    pool = Pool([local("w0", folder / "duologue-mini.gguf", bundled=True)], Scheduler())
     available = inventory.available_rows(folder, ROOMY)
     [row] = inventory.engine_rows(pool, available, ROOMY)
     assert (row["kind"], row["engine"], row["bundled"]) == ("chat", "llama", True)
@@ -135,6 +135,6 @@ def test_the_bundled_model_points_to_a_better_one_that_fits(folder):
 
 
 def test_another_model_needs_no_better_one_and_without_any_there_is_no_engine(folder):
-    pool = Pool([local("w0", folder / "tiny.gguf")], Queue())
+    pool = Pool([local("w0", folder / "tiny.gguf")], Scheduler())
     assert inventory.engine_rows(pool, [], ROOMY)[0]["better"] == ""
-    assert inventory.engine_rows(Pool([], Queue()), [], ROOMY) == []
+    assert inventory.engine_rows(Pool([], Scheduler()), [], ROOMY) == []

@@ -9,10 +9,10 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
-from duologue.gateway.models.available import Loadables, Sizes
-from duologue.gateway.models.loader import Load, Loader, Step, Wanted
-from duologue.gateway.workers.load_specs import loadouts
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.models.available import AvailableModels, Sizes
+from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
+from duologue.gateway.workers.load_specs import load_specs
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware
 from duologue.values.requests import ModelCard
 
@@ -23,14 +23,14 @@ class Pool:
     """Stands in for the pool: workers are views that the test changes."""
 
     def __init__(self) -> None:
-        self.workers = {"worker_0": WorkerView("worker_0", "scripted", "scripted", "cpu", "ready")}
+        self.workers = {"worker_0": WorkerStatus("worker_0", "scripted", "scripted", "cpu", "ready")}
         self.workers["worker_0"].card = ModelCard("scripted", "scripted", 100)
         self.added = []
         self.removed = []
 
     def add(self, loadout):
         self.added.append(loadout)
-        view = WorkerView(f"worker_{len(self.added)}", loadout.model, loadout.engine, "cpu", added=True)
+        view = WorkerStatus(f"worker_{len(self.added)}", loadout.model, loadout.engine, "cpu", added=True)
         self.workers[view.worker] = view
         return view
 
@@ -49,7 +49,7 @@ class Bench:
         settings = read_settings(None, {}, {"data": str(tmp_path), "engine": "scripted"})
         self.pool = Pool()
         self.looked = []
-        self.loader = Loader(self.pool, Loadables(settings, loadouts(settings)), self.look)
+        self.loader = Loader(self.pool, AvailableModels(settings, load_specs(settings)), self.look)
         self.memory = memory
 
     def look(self, folder: Path, processes):
@@ -73,7 +73,7 @@ async def bench(tmp_path):
         tasks.cancel_scope.cancel()
 
 
-async def steps(load: Load) -> list[Step]:
+async def steps(load: Load) -> list[LoadProgress]:
     with anyio.fail_after(5):
         return [step async for step in load.steps()]
 
@@ -86,7 +86,7 @@ async def refused(code: str, status: int = 409):
 
 
 async def test_a_load_is_told_step_by_step_and_ends_ready(bench):
-    load = await bench.loader.load(Wanted("TINY"))
+    load = await bench.loader.load(LoadRequest("TINY"))
     assert (load.name, load.worker, load.step.stage) == ("tiny", "worker_1", "starting")
     told = []
 
@@ -110,14 +110,14 @@ async def test_a_load_is_told_step_by_step_and_ends_ready(bench):
 
 
 async def test_whoever_comes_late_hears_the_end_alone(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     bench.becomes("worker_1", "ready")
     await anyio.wait_all_tasks_blocked()
     assert [step.stage for step in await steps(load)] == ["ready"]
 
 
 async def test_a_load_that_fails_leaves_nothing_behind_and_tells_the_workers_sentence(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     bench.becomes("worker_1", "loading", progress=0.4)
     await anyio.wait_all_tasks_blocked()
     bench.becomes("worker_1", "failed", detail="Too little memory.")
@@ -126,11 +126,11 @@ async def test_a_load_that_fails_leaves_nothing_behind_and_tells_the_workers_sen
     assert met.value.code == "load_failed"
     assert load.step.progress == 0.4
     assert list(bench.pool.workers) == ["worker_0"]
-    await bench.loader.load(Wanted("tiny"))
+    await bench.loader.load(LoadRequest("tiny"))
 
 
 async def test_a_process_that_dies_while_it_loads_is_a_failure(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     bench.becomes("worker_1", "offline", restarts=1, ended="signal 9, Killed")
     with pytest.raises(Problem, match="signal 9, Killed"), anyio.fail_after(5):
         await load.done()
@@ -138,7 +138,7 @@ async def test_a_process_that_dies_while_it_loads_is_a_failure(bench):
 
 
 async def test_a_model_that_is_unloaded_while_it_loads_says_so(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     assert await bench.loader.unload("tiny") == ["worker_1"]
     bench.loader.look()
     with pytest.raises(Unavailable) as met, anyio.fail_after(5):
@@ -148,34 +148,34 @@ async def test_a_model_that_is_unloaded_while_it_loads_says_so(bench):
 
 
 async def test_one_load_at_a_time(bench):
-    await bench.loader.load(Wanted("tiny"))
+    await bench.loader.load(LoadRequest("tiny"))
     async with refused("load_running"):
-        await bench.loader.load(Wanted("other"))
+        await bench.loader.load(LoadRequest("other"))
     bench.becomes("worker_1", "ready")
     await anyio.wait_all_tasks_blocked()
-    await bench.loader.load(Wanted("other"))
+    await bench.loader.load(LoadRequest("other"))
 
 
 async def test_what_is_loaded_is_loaded_again_only_as_another(bench):
     async with refused("model_loaded"):
-        await bench.loader.load(Wanted("scripted"))
-    load = await bench.loader.load(Wanted("scripted", Sizes(slots=1), another=True))
+        await bench.loader.load(LoadRequest("scripted"))
+    load = await bench.loader.load(LoadRequest("scripted", Sizes(slots=1), another=True))
     assert bench.pool.added[0].options["slots"] == 1
     assert load.worker == "worker_1"
 
 
 async def test_a_model_that_has_failed_may_be_tried_again(bench):
     bench.becomes("worker_0", "failed", detail="It broke.")
-    await bench.loader.load(Wanted("scripted"))
+    await bench.loader.load(LoadRequest("scripted"))
     assert bench.pool.removed == ["worker_0"]
 
 
 async def test_replacing_takes_away_what_was_loaded_at_run_time_and_nothing_else(bench):
     for name in ("tiny", "other"):
-        load = await bench.loader.load(Wanted(name))
+        load = await bench.loader.load(LoadRequest(name))
         bench.becomes(load.worker, "ready")
         await anyio.wait_all_tasks_blocked()
-    await bench.loader.load(Wanted("tiny", replace=True))
+    await bench.loader.load(LoadRequest("tiny", replace=True))
     assert bench.pool.removed == ["worker_1", "worker_2"]
     assert list(bench.pool.workers) == ["worker_0", "worker_3"]
 
@@ -184,21 +184,21 @@ async def test_too_little_memory_is_refused_with_the_figures_unless_forced(bench
     bench.memory = 100 * 10**6
     bench.pool.workers["worker_0"].process = 77
     with pytest.raises(Problem, match=r"tiny needs about 60\d MB of memory, and 100 MB are free") as met:
-        await bench.loader.load(Wanted("tiny"))
+        await bench.loader.load(LoadRequest("tiny"))
     assert (met.value.code, met.value.status) == ("not_enough_memory", 409)
     assert bench.looked == [[77]]
     assert bench.pool.added == []
-    await bench.loader.load(Wanted("tiny", force=True))
+    await bench.loader.load(LoadRequest("tiny", force=True))
 
 
 async def test_what_is_replaced_makes_room(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     bench.becomes(load.worker, "ready", card=ModelCard("tiny", "llama", 100, size=2 * 10**9))
     await anyio.wait_all_tasks_blocked()
     bench.memory = 100 * 10**6
     async with refused("not_enough_memory"):
-        await bench.loader.load(Wanted("other"))
-    await bench.loader.load(Wanted("other", replace=True))
+        await bench.loader.load(LoadRequest("other"))
+    await bench.loader.load(LoadRequest("other", replace=True))
 
 
 async def test_without_a_name_the_default_model_is_unloaded_and_the_last_may_go(bench):
@@ -208,7 +208,7 @@ async def test_without_a_name_the_default_model_is_unloaded_and_the_last_may_go(
 
 
 async def test_one_worker_of_several_is_unloaded_by_its_name(bench):
-    await bench.loader.load(Wanted("scripted", another=True))
+    await bench.loader.load(LoadRequest("scripted", another=True))
     assert await bench.loader.unload(worker="worker_1") == ["worker_1"]
     with pytest.raises(ModelNotFound, match="Loaded: worker_0"):
         await bench.loader.unload(worker="worker_9")
@@ -217,13 +217,13 @@ async def test_one_worker_of_several_is_unloaded_by_its_name(bench):
 
 
 async def test_closing_ends_the_load_with_a_sentence_and_takes_no_other(bench):
-    load = await bench.loader.load(Wanted("tiny"))
+    load = await bench.loader.load(LoadRequest("tiny"))
     bench.loader.close()
     with pytest.raises(Unavailable) as met, anyio.fail_after(5):
         await load.done()
     assert met.value.code == "server_stopping"
     with pytest.raises(Unavailable):
-        await bench.loader.load(Wanted("other"))
+        await bench.loader.load(LoadRequest("other"))
 
 
 async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_worker(bench, monkeypatch):
@@ -239,7 +239,7 @@ async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_wor
 
     async def load():
         with pytest.raises(Unavailable) as refusal:
-            await bench.loader.load(Wanted("tiny", replace=True))
+            await bench.loader.load(LoadRequest("tiny", replace=True))
         met.append(refusal.value.code)
 
     async with anyio.create_task_group() as tasks:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duologue.errors import ModelNotFound, Unavailable, Unsupported
-from duologue.gateway.models.registry import Models, admit
+from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, user
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 
@@ -13,8 +13,8 @@ MINI = ModelCard("mini", "llama", 2048)
 LARGE = ModelCard("large", "remote", 8192)
 
 
-def models(*cards: ModelCard, **aliases: str) -> Models:
-    return Models(lambda: cards, aliases)
+def models(*cards: ModelCard, **aliases: str) -> ModelRegistry:
+    return ModelRegistry(lambda: cards, aliases)
 
 
 def test_no_name_means_the_default_model() -> None:
@@ -61,7 +61,7 @@ def test_before_anything_is_loaded_the_server_is_unavailable() -> None:
 
 def test_the_cards_are_asked_for_anew_each_time() -> None:
     cards: list[ModelCard] = []
-    known = Models(lambda: cards)
+    known = ModelRegistry(lambda: cards)
     cards.append(MINI)
     assert known.resolve("") is MINI
     cards.insert(0, LARGE)

@@ -7,25 +7,25 @@ import pytest
 
 from duologue.config import Settings
 from duologue.errors import Unavailable
-from duologue.gateway.models.loader import Wanted
-from duologue.gateway.models.registry import Models
-from duologue.gateway.models.service import Stock
+from duologue.gateway.models.loader import LoadRequest
+from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.service import ModelService
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Queue
-from duologue.gateway.workers.load_specs import loadouts
+from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.gateway.workers.load_specs import load_specs
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 def pool() -> Pool:
-    return Pool(loadouts(Settings(engine="scripted")), Queue())
+    return Pool(load_specs(Settings(engine="scripted")), Scheduler())
 
 
 @pytest.fixture
-def stock(pool, tmp_path) -> Stock:
+def stock(pool, tmp_path) -> ModelService:
     settings = Settings(engine="scripted", data=tmp_path)
-    return Stock(settings, loadouts(settings), pool, Models(pool.cards))
+    return ModelService(settings, load_specs(settings), pool, ModelRegistry(pool.cards))
 
 
 def told(stock) -> list[dict]:
@@ -62,7 +62,7 @@ async def test_closing_refuses_everything_new_and_ends_the_viewers(stock):
         with pytest.raises(Unavailable):
             stock.downloads.ask("someone/Tiny-GGUF")
         with pytest.raises(Unavailable):
-            await stock.loader.load(Wanted("scripted"))
+            await stock.loader.load(LoadRequest("scripted"))
         with anyio.fail_after(5):
             assert len([frame async for frame in stock.news.frames()]) == 1
         tasks.cancel_scope.cancel()

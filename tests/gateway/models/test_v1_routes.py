@@ -8,11 +8,11 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from duologue.errors import EngineFailed, Problem
-from duologue.gateway.models.available import Loadable, Sizes
-from duologue.gateway.models.loader import Load, Step, Wanted
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.available import AvailableModel, Sizes
+from duologue.gateway.models.loader import Load, LoadProgress, LoadRequest
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.v1_routes import router
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.requests import ModelCard
 
 pytestmark = pytest.mark.anyio
@@ -23,13 +23,13 @@ class Loader:
     """Ends every load at the step the test set."""
 
     def __init__(self) -> None:
-        self.wanted: list[Wanted] = []
+        self.wanted: list[LoadRequest] = []
         self.gone: list[tuple[str, str]] = []
-        self.last = Step("ready", 1.0)
+        self.last = LoadProgress("ready", 1.0)
 
-    async def load(self, wanted: Wanted) -> Load:
+    async def load(self, wanted: LoadRequest) -> Load:
         self.wanted.append(wanted)
-        load = Load(wanted.name, WorkerView("worker_1", wanted.name, "llama", "cpu"))
+        load = Load(wanted.name, WorkerStatus("worker_1", wanted.name, "llama", "cpu"))
         load.step = self.last
         return load
 
@@ -40,7 +40,7 @@ class Loader:
 
 class Loadables:
     def all(self):
-        return [Loadable("mini", bundled=True), Loadable("tiny")]
+        return [AvailableModel("mini", bundled=True), AvailableModel("tiny")]
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def loader() -> Loader:
 
 def client(loader, role="admin", cards=(CARD,)):
     app = FastAPI()
-    app.include_router(router(loader, Loadables(), Models(lambda: cards), clock=lambda: 1700000000.5))
+    app.include_router(router(loader, Loadables(), ModelRegistry(lambda: cards), clock=lambda: 1700000000.5))
 
     @app.exception_handler(Problem)
     async def answer(request, problem):
@@ -111,7 +111,7 @@ async def test_a_load_is_streamed_in_the_words_of_other_servers(loader):
         "stage": "ready",
         "progress": 1.0,
     }
-    assert loader.wanted == [Wanted("tiny", Sizes(slots=2), replace=True)]
+    assert loader.wanted == [LoadRequest("tiny", Sizes(slots=2), replace=True)]
 
 
 async def test_other_servers_names_are_understood_and_their_other_fields_are_named_as_ignored(loader):
@@ -127,11 +127,11 @@ async def test_other_servers_names_are_understood_and_their_other_fields_are_nam
         answer = await http.post("/v1/model/load", json=body)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["ignored"] == ["cache_mode", "gpu_split"]
-    assert loader.wanted == [Wanted("tiny", Sizes(context=512))]
+    assert loader.wanted == [LoadRequest("tiny", Sizes(context=512))]
 
 
 async def test_a_failure_is_the_last_event_or_the_answer_itself(loader):
-    loader.last = Step("loading", 0.25, EngineFailed("It broke.", code="load_failed"))
+    loader.last = LoadProgress("loading", 0.25, EngineFailed("It broke.", code="load_failed"))
     async with client(loader) as http:
         streamed = await http.post("/v1/model/load", json={"name": "tiny"})
         whole = await http.post("/v1/model/load", json={"name": "tiny", "stream": False})

@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from duologue.errors import QueueFull
-from duologue.gateway.scheduling.generate import Relay
+from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.prefix_digest import chain, opening
-from duologue.gateway.scheduling.scheduler import Moved, Queue
+from duologue.gateway.scheduling.scheduler import Moved, Scheduler
 from duologue.values.events import (
     Done,
     Failed,
@@ -78,7 +78,7 @@ class PlayedPool:
 
 async def everything(pool, **more):
     seen = []
-    relay = Relay(pool, clock=iter([0.0, 2.0]).__next__, observe=lambda kind, event: seen.append(event))
+    relay = Generator(pool, clock=iter([0.0, 2.0]).__next__, observe=lambda kind, event: seen.append(event))
     events = []
     async with relay(REQUEST, request_id="r", **more) as batches:
         async for batch in batches:
@@ -127,7 +127,7 @@ async def test_more_choices_than_slots_run_in_waves_each_with_its_own_seed():
 
 async def test_slots_are_spared_only_once_no_choice_is_left_to_begin():
     lease = PlayedLease(slots=1)
-    async with Relay(PlayedPool(lease))(REQUEST, count=2) as batches:
+    async with Generator(PlayedPool(lease))(REQUEST, count=2) as batches:
         await anext(batches)
         assert not lease.spared
         await anext(batches)
@@ -142,7 +142,7 @@ async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_e
         [(0, TextDelta("b")), (0, Done("stop", Usage(output=9)))],
     ]
     told = []
-    async with Relay(PlayedPool(lease), wrote=told.append)(REQUEST) as batches:
+    async with Generator(PlayedPool(lease), wrote=told.append)(REQUEST) as batches:
         async for _ in batches:
             pass
     assert told == [2, 1, 5, 1]
@@ -151,7 +151,7 @@ async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_e
 
 async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen = []
-    relay = Relay(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
+    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
     async with relay(REQUEST, count=2) as batches:
         await anext(batches)
         await anext(batches)
@@ -159,14 +159,16 @@ async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen.clear()
     lease = PlayedLease(slots=1)
     lease.says = [[(0, TextDelta("a"))]]
-    async with Relay(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(REQUEST) as batches:
+    async with Generator(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(
+        REQUEST
+    ) as batches:
         await anext(batches)
     assert seen == [Done("cancelled")]
 
 
 async def test_leaving_in_the_middle_returns_the_lease():
     pool = PlayedPool(PlayedLease())
-    async with Relay(pool)(REQUEST) as batches:
+    async with Generator(pool)(REQUEST) as batches:
         await anext(batches)
         assert pool.returned == 0
     assert pool.returned == 1
@@ -179,7 +181,7 @@ class Slots:
     """A pool of one worker, as the queue has it."""
 
     def __init__(self, *leases, verbs=("prefill",), waiting=False):
-        self.queue = Queue()
+        self.queue = Scheduler()
         self.queue.worker_up("w", "m", 1, 0.0)
         if waiting:
             for ticket in ("a", "b"):
@@ -208,7 +210,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
     lease = PlayedLease(slots=1)
     pool = Slots(lease)
     seen = []
-    await Relay(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD)
+    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD)
     assert len(lease.begun) == 1
     assert pool.returned == 1
     [asked] = pool.asked
@@ -217,7 +219,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
 
 
 def test_the_reply_is_given_the_slot_its_prompt_was_read_into():
-    queue = Queue()
+    queue = Scheduler()
     queue.worker_up("w", "m", 2, 0.0)
     [granted] = queue.ask("ahead", "m", 1.0, chain=chain(AHEAD)[:1])
     queue.release("ahead", "w", granted.slots[0], 2.0)
@@ -227,7 +229,7 @@ def test_the_reply_is_given_the_slot_its_prompt_was_read_into():
 
 
 def test_where_nothing_was_said_before_the_slot_is_found_by_what_opens_every_prompt():
-    queue = Queue()
+    queue = Scheduler()
     queue.worker_up("w", "m", 3, 0.0)
     first = ChatRequest((user("hello"),), model="m")
     [other] = queue.ask("other", "m", 0.5, chain=chain(AHEAD), opening=opening(AHEAD))
@@ -248,14 +250,14 @@ def test_where_nothing_was_said_before_the_slot_is_found_by_what_opens_every_pro
     ],
 )
 async def test_where_it_helps_nobody_or_holds_somebody_up_nothing_is_read_ahead(pool, request_):
-    await Relay(pool).ahead(request_)
+    await Generator(pool).ahead(request_)
     assert pool.asked == []
 
 
 async def test_without_an_idle_slot_nothing_is_read_ahead():
     lease = PlayedLease(slots=0)
     pool = Slots(lease)
-    await Relay(pool).ahead(AHEAD)
+    await Generator(pool).ahead(AHEAD)
     assert lease.begun == []
     assert pool.returned == 1
 
@@ -266,7 +268,7 @@ async def test_whoever_comes_to_wait_ends_what_is_read_ahead():
             await anyio.sleep_forever()
 
     pool = Slots(Endless(slots=1), PlayedLease(places=[Moved("q_2", 1, 1.0, 1)]))
-    relay = Relay(pool)
+    relay = Generator(pool)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(relay.ahead, AHEAD)
         await anyio.wait_all_tasks_blocked()

@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.errors import QueueFull, Unavailable, WorkerLost
 from duologue.gateway.scheduling.pool import RESTARTED, Pool
-from duologue.gateway.scheduling.scheduler import Queue
+from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import STOPPING, WORKER_LOST
 from duologue.values.events import Done, TextDelta
@@ -116,7 +116,7 @@ async def running(monkeypatch, workers: Workers, limit: int = 100, started=None)
     monkeypatch.setattr(process, "started", started or workers.started)
     changed = anyio.Event()
     pool = Pool(
-        [worker_protocol.Loadout("w", "scripted", "m")], Queue(limit), on_change=lambda: changed.set()
+        [worker_protocol.LoadSpec("w", "scripted", "m")], Scheduler(limit), on_change=lambda: changed.set()
     )
 
     async def until(true):
@@ -373,7 +373,7 @@ async def test_stopping_ends_what_runs_and_what_waits(monkeypatch):
 
 async def test_the_queue_knows_a_model_by_its_workers_name_and_by_its_own(monkeypatch):
     monkeypatch.setattr(process, "started", Workers().started)
-    pool = Pool([worker_protocol.Loadout("w", "scripted", "from-settings")], Queue())
+    pool = Pool([worker_protocol.LoadSpec("w", "scripted", "from-settings")], Scheduler())
     assert [card.name for card in pool.cards()] == ["from-settings"]
     async with anyio.create_task_group() as tasks:
         await tasks.start(pool.run)
@@ -440,7 +440,7 @@ async def test_a_pool_that_stops_counts_no_more(monkeypatch):
 async def test_a_worker_is_added_while_the_pool_runs_and_serves(monkeypatch):
     workers = Workers()
     async with running(monkeypatch, workers) as (pool, until):
-        view = pool.add(worker_protocol.Loadout("whatever", "scripted", "second"))
+        view = pool.add(worker_protocol.LoadSpec("whatever", "scripted", "second"))
         assert (view.worker, view.model, view.added) == ("worker_1", "second", True)
         await until(lambda: view.state == "ready")
         assert workers.starts == 2
@@ -453,10 +453,12 @@ async def test_a_worker_is_added_while_the_pool_runs_and_serves(monkeypatch):
 
 async def test_an_added_worker_never_takes_a_name_that_is_there(monkeypatch):
     monkeypatch.setattr(process, "started", Workers().started)
-    pool = Pool([worker_protocol.Loadout(f"worker_{number}", "scripted", "m") for number in (0, 2)], Queue())
+    pool = Pool(
+        [worker_protocol.LoadSpec(f"worker_{number}", "scripted", "m") for number in (0, 2)], Scheduler()
+    )
     async with anyio.create_task_group() as tasks:
         await tasks.start(pool.run)
-        names = [pool.add(worker_protocol.Loadout("", "scripted", "m")).worker for _ in range(2)]
+        names = [pool.add(worker_protocol.LoadSpec("", "scripted", "m")).worker for _ in range(2)]
         tasks.cancel_scope.cancel()
     assert names == ["worker_3", "worker_4"]
 
@@ -494,7 +496,7 @@ async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypat
 async def test_the_default_model_is_the_first_that_is_left(monkeypatch):
     async with running(monkeypatch, Workers()) as (pool, until):
         pool.workers["w"].card = None
-        view = pool.add(worker_protocol.Loadout("", "scripted", "second"))
+        view = pool.add(worker_protocol.LoadSpec("", "scripted", "second"))
         await until(lambda: view.state == "ready")
         await pool.remove("w")
         assert pool.ready
@@ -506,7 +508,7 @@ async def test_the_default_model_is_the_first_that_is_left(monkeypatch):
 async def test_a_worker_may_be_removed_before_it_began(monkeypatch):
     workers = Workers()
     async with running(monkeypatch, workers) as (pool, _):
-        view = pool.add(worker_protocol.Loadout("", "scripted", "second"))
+        view = pool.add(worker_protocol.LoadSpec("", "scripted", "second"))
         with anyio.fail_after(5):
             await pool.remove(view.worker)
         assert list(pool.workers) == ["w"]
@@ -515,14 +517,14 @@ async def test_a_worker_may_be_removed_before_it_began(monkeypatch):
 
 async def test_a_pool_that_does_not_run_takes_no_worker():
     with pytest.raises(Unavailable):
-        Pool([], Queue()).add(worker_protocol.Loadout("", "scripted", "m"))
+        Pool([], Scheduler()).add(worker_protocol.LoadSpec("", "scripted", "m"))
 
 
 async def test_how_far_a_worker_is_with_loading_is_in_its_view(monkeypatch):
     workers = Workers()
     workers.report = worker_protocol.Report("w", "loading", detail="The model is loading.", progress=0.25)
     monkeypatch.setattr(process, "started", workers.started)
-    pool = Pool([worker_protocol.Loadout("w", "scripted", "m")], Queue())
+    pool = Pool([worker_protocol.LoadSpec("w", "scripted", "m")], Scheduler())
     async with anyio.create_task_group() as tasks:
         await tasks.start(pool.run)
         with anyio.fail_after(5):
@@ -592,7 +594,7 @@ async def test_who_waits_can_be_made_to_give_up_by_its_owner_or_an_admin(monkeyp
 
 def test_tickets_of_two_pools_can_be_told_apart():
     pools = [
-        Pool([worker_protocol.Loadout("w", "scripted", "m")], Queue(1), tickets=name)
+        Pool([worker_protocol.LoadSpec("w", "scripted", "m")], Scheduler(1), tickets=name)
         for name in ("q_", "q_v")
     ]
     tickets = []

@@ -4,11 +4,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from duologue.gateway.scheduling.scheduler import Granted, Moved, Queue, Refused, kept
+from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused, Scheduler, kept
 
 
-def up(slots: int = 1, limit: int = 1000, model: str = "m") -> Queue:
-    queue = Queue(limit)
+def up(slots: int = 1, limit: int = 1000, model: str = "m") -> Scheduler:
+    queue = Scheduler(limit)
     queue.worker_up("w", model, slots, 0.0)
     return queue
 
@@ -27,7 +27,7 @@ def test_the_second_waits_first_in_line_and_is_served_when_the_slot_returns():
 
 
 def test_far_back_in_a_long_line_not_every_step_is_told():
-    queue = Queue(1000)
+    queue = Scheduler(1000)
     queue.worker_up("w", "m", 1, 0.0)
     for number in range(901):
         queue.ask(str(number), "m", 0.0)
@@ -70,7 +70,7 @@ def test_a_full_queue_refuses_and_says_which_setting_rules_it():
 
 
 def test_a_starting_worker_keeps_its_line():
-    queue = Queue()
+    queue = Scheduler()
     queue.worker_starting("w", "m", 0.0)
     [moved] = queue.ask("a", "m", 0.0)
     assert moved.position == 1
@@ -78,7 +78,7 @@ def test_a_starting_worker_keeps_its_line():
 
 
 def test_a_model_that_cannot_load_refuses_those_who_wait_and_those_who_come():
-    queue = Queue()
+    queue = Scheduler()
     queue.worker_starting("w", "m", 0.0)
     queue.ask("a", "m", 0.0)
     assert queue.worker_failed("w", "m", "The file is broken.", 1.0) == [
@@ -205,7 +205,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = Queue(limit=5)
+        self.queue = Scheduler(limit=5)
         self.time = 0.0
         self.number = 0
         self.held: dict[tuple[str, int], str] = {}

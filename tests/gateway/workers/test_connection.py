@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
-from duologue.gateway.workers.connection import STOPPING, WORKER_LOST, Inbox, Link, Stream
+from duologue.gateway.workers.connection import STOPPING, WORKER_LOST, LeaseInbox, Stream, WorkerConnection
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
@@ -61,12 +61,12 @@ class Peer:
         await self.live.send(worker_protocol.encode(messages))
 
 
-async def linked(body: Callable[[Peer, Link], Awaitable[None]]) -> list[worker_protocol.Report]:
+async def linked(body: Callable[[Peer, WorkerConnection], Awaitable[None]]) -> list[worker_protocol.Report]:
     reports: list[worker_protocol.Report] = []
     peer = Peer()
     async with serve(peer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        link = Link(
+        link = WorkerConnection(
             f"127.0.0.1:{port}", "secret", reports.append, lambda: peer.losses.append(len(link._streams))
         )
         async with anyio.create_task_group() as tasks:
@@ -77,7 +77,9 @@ async def linked(body: Callable[[Peer, Link], Awaitable[None]]) -> list[worker_p
     return reports
 
 
-def begin(link: Link, inbox: Inbox, closed: list[Stream], request: ChatRequest = REQUEST) -> Stream:
+def begin(
+    link: WorkerConnection, inbox: LeaseInbox, closed: list[Stream], request: ChatRequest = REQUEST
+) -> Stream:
     return link.begin(3, 0, request, inbox, "r1", closed.append)
 
 
@@ -91,7 +93,7 @@ async def test_both_sockets_are_opened_with_the_secret():
 
 async def test_events_arrive_in_order_and_the_slot_is_free_only_when_closed():
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         stream = begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         assert peer.heard[0].slot == 3
@@ -107,7 +109,7 @@ async def test_events_arrive_in_order_and_the_slot_is_free_only_when_closed():
 
 async def test_what_arrives_after_a_cancel_is_dropped():
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         stream = begin(link, inbox, closed)
         link.cancel(stream)
         await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.heard)
@@ -122,7 +124,7 @@ async def test_what_arrives_after_a_cancel_is_dropped():
 
 async def test_taking_events_grants_new_credit():
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         stream = begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         await peer.say(worker_protocol.Emit(stream.number, (TextDelta("a"),) * worker_protocol.WINDOW))
@@ -137,7 +139,7 @@ async def test_a_large_request_travels_in_pieces_and_arrives_whole():
     large = ChatRequest((Message("user", (ImagePart(bytes(5 * worker_protocol.PIECE)),)),))
 
     async def body(peer, link):
-        begin(link, Inbox(), [], large)
+        begin(link, LeaseInbox(), [], large)
         await peer.until(lambda: bool(peer.heard))
         assert peer.heard[0].request == large
 
@@ -146,7 +148,7 @@ async def test_a_large_request_travels_in_pieces_and_arrives_whole():
 
 async def test_a_lost_worker_ends_every_stream_with_a_sentence_and_frees_its_slot():
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         stream = begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         peer.live.transport.abort()
@@ -158,7 +160,7 @@ async def test_a_lost_worker_ends_every_stream_with_a_sentence_and_frees_its_slo
 
 async def test_the_loss_is_told_once_and_before_the_streams_end():
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         peer.live.transport.abort()
@@ -173,7 +175,7 @@ async def test_the_loss_is_told_once_and_before_the_streams_end():
 
 async def test_a_generation_begun_on_a_lost_link_ends_at_once():
     async def body(peer, link):
-        first, second, closed = Inbox(), Inbox(), []
+        first, second, closed = LeaseInbox(), LeaseInbox(), []
         begin(link, first, closed)
         await peer.until(lambda: bool(peer.heard))
         peer.live.transport.abort()
@@ -190,7 +192,7 @@ async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
     monkeypatch.setattr("duologue.gateway.workers.connection.PATIENCE", 0.05)
 
     async def body(peer, link):
-        inbox = Inbox()
+        inbox = LeaseInbox()
         begin(link, inbox, [])
         await peer.until(lambda: bool(peer.heard))
         await peer.say(worker_protocol.Report("w", "ready"))
@@ -204,7 +206,7 @@ async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
 
 async def test_a_generation_begun_while_stopping_ends_at_once_with_the_reason():
     async def body(peer, link):
-        inbox = Inbox()
+        inbox = LeaseInbox()
         link.interrupt(STOPPING)
         begin(link, inbox, [])
         assert await inbox.take() == [(0, STOPPING)]
@@ -215,7 +217,7 @@ async def test_a_generation_begun_while_stopping_ends_at_once_with_the_reason():
 
 async def test_stopping_says_so_and_cancels_the_work():
     async def body(peer, link):
-        inbox = Inbox()
+        inbox = LeaseInbox()
         stream = begin(link, inbox, [])
         link.interrupt(STOPPING)
         assert await inbox.take() == [(0, STOPPING)]
@@ -227,7 +229,7 @@ async def test_stopping_says_so_and_cancels_the_work():
 async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
     async def body(peer, link):
         await peer.say(worker_protocol.Report("w", "ready"))
-        inbox = Inbox()
+        inbox = LeaseInbox()
         begin(link, inbox, [])
         await peer.until(lambda: bool(peer.heard))
         await peer.live.send(b"not msgpack")
@@ -236,7 +238,7 @@ async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
     assert await linked(body) == [worker_protocol.Report("w", "ready")]
 
 
-async def counting(link: Link, answers: list[object], request: ChatRequest = REQUEST) -> None:
+async def counting(link: WorkerConnection, answers: list[object], request: ChatRequest = REQUEST) -> None:
     """The count, or the problem it met."""
     try:
         answers.append(await link.count(request))
@@ -340,7 +342,7 @@ async def test_an_interrupted_link_that_is_lost_then_keeps_its_reason():
     reason = Failed("model_unloaded", "It was unloaded.", 503)
 
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         link.interrupt(reason)
@@ -361,7 +363,7 @@ async def test_a_link_that_is_ended_is_lost_at_once_with_the_reason_given():
     reason = Failed("worker_restarted", "Try again.", 503)
 
     async def body(peer, link):
-        inbox, closed = Inbox(), []
+        inbox, closed = LeaseInbox(), []
         begin(link, inbox, closed)
         await peer.until(lambda: bool(peer.heard))
         link.end(reason)

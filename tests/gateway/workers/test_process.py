@@ -11,7 +11,7 @@ from tests.support.ports import free_port
 
 from duologue.errors import StartFailed
 from duologue.gateway.workers import process
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 
 def test_the_first_restart_is_immediate_and_later_ones_slow_down_to_half_a_minute():
@@ -47,7 +47,7 @@ def test_no_free_port_is_a_sentence(monkeypatch):
 @pytest.mark.system
 @pytest.mark.anyio
 async def test_a_started_worker_listens_where_it_says_and_is_gone_afterwards():
-    loadout = Loadout("worker_0", "scripted")
+    loadout = LoadSpec("worker_0", "scripted")
     async with process.started(loadout, "secret", free_port()) as running:
         with socket.create_connection(("127.0.0.1", running.port)):
             pass
@@ -63,7 +63,7 @@ async def test_a_worker_is_not_started_from_what_lies_in_the_folder_one_stands_i
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text("import os; os._exit(66)" if "main" in place else "")
     monkeypatch.chdir(tmp_path)
-    async with process.started(Loadout("worker_0", "scripted"), "secret", free_port()) as running:
+    async with process.started(LoadSpec("worker_0", "scripted"), "secret", free_port()) as running:
         with anyio.fail_after(PATIENCE):
             await running.process.stdin.aclose()
             await running.process.wait()

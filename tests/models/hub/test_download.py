@@ -15,7 +15,7 @@ from tests.support.hub_stand_in import COMMIT, Hub
 from duologue.errors import Busy, EngineFailed, Problem
 from duologue.models.hub import download as download_module
 from duologue.models.hub.download import Source, check_disk, download
-from duologue.models.hub.http import Connection
+from duologue.models.hub.http import HubConnection
 from duologue.models.hub.resume import Content
 
 NAME = "Tiny-Q4_K_M.gguf"
@@ -263,7 +263,9 @@ def test_the_record_of_a_part_holds_no_address(hub, connection, source, target, 
     assert "http" not in record
 
 
-def test_the_connection_is_only_used_as_far_as_needed(connection: Connection, source, target, watch) -> None:
+def test_the_connection_is_only_used_as_far_as_needed(
+    connection: HubConnection, source, target, watch
+) -> None:
     download(connection, source, target, watch)
     download(connection, source, target, watch)
     assert watch.ended == 1

@@ -17,21 +17,21 @@ from duologue.config import Settings, load
 from duologue.errors import BadRequest, Busy, EngineFailed, Forbidden, ModelNotFound, Problem, Unauthorized
 from duologue.gateway.tls import tls_files, trusting
 from duologue.models.hub import http as connection_module
-from duologue.models.hub.http import Connection, Interrupted, connect, pause, refusal
+from duologue.models.hub.http import HubConnection, TransientFailure, connect, pause, refusal
 from duologue.models.hub.stopping import Stopped
 
 PATH = "/someone/Tiny-GGUF/resolve/0123456789abcdef0123456789abcdef01234567/Tiny-Q4_K_M.gguf"
 TOKEN = "hf_very_secret"
 
 
-def read(connection: Connection, url: str) -> bytes:
+def read(connection: HubConnection, url: str) -> bytes:
     with connection.get(url, "the file") as response:
         return b"".join(response.iter_raw())
 
 
 def test_a_redirect_is_followed_and_the_token_stays_with_the_hub(hub: Hub, content: bytes) -> None:
     hub.token = TOKEN
-    with Connection(hub.url, TOKEN) as connection:
+    with HubConnection(hub.url, TOKEN) as connection:
         assert read(connection, hub.url + PATH) == content
     first, second = hub.requests
     assert first.headers["authorization"] == f"Bearer {TOKEN}"
@@ -40,17 +40,19 @@ def test_a_redirect_is_followed_and_the_token_stays_with_the_hub(hub: Hub, conte
 
 
 def test_other_servers_never_see_the_token(hub: Hub) -> None:
-    with Connection("https://hub.example", TOKEN) as connection, pytest.raises(ModelNotFound):
+    with HubConnection("https://hub.example", TOKEN) as connection, pytest.raises(ModelNotFound):
         read(connection, hub.url + "/nothing")
     assert TOKEN not in str(hub.requests)
 
 
-def test_no_packing_is_asked_for(hub: Hub, connection: Connection) -> None:
+def test_no_packing_is_asked_for(hub: Hub, connection: HubConnection) -> None:
     read(connection, hub.url + PATH)
     assert {request.headers["accept-encoding"] for request in hub.requests} == {"identity"}
 
 
-def test_a_redirect_to_an_open_connection_elsewhere_is_not_followed(hub: Hub, connection: Connection) -> None:
+def test_a_redirect_to_an_open_connection_elsewhere_is_not_followed(
+    hub: Hub, connection: HubConnection
+) -> None:
     hub.redirects["/away"] = "http://files.example/a.gguf"
     with pytest.raises(BadRequest, match="not encrypted"):
         read(connection, hub.url + "/away")
@@ -60,13 +62,13 @@ def test_a_redirect_from_outside_to_this_machine_is_not_followed() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(302, headers={"location": "http://127.0.0.1:8006/secret"})
 
-    with Connection("https://hub.example") as connection:
+    with HubConnection("https://hub.example") as connection:
         connection._client = httpx.Client(transport=httpx.MockTransport(answer))
         with pytest.raises(BadRequest, match="on this machine"):
             read(connection, "https://hub.example/a")
 
 
-def test_a_circle_of_redirects_ends(hub: Hub, connection: Connection) -> None:
+def test_a_circle_of_redirects_ends(hub: Hub, connection: HubConnection) -> None:
     hub.redirects["/round"] = "/round"
     with pytest.raises(EngineFailed, match="without end"):
         read(connection, hub.url + "/round")
@@ -76,7 +78,7 @@ def test_a_circle_of_redirects_ends(hub: Hub, connection: Connection) -> None:
 @pytest.mark.parametrize("hub_address", ["http://hub.example", "hub.example", "https://a:b@hub.example", ""])
 def test_a_hub_that_may_not_be_asked_is_refused_at_once(hub_address: str) -> None:
     with pytest.raises(BadRequest):
-        Connection(hub_address)
+        HubConnection(hub_address)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_a_token_that_is_not_accepted_is_told() -> None:
 
 
 def test_what_may_pass_is_tried_again_after_the_time_the_server_asks_for(
-    hub: Hub, connection: Connection, pauses: list[float], content: bytes
+    hub: Hub, connection: HubConnection, pauses: list[float], content: bytes
 ) -> None:
     hub.statuses = [(429, {"retry-after": "7"}), (503, {})]
     assert connection.patiently(lambda: read(connection, hub.url + PATH)) == content
@@ -115,12 +117,12 @@ def test_what_may_pass_is_tried_again_after_the_time_the_server_asks_for(
 def test_every_pause_is_told(hub: Hub) -> None:
     lines: list[str] = []
     hub.statuses = [(503, {})]
-    with Connection(hub.url, sleep=lambda seconds: None, notice=lines.append) as connection:
+    with HubConnection(hub.url, sleep=lambda seconds: None, notice=lines.append) as connection:
         connection.patiently(lambda: read(connection, hub.url + PATH))
     assert lines == ["127.0.0.1 answered 503. Trying again in 1 s."]
 
 
-def test_patience_has_an_end(hub: Hub, connection: Connection, pauses: list[float]) -> None:
+def test_patience_has_an_end(hub: Hub, connection: HubConnection, pauses: list[float]) -> None:
     hub.statuses = [(500, {})] * 10
     with pytest.raises(EngineFailed, match="answered 500"):
         connection.patiently(lambda: read(connection, hub.url + PATH))
@@ -128,7 +130,7 @@ def test_patience_has_an_end(hub: Hub, connection: Connection, pauses: list[floa
 
 
 def test_a_server_that_wants_an_hour_is_left_alone(
-    hub: Hub, connection: Connection, pauses: list[float]
+    hub: Hub, connection: HubConnection, pauses: list[float]
 ) -> None:
     hub.statuses = [(429, {"retry-after": "3600"})]
     with pytest.raises(Busy):
@@ -136,20 +138,22 @@ def test_a_server_that_wants_an_hour_is_left_alone(
     assert pauses == []
 
 
-def test_what_cannot_pass_is_not_tried_again(hub: Hub, connection: Connection, pauses: list[float]) -> None:
+def test_what_cannot_pass_is_not_tried_again(
+    hub: Hub, connection: HubConnection, pauses: list[float]
+) -> None:
     with pytest.raises(ModelNotFound):
         connection.patiently(lambda: read(connection, hub.url + "/nothing"))
     assert (len(hub.requests), pauses) == (1, [])
 
 
-def test_progress_renews_the_patience(connection: Connection, pauses: list[float]) -> None:
+def test_progress_renews_the_patience(connection: HubConnection, pauses: list[float]) -> None:
     position = 0
 
     def step() -> str:
         nonlocal position
         if position < 20:
             position += 1
-            raise Interrupted("Cut.", EngineFailed("Cut."))
+            raise TransientFailure("Cut.", EngineFailed("Cut."))
         return "whole"
 
     assert connection.patiently(step, lambda: position, attempts=2) == "whole"
@@ -168,7 +172,7 @@ def test_no_network_is_one_sentence_that_says_what_else_can_be_done(pauses: list
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with (
-        Connection(f"http://127.0.0.1:{port}", sleep=pauses.append) as connection,
+        HubConnection(f"http://127.0.0.1:{port}", sleep=pauses.append) as connection,
         pytest.raises(Problem, match="cannot be reached") as raised,
     ):
         connection.patiently(lambda: read(connection, f"http://127.0.0.1:{port}/a"))
@@ -179,12 +183,12 @@ def test_no_network_is_one_sentence_that_says_what_else_can_be_done(pauses: list
 def test_a_server_that_stands_still_is_left(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.stalls = True
     monkeypatch.setattr(connection_module, "TIMEOUT", httpx.Timeout(5, read=0.1))
-    with Connection(hub.url) as connection, pytest.raises(Interrupted) as raised:
+    with HubConnection(hub.url) as connection, pytest.raises(TransientFailure) as raised:
         read(connection, hub.url + PATH)
     assert "no answer" in raised.value.problem.message
 
 
-def lets_go(connection: Connection, url: str) -> bool:
+def lets_go(connection: HubConnection, url: str) -> bool:
     """Whether a thread that reads from a server which falls silent ends when the connection is stopped."""
     ended: list[BaseException] = []
     first = threading.Event()
@@ -207,7 +211,7 @@ def lets_go(connection: Connection, url: str) -> bool:
 
 def test_a_connection_that_is_stopped_lets_go_of_a_silent_server_at_once(hub: Hub) -> None:
     hub.stalls = True
-    with Connection(hub.url) as connection:
+    with HubConnection(hub.url) as connection:
         assert lets_go(connection, hub.url + PATH)
         with pytest.raises(Stopped):
             read(connection, hub.url + PATH)
@@ -238,17 +242,19 @@ def silent_over_tls(settings: Settings) -> Iterator[str]:
 
 def test_it_lets_go_of_an_encrypted_connection_too(tmp_path: Path) -> None:
     settings = load(None, {}, {"data": str(tmp_path), "tls.enabled": True})
-    with silent_over_tls(settings) as url, Connection(url) as connection:
+    with silent_over_tls(settings) as url, HubConnection(url) as connection:
         trust = trusting(settings)
         assert trust is not None
         connection._client = httpx.Client(verify=trust, trust_env=False, timeout=60)
         assert lets_go(connection, f"{url}/a.gguf")
 
 
-def test_a_connection_that_is_stopped_does_not_try_again(connection: Connection, pauses: list[float]) -> None:
+def test_a_connection_that_is_stopped_does_not_try_again(
+    connection: HubConnection, pauses: list[float]
+) -> None:
     def step() -> None:
         connection.stop()
-        raise Interrupted("It broke.", EngineFailed("It broke."))
+        raise TransientFailure("It broke.", EngineFailed("It broke."))
 
     with pytest.raises(Stopped):
         connection.patiently(step)

@@ -13,7 +13,7 @@ from duologue.errors import BadRequest, ModelNotFound, Problem
 from duologue.models.catalogue import find_model
 from duologue.models.fit import Hardware
 from duologue.models.hub import pull
-from duologue.models.hub.http import Connection
+from duologue.models.hub.http import HubConnection
 from duologue.models.hub.pull import Pulled, bring, order
 from duologue.models.hub.reference import HubReference, UrlReference, parse
 
@@ -21,7 +21,7 @@ TINY = HubReference("someone/Tiny-GGUF")
 
 
 @pytest.fixture
-def fetch(connection: Connection, hardware: Hardware, folder: Path, watch):
+def fetch(connection: HubConnection, hardware: Hardware, folder: Path, watch):
     """Bring a reference, all steps."""
 
     def call(reference=TINY) -> Pulled:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.errors import EngineFailed
-from duologue.models.hub.resume import Content, Reply, Request, is_same, plan, read_reply
+from duologue.models.hub.resume import Content, Request, ResumedBody, is_same, plan, read_reply
 
 SUM, OTHER = "a" * 64, "b" * 64
 TAG = '"v1"'
@@ -104,8 +104,8 @@ def test_an_answer_that_does_not_fit_is_refused(
 )
 def test_a_server_that_overlooks_the_condition_is_noticed(etag: str, offset: int, same: bool) -> None:
     asked = Request(4, {"Range": "bytes=4-", "If-Range": TAG})
-    assert is_same(asked, Reply(offset, 10, etag)) is same
-    assert is_same(Request(4, {"Range": "bytes=4-"}), Reply(offset, 10, etag))
+    assert is_same(asked, ResumedBody(offset, 10, etag)) is same
+    assert is_same(Request(4, {"Range": "bytes=4-"}), ResumedBody(offset, 10, etag))
 
 
 contents = st.builds(

@@ -15,7 +15,7 @@ import anyio.abc
 import msgspec
 from msgspec import Struct
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
 from duologue.conversations.agent.approvals import Questions, Reply
 from duologue.conversations.agent.dependencies import Means

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import anyio
 import msgspec
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent.approvals import Questions, Reply
 from duologue.conversations.agent.dependencies import Means, Provisions
 from duologue.conversations.agent.loop import Answered, Judged

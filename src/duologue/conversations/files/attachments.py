@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal, NoReturn
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.history.prompt_messages import Entry, history
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
@@ -47,7 +47,7 @@ _NOUNS = {"image": "a picture", "audio": "sound", "video": "a video"}
 class Attachments:
     """`temporary`: those of temporary chats, whose files stay in memory."""
 
-    def __init__(self, blobs: Blobs, limits: Limits, *, temporary: bool = False) -> None:
+    def __init__(self, blobs: Blobs, limits: LimitSettings, *, temporary: bool = False) -> None:
         self._blobs = blobs
         self._limits = limits
         self._temporary = temporary

@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
 from duologue.conversations.agent.approvals import Questions, Reply
 from duologue.conversations.agent.dependencies import Provisions

@@ -15,7 +15,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.config.settings import Runs as RunSettings
+from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent.approvals import Reply
 from duologue.conversations.agent.dependencies import Provisions
 from duologue.conversations.history.generation_options import inherited

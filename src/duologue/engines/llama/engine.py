@@ -26,11 +26,11 @@ from msgspec import Struct
 from duologue.engines import load_progress
 from duologue.engines.contracts import Generation, GenerationEnded, Piece
 from duologue.engines.llama.card import llama_card
-from duologue.engines.llama.http_client import Door
+from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan, parse_options, plan
 from duologue.engines.llama.request import (
     NO_GRAMMAR,
-    Chunk,
+    CompletionChunk,
     generate_request,
     prefill_request,
     probe_request,
@@ -79,7 +79,7 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
         load_progress.tell(READ_SHARE)
     key = secrets.token_urlsafe(24)
     server = await lane.run(partial(_start, header, wanted, sizes, key))
-    door = Door(server.listening_address, key)
+    door = LlamaHttpClient(server.listening_address, key)
     told = await lane.run(partial(_first_questions, server, door))
     card = llama_card(
         header, wanted, sizes, told.context, told.settings, template, (*sizes.warnings, *warnings)
@@ -93,7 +93,7 @@ class LlamaEngine:
     def __init__(
         self,
         server: Any,
-        door: Door,
+        door: LlamaHttpClient,
         lane: Lane,
         card: ModelCard,
         template: ChatTemplate,
@@ -152,7 +152,7 @@ class LlamaEngine:
         self._held[slot] = tokens
 
         def step(emit: Emit[Progress]) -> None:
-            def on(chunk: Chunk) -> bool:
+            def on(chunk: CompletionChunk) -> bool:
                 reading = chunk.prompt_progress
                 # The one token that is made all the same is dropped.
                 return reading is None or emit(Progress(reading.processed, reading.total, reading.cache))
@@ -211,7 +211,7 @@ class LlamaEngine:
             raise Unavailable(f"The model {self._card.name!r} is being unloaded.")
         return self._server
 
-    def _complete(self, request: dict[str, Any], on: Callable[[Chunk], bool]) -> None:
+    def _complete(self, request: dict[str, Any], on: Callable[[CompletionChunk], bool]) -> None:
         _complete(self._open(), request, on)
 
     async def _try_out(self, slot: int, tokens: Sequence[int], format: OutputFormat) -> None:
@@ -251,14 +251,14 @@ class _Reply:
         self.ended = False
         self.left = False
 
-    def on(self, chunk: Chunk) -> bool:
+    def on(self, chunk: CompletionChunk) -> bool:
         """Whether to go on."""
         self.began = True
         listens = self._emit(self._item(chunk))
         self.left = not listens
         return listens
 
-    def _item(self, chunk: Chunk) -> Piece | Progress | GenerationEnded:
+    def _item(self, chunk: CompletionChunk) -> Piece | Progress | GenerationEnded:
         reading = chunk.prompt_progress
         if reading is not None:
             self._cached = reading.cache
@@ -291,10 +291,10 @@ class _Reply:
             ) from error
 
 
-_decode = msgspec.json.Decoder(Chunk)
+_decode = msgspec.json.Decoder(CompletionChunk)
 
 
-def _complete(server: Any, request: dict[str, Any], on: Callable[[Chunk], bool]) -> None:
+def _complete(server: Any, request: dict[str, Any], on: Callable[[CompletionChunk], bool]) -> None:
     """Run one completion, handing each chunk to `on` until that answers False. Blocks without the interpreter's lock.
 
     Ending early frees the slot before its next task begins: the engine takes a cancel ahead of every new request.
@@ -324,7 +324,7 @@ def _complete(server: Any, request: dict[str, Any], on: Callable[[Chunk], bool])
 def _first_text(server: Any, request: dict[str, Any]) -> str:
     pieces: list[str] = []
 
-    def on(chunk: Chunk) -> bool:
+    def on(chunk: CompletionChunk) -> bool:
         pieces.extend(choice.text for choice in chunk.choices)
         return True
 
@@ -423,7 +423,7 @@ def _start_sentence(header: GgufHeader, sizes: Plan) -> str:
     )
 
 
-class Told(Struct, frozen=True):
+class ModelFacts(Struct, frozen=True):
     """What only the loaded model knows: a slot's context, how it samples where nothing is asked, the tokens that begin
     every text, and one that begins no JSON."""
 
@@ -433,7 +433,7 @@ class Told(Struct, frozen=True):
     never: int
 
 
-def _first_questions(server: Any, door: Door) -> Told:
+def _first_questions(server: Any, door: LlamaHttpClient) -> ModelFacts:
     """Ask the loaded model. Also evaluates once, which touches all weights: the first chat need not wait for the
     disk."""
     context, settings = door.settings()
@@ -446,7 +446,7 @@ def _first_questions(server: Any, door: Door) -> Told:
         with_specials[: len(with_specials) - len(bare)] if with_specials[-len(bare) :] == bare else bos[:1]
     )
     _complete(server, prefill_request(0, [*leading, *bare]), lambda chunk: True)
-    return Told(context, settings, leading, never[-1])
+    return ModelFacts(context, settings, leading, never[-1])
 
 
 def _template(header: GgufHeader) -> tuple[ChatTemplate, tuple[str, ...]]:
@@ -461,7 +461,7 @@ def _template(header: GgufHeader) -> tuple[ChatTemplate, tuple[str, ...]]:
         return ChatTemplate(CHATML, bos=header.bos, eos=header.eos), (warning,)
 
 
-def _stop(door: Door, holder: list[Any]) -> None:
+def _stop(door: LlamaHttpClient, holder: list[Any]) -> None:
     """Hang up and drop the last reference: the library ends its threads and frees the model."""
     door.close()
     holder.clear()

@@ -16,7 +16,7 @@ PATIENCE = 60.0
 """Seconds for one answer; between two batches of a large model the engine may be silent for some."""
 
 
-class Door:
+class LlamaHttpClient:
     """A client of the engine at `address` ("http://127.0.0.1:PORT")."""
 
     def __init__(self, address: str, key: str) -> None:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.machine import Machine
+from duologue.engines.machine import MachineLimits
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
 
@@ -86,7 +86,7 @@ def parse_options(options: Mapping[str, object]) -> LlamaOptions:
     return parsed
 
 
-def plan(header: GgufHeader, options: LlamaOptions, machine: Machine) -> Plan:
+def plan(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> Plan:
     """How `header`'s model is to run on `machine`."""
     slots = options.slots or _slots(header.parameters)
     context, warnings = _context(header, options, machine, slots)
@@ -107,7 +107,7 @@ def _slots(parameters: int) -> int:
     return 2 if parameters <= 15_000_000_000 else 1
 
 
-def _threads(header: GgufHeader, options: LlamaOptions, machine: Machine) -> int:
+def _threads(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> int:
     if options.threads is not None:
         return options.threads
     if header.parameters <= SMALL:
@@ -122,7 +122,7 @@ def _prompt_cache(header: GgufHeader, options: LlamaOptions) -> int:
     return SMALL_PROMPT_CACHE if header.parameters <= SMALL else PROMPT_CACHE
 
 
-def _batch(header: GgufHeader, options: LlamaOptions, machine: Machine) -> int:
+def _batch(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> int:
     """A cancel, and every other slot's next token, waits for the batch at work: slower models get smaller ones."""
     if options.batch is not None:
         return options.batch
@@ -132,7 +132,7 @@ def _batch(header: GgufHeader, options: LlamaOptions, machine: Machine) -> int:
 
 
 def _context(
-    header: GgufHeader, options: LlamaOptions, machine: Machine, slots: int
+    header: GgufHeader, options: LlamaOptions, machine: MachineLimits, slots: int
 ) -> tuple[int, tuple[str, ...]]:
     trained = header.trained_context or UNKNOWN_CONTEXT
     if options.context is not None:

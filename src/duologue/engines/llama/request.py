@@ -114,7 +114,7 @@ class PromptDetails(Struct, frozen=True):
     cached_tokens: int = 0
 
 
-class Counts(Struct, frozen=True):
+class TokenCounts(Struct, frozen=True):
     completion_tokens: int = 0
     prompt_tokens: int = 0
     prompt_tokens_details: PromptDetails = PromptDetails()
@@ -131,13 +131,13 @@ class Refusal(Struct, frozen=True):
     n_ctx: int = 0
 
 
-class Chunk(Struct, frozen=True):
+class CompletionChunk(Struct, frozen=True):
     """One message of a running completion."""
 
     choices: tuple[Choice, ...] = ()
     prompt_progress: Reading | None = None
     timings: EngineTimings = EngineTimings()
-    usage: Counts | None = None
+    usage: TokenCounts | None = None
     error: Refusal | None = None
 
 

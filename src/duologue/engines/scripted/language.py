@@ -69,7 +69,7 @@ _USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
 _WORDS = re.compile(r"\s*\S+\s*")
 
 
-class Step(Struct, frozen=True):
+class ScriptStep(Struct, frozen=True):
     """One line of a script."""
 
     verb: str
@@ -83,7 +83,7 @@ _ENDING = {"hang", "length", "fail", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 
 
-def script(message: str) -> list[Step]:
+def script(message: str) -> list[ScriptStep]:
     """The steps of a user's message; without any, the echo of it."""
     steps = []
     for line in message.splitlines():
@@ -94,8 +94,8 @@ def script(message: str) -> list[Step]:
         if verb in _NUMBERED:
             head, _, rest = rest.partition(" ")
             number = _number(verb, head)
-        steps.append(Step(verb, number, rest.replace("\\n", "\n")))
-    return steps or [Step("say", text=f"You said: {message}")]
+        steps.append(ScriptStep(verb, number, rest.replace("\\n", "\n")))
+    return steps or [ScriptStep("say", text=f"You said: {message}")]
 
 
 def turn_of(message: str, turns: int) -> str:
@@ -104,7 +104,7 @@ def turn_of(message: str, turns: int) -> str:
     return parts[min(turns, len(parts) - 1)]
 
 
-def remaining(steps: list[Step], said: str) -> list[Step]:
+def remaining(steps: list[ScriptStep], said: str) -> list[ScriptStep]:
     """What of the steps a reply that has `said` this much still has to play. All of them where it says something
     else. A thought that was ended before its time counts as thought; the empty one of a template that wants none is
     the template's, and nothing was said by it."""
@@ -112,7 +112,7 @@ def remaining(steps: list[Step], said: str) -> list[Step]:
     if ended and not thought.removeprefix(THOUGHT_BEGINS).strip():
         said, ended = answer.lstrip("\n"), ""
     left, rest = (answer.lstrip("\n"), _behind_thought(steps)) if ended else (said, list(steps))
-    kept: list[Step] = []
+    kept: list[ScriptStep] = []
     while left and rest:
         step = rest.pop(0)
         if step.verb == "pace":
@@ -121,7 +121,7 @@ def remaining(steps: list[Step], said: str) -> list[Step]:
             continue
         text = step.text * (int(step.number) if step.verb == "repeat" else 1)
         if text.startswith(left):
-            rest, left = [Step("say", text=text[len(left) :]), *rest] if text != left else rest, ""
+            rest, left = [ScriptStep("say", text=text[len(left) :]), *rest] if text != left else rest, ""
         elif left.startswith(text):
             left = left[len(text) :]
         else:
@@ -133,13 +133,13 @@ def remaining(steps: list[Step], said: str) -> list[Step]:
     return [*kept, *rest]
 
 
-def _behind_thought(steps: Sequence[Step]) -> list[Step]:
+def _behind_thought(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
     """The steps behind the first thought they write; all of them where they write none."""
     for at, step in enumerate(steps):
         _, ended, behind = step.text.partition(THOUGHT_ENDS)
         if step.verb == "say" and ended:
             paces = [before for before in steps[:at] if before.verb == "pace"]
-            return [*paces, Step("say", text=behind), *steps[at + 1 :]]
+            return [*paces, ScriptStep("say", text=behind), *steps[at + 1 :]]
     return list(steps)
 
 
@@ -285,14 +285,14 @@ def _last_user(prompt: str) -> str:
 
 @asynccontextmanager
 async def _played(
-    steps: Sequence[Step], sampling: Sampling
+    steps: Sequence[ScriptStep], sampling: Sampling
 ) -> AsyncIterator[AsyncIterator[Piece | GenerationEnded]]:
     """What the steps write, within the limits of the request. Both generators end with the context."""
     async with aclosing(_play(steps)) as said, aclosing(_limited(said, sampling)) as items:
         yield items
 
 
-async def _play(steps: Sequence[Step]) -> AsyncGenerator[str | GenerationEnded]:
+async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationEnded]:
     """The pieces the steps write. Yields to the event loop at each, as a real engine's steps do."""
     pace = 0.0
     for step in steps:

@@ -149,7 +149,8 @@ def opened(folder: Path, hearing: Path) -> Decoder:
     """An ear that knows what is in `hearing`; its files are written into `folder`. Blocks for a quarter of a second. Raises
     StartFailed."""
     try:
-        from pocketsphinx import Decoder, get_model_path
+        from pocketsphinx import Decoder as PocketsphinxDecoder
+        from pocketsphinx import get_model_path
     except ImportError:
         raise StartFailed(
             "The recogniser pocketsphinx is not installed. Add it with: pip install 'duologue[voice]'",
@@ -166,6 +167,6 @@ def opened(folder: Path, hearing: Path) -> Decoder:
         settings[kind] = str(folder / name)
     knowledge = msgspec.json.decode((hearing / "hearing.json").read_bytes(), type=Knowledge)
     try:
-        return Decoder(Decoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), knowledge)
+        return Decoder(PocketsphinxDecoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), knowledge)
     except (RuntimeError, ValueError) as error:
         raise StartFailed(f"The recogniser pocketsphinx did not start: {error}.") from error

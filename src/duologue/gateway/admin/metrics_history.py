@@ -42,7 +42,7 @@ class Sample(Struct, frozen=True):
     waiting: int
 
 
-class Figures:
+class MetricsHistory:
     """The sample in hand and those before it. `at` is when it begins."""
 
     def __init__(self, at: float) -> None:

@@ -12,12 +12,12 @@ from fastapi import APIRouter, Depends, Query
 from msgspec import to_builtins
 
 from duologue.errors import NotFound
-from duologue.gateway.admin.metrics_history import STEP, Figures
+from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.scheduling.pool import Pool
 
 
-def router(pools: Sequence[Pool], figures: Figures, now: Callable[[], float]) -> APIRouter:
+def router(pools: Sequence[Pool], figures: MetricsHistory, now: Callable[[], float]) -> APIRouter:
     """The routes, over the workers of these pools. `now` gives Unix seconds."""
     routes = APIRouter(tags=["operations"], prefix="/api/admin", dependencies=[Depends(admin)])
 

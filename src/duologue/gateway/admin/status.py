@@ -19,7 +19,7 @@ from duologue.gateway.middleware.proxy import base_of
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import NO_MODEL, Task
 from duologue.gateway.speech.service import SpeechService
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.http.error_responses import problem_body
 from duologue.values.requests import ModelCard
 
@@ -247,7 +247,7 @@ def _task_row(task: Task) -> dict[str, Any]:
     }
 
 
-def worker_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
+def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
     queue = pool.queue
     served, seconds = queue.totals(view.worker)
     own = [task for task in queue.tasks(pool.now()) if task.worker == view.worker]
@@ -280,7 +280,7 @@ def worker_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
     }
 
 
-def voice_row(seats: Pool, view: WorkerView) -> dict[str, Any]:
+def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
     """The voice worker among the others: it lends seats and no slots."""
     row = worker_row(seats, view)
     total, busy = row["slots_total"], row["slots_busy"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duologue.store.users import Users
 
 
-class KeyWanted(BaseModel):
+class NewKeyBody(BaseModel):
     """Whose key is wanted. The user is made where there is none; `role` admin promotes one that exists."""
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +49,7 @@ def router(keys: Keys) -> APIRouter:
         return {"keys": to_builtins(await users.keys()), "users": to_builtins(await users.accounts())}
 
     @routes.post("", summary="Make a key", status_code=201, dependencies=[Depends(keyed_admin)])
-    async def add(wanted: KeyWanted, response: Response) -> dict[str, Any]:
+    async def add(wanted: NewKeyBody, response: Response) -> dict[str, Any]:
         """`key` is the key itself, shown this once."""
         made = await _users(keys).add_key(wanted.name, admin=wanted.role == "admin")
         keys.outdated()

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from duologue.config import Settings
 from duologue.errors import Busy, Forbidden, StartFailed, Unauthorized
 from duologue.gateway.auth.keys import HOW_TO_MAKE_A_KEY, LOCAL, Keys, User, read_key, wall_clock
-from duologue.gateway.auth.sessions import Logins
+from duologue.gateway.auth.sessions import LoginSessions
 from duologue.http.error_responses import refuse
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/api/mcp/oauth/callback"})
@@ -108,7 +108,7 @@ class Authentication:
         self,
         app: ASGIApp,
         keys: Keys,
-        logins: Logins,
+        logins: LoginSessions,
         *,
         cookie: str,
         open_files: Collection[str] = (),

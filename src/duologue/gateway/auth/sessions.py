@@ -30,7 +30,7 @@ SECONDS_PER_ATTEMPT = 6.0
 ADDRESSES = 10_000
 
 
-class Logins:
+class LoginSessions:
     """Tokens and whose they are. A login is over when its time is, when it is closed, when a key of its user is revoked,
     and when the key of the settings becomes another one."""
 
@@ -81,7 +81,7 @@ class TokenBucket:
         return 0.0
 
 
-class Brake:
+class LoginRateLimit:
     """A bucket for each address that tries keys; the address that has been quiet longest is forgotten first."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Brake:
 
 def router(
     keys: Keys,
-    logins: Logins,
+    logins: LoginSessions,
     *,
     cookie: str,
     now: Callable[[], int],
@@ -112,7 +112,7 @@ def router(
     """`/api/session`: log in with a key, see who one is, log out. `now` in ms since 1970; `clock`, in seconds, slows
     guessing."""
     routes = APIRouter(tags=["session"])
-    brake = Brake()
+    brake = LoginRateLimit()
 
     @routes.post("/api/session", summary="Log in: a key once, a cookie from then on")
     async def log_in(request: Request) -> Response:

@@ -28,7 +28,7 @@ from duologue.tools.values import ToolOutcome, failure
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
 from duologue.values.conversations import StoredCall, StoredMessage, TextContent
-from duologue.values.events import Done, Event, Failed, SpokenWord, TextDelta, ToolCallDelta
+from duologue.values.events import Done, Event, Failed, TextDelta, TimedWord, ToolCallDelta
 from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, RunEvent
@@ -62,7 +62,7 @@ class CallReply:
         self.is_cut = False
         """The caller has spoken over it; what was heard of it is still to be told."""
         self.text = ""
-        self.words: list[SpokenWord] = []
+        self.words: list[TimedWord] = []
         self.played = 0
         self.kept = False
         """Whether the turn it answers is kept already."""
@@ -263,7 +263,7 @@ class CallReplies:
         self._stop(answer)
         self._keep(answer, event.heard, event.unheard, event.ending)
 
-    def sounded(self, reply: int, *, text: str = "", words: Sequence[SpokenWord] = ()) -> None:
+    def sounded(self, reply: int, *, text: str = "", words: Sequence[TimedWord] = ()) -> None:
         """More of it went out."""
         if (answer := self._answers.get(reply)) is not None:
             answer.text += text

@@ -17,13 +17,13 @@ import msgspec
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.config.voice import VoiceSettings
 from duologue.errors import Problem, Unsupported
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
 from duologue.gateway.calls.prefill_ahead import ReadAhead
-from duologue.gateway.models.registry import Models, admit
+from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.generate import Generate
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
@@ -59,17 +59,17 @@ class CallServices:
         self,
         seats: Pool | None,
         generate: Generate,
-        models: Models,
+        models: ModelRegistry,
         *,
         settings: VoiceSettings | None = None,
-        limits: Limits | None = None,
+        limits: LimitSettings | None = None,
         conversing: CallConversations | None = None,
         observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
     ) -> None:
         self.seats, self.generate, self.models = seats, generate, models
         self.read_ahead = read_ahead
-        self.settings, self.limits = settings or VoiceSettings(), limits or Limits()
+        self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
         self.conversing, self.observe = conversing, observe
 
     def context_of(self, model: str) -> int:

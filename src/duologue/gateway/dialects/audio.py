@@ -34,7 +34,7 @@ from duologue.wire import transcripts
 from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
 from duologue.wire.transcripts import LISTS, Heard, TranscriptionFields, TranscriptStream
 from duologue.wire.validation import MEGABYTE, decode_json, validate
-from duologue.wire.validation import Limits as TextLimits
+from duologue.wire.validation import AudioLimits as TextLimits
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ FIELDS = 64
 """Fields a form may have."""
 
 
-class Limits(TextLimits, Protocol):
+class AudioLimits(TextLimits, Protocol):
     """What one request may bring; each is a setting, named in its error."""
 
     @property
@@ -54,7 +54,9 @@ class Limits(TextLimits, Protocol):
     def audio_minutes(self) -> float: ...
 
 
-def router(speech: SpeechService, *, limits: Limits, clock: Callable[[], float] = time.time) -> APIRouter:
+def router(
+    speech: SpeechService, *, limits: AudioLimits, clock: Callable[[], float] = time.time
+) -> APIRouter:
     """The endpoints. `clock` gives seconds since 1970."""
     routes = APIRouter(prefix="/v1", tags=["Speech"])
     started = int(clock())
@@ -257,7 +259,7 @@ def _opened(data: bytes, minutes: float) -> Passages:
     return Passages(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
 
 
-async def _form(request: Request, limits: Limits) -> tuple[bytes, TranscriptionFields]:
+async def _form(request: Request, limits: AudioLimits) -> tuple[bytes, TranscriptionFields]:
     """The file of a form and its fields. Raises BadRequest, TooLarge; each names its field."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise BadRequest(

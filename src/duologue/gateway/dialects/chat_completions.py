@@ -20,10 +20,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from duologue.config.settings import Limits
+from duologue.config.settings import LimitSettings
 from duologue.errors import Problem, Unsupported
 from duologue.gateway.dialects.audio_ids import SpokenReplies
-from duologue.gateway.models.registry import Models, admit
+from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.speech.audio_input import AudioTranscriber, without_sound
 from duologue.gateway.speech.service import SpeechService
@@ -78,7 +78,12 @@ class _Desk:
     """What answers a request: whoever generates, with the voice and the ears it may need."""
 
     def __init__(
-        self, generate: Generate, limits: Limits, speech: SpeechService, ears: AudioTranscriber, clock: Clock
+        self,
+        generate: Generate,
+        limits: LimitSettings,
+        speech: SpeechService,
+        ears: AudioTranscriber,
+        clock: Clock,
     ) -> None:
         self._generate, self._limits = generate, limits
         self._speech, self._ears = speech, ears
@@ -136,9 +141,9 @@ class _Desk:
 
 def router(
     generate: Generate,
-    models: Models,
+    models: ModelRegistry,
     *,
-    limits: Limits | None = None,
+    limits: LimitSettings | None = None,
     speech: SpeechService | None = None,
     ears: AudioTranscriber | None = None,
     clock: Clock = time.time,
@@ -146,7 +151,7 @@ def router(
     keep_alive: float = KEEP_ALIVE,
 ) -> APIRouter:
     """The endpoints. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
-    allowed = limits or Limits()
+    allowed = limits or LimitSettings()
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
     started = int(clock())
     voice = speech or SpeechService(None)

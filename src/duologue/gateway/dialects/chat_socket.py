@@ -23,10 +23,10 @@ from fastapi import APIRouter, WebSocket
 from msgspec import Struct
 from starlette.websockets import WebSocketDisconnect
 
-from duologue.config.settings import Chat, Limits
+from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Busy, Problem, Unsupported
 from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
-from duologue.gateway.models.registry import Models, admit
+from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.audio_input import AudioTranscriber, without_sound
@@ -52,9 +52,9 @@ NO_CALL = (
 
 def router(
     generate: Generate,
-    models: Models,
+    models: ModelRegistry,
     *,
-    limits: Limits | None = None,
+    limits: LimitSettings | None = None,
     timeouts: Chat | None = None,
     speech: SpeechService | None = None,
     board: CallServices | None = None,
@@ -66,7 +66,7 @@ def router(
     desk = _Desk(
         generate,
         models,
-        limits or Limits(),
+        limits or LimitSettings(),
         timeouts or Chat(),
         voice,
         ears or AudioTranscriber(voice),
@@ -84,8 +84,8 @@ class _Desk(Struct, frozen=True):
     """What every socket needs."""
 
     generate: Generate
-    models: Models
-    limits: Limits
+    models: ModelRegistry
+    limits: LimitSettings
     timeouts: Chat
     speech: SpeechService
     ears: AudioTranscriber

@@ -1,6 +1,6 @@
 """Where under a name the server answers: the path that a proxy, or the operator, put before every address of ours.
 
-One decision, in `place`. Knows no endpoint and no header. Locations are relative, so that they lead home also behind a
+One decision, in `strip_base_path`. Knows no endpoint and no header. Locations are relative, so that they lead home also behind a
 proxy that takes away a prefix nobody told us of.
 """
 
@@ -31,7 +31,7 @@ class Outside(Struct, frozen=True):
 Place = Inside | Elsewhere | Outside
 
 
-def place(path: str, base: str = "", prefix: str = "") -> Place:
+def strip_base_path(path: str, base: str = "", prefix: str = "") -> Place:
     """What the address `path` is for a server under `base` ("" or "/x", "/x/y"). `prefix`: what a proxy says it took away
     from the front of the address.
 

@@ -27,7 +27,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Claim(Struct, frozen=True):
+class ForwardedInfo(Struct, frozen=True):
     """What is believed of a request; "" where nothing is said."""
 
     client: str = ""
@@ -66,11 +66,11 @@ class Proxies:
         address = _address(peer)
         return address is not None and any(address in network for network in self._networks)
 
-    def claim(self, headers: Mapping[str, Sequence[str]], peer: str) -> Claim:
+    def claim(self, headers: Mapping[str, Sequence[str]], peer: str) -> ForwardedInfo:
         """What the headers say of a request that came from `peer`. They go by their names in lower case; a header that
         came several times is one list."""
         if not self.believe(peer):
-            return Claim()
+            return ForwardedInfo()
         lists = {name: _split(headers.get(name, ())) for name in HEADERS[:4]}
         if any(lists.values()):
             hops = _hops_of_lists(
@@ -79,13 +79,13 @@ class Proxies:
         else:
             hops = _hops_of_pairs(headers.get("forwarded", ()))
         if not hops and not lists["x-forwarded-prefix"]:
-            return Claim()
+            return ForwardedInfo()
         place, client = self._asker([hop.client for hop in hops])
         told = hops[min(place, len(hops) - 1)] if hops else _Hop()
         prefixes = [entry.rstrip("/") for entry in lists["x-forwarded-prefix"]]
         prefix = prefixes[-1 - min(place, len(prefixes) - 1)] if prefixes else ""
         scheme = told.scheme.lower()
-        return Claim(
+        return ForwardedInfo(
             client,
             scheme if scheme in ("http", "https") else "",
             told.host,

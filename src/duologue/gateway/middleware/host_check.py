@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from duologue import telemetry
 from duologue.errors import Forbidden, StartFailed, TooLarge
 from duologue.gateway.middleware.forwarded import Proxies
-from duologue.gateway.middleware.proxy import Entrance, hosts_before
+from duologue.gateway.middleware.proxy import ProxyMiddleware, hosts_before
 from duologue.http.error_responses import refuse
 
 log = logging.getLogger("duologue.gateway.middleware.host_check")
@@ -93,7 +93,7 @@ def machine_names() -> frozenset[str]:
     return frozenset({full, short, f"{short}.local"}) - {"", ".local"}
 
 
-class Visitors:
+class AllowedHosts:
     """Who may come in: by which names this server is reached, and which other origins may use it.
 
     Raises StartFailed for a host name or origin that is none.
@@ -160,10 +160,10 @@ class Visitors:
         )
 
 
-class Doors:
+class HostCheck:
     """Refuses what comes under a foreign name or from a foreign page; answers the preflights of allowed origins."""
 
-    def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
+    def __init__(self, app: ASGIApp, visitors: AllowedHosts) -> None:
         self._app = app
         self._visitors = visitors
 
@@ -403,10 +403,12 @@ def content_policy(host: Authority | None) -> bytes:
     ).encode()
 
 
-def behind_doors(app: ASGIApp, visitors: Visitors, base: str = "", proxies: Proxies | None = None) -> ASGIApp:
+def with_middleware(
+    app: ASGIApp, visitors: AllowedHosts, base: str = "", proxies: Proxies | None = None
+) -> ASGIApp:
     """`app` behind the doors, in the one right order: every answer has an id and the headers that guard it, also
     the refusals and the last resort of a framework inside. Host and Origin are those that a believed proxy tells."""
-    return RequestIds(SecurityHeaders(Entrance(Doors(app, visitors), base, proxies or Proxies())))
+    return RequestIds(SecurityHeaders(ProxyMiddleware(HostCheck(app, visitors), base, proxies or Proxies())))
 
 
 def _with_headers(message: Message, headers: Iterable[tuple[bytes, bytes]]) -> Message:

@@ -1,7 +1,7 @@
 """The way in: what stands between the client and this server is taken off a request before anything looks at it.
 
 Owns what a believed proxy says (`forwarded`) becoming the request's scheme, host and client, and the base path
-(`place`) coming off its address. What is left is a request as it would have come without either. `base_of` says what
+(`strip_base_path`) coming off its address. What is left is a request as it would have come without either. `base_of` says what
 was taken off, for those who name an address of ours. Knows no endpoint and no user.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duologue.errors import NotFound
-from duologue.gateway.middleware.base_path import Elsewhere, Inside, place
-from duologue.gateway.middleware.forwarded import HEADERS, Claim, Proxies, is_here
+from duologue.gateway.middleware.base_path import Elsewhere, Inside, strip_base_path
+from duologue.gateway.middleware.forwarded import HEADERS, ForwardedInfo, Proxies, is_here
 from duologue.http.error_responses import refuse
 from duologue.wire.validation_errors import shortened
 
 SOCKET_SCHEMES = {"http": "ws", "https": "wss"}
 
 
-class Entrance:
+class ProxyMiddleware:
     """`app` under `base`, behind `proxies`. The scope is changed where it stands: the doors outside look at it after."""
 
     def __init__(self, app: ASGIApp, base: str, proxies: Proxies) -> None:
@@ -32,7 +32,7 @@ class Entrance:
             return
         claim = self._claim(scope)
         _believe(scope, claim)
-        found = place(scope["path"], self._base, claim.prefix)
+        found = strip_base_path(scope["path"], self._base, claim.prefix)
         if isinstance(found, Inside):
             scope["path"] = found.path
             scope.setdefault("state", {})["base_path"] = found.base
@@ -47,10 +47,10 @@ class Entrance:
             )
             await refuse(scope, receive, send, NotFound(f"{sentence} (the setting base_path)."))
 
-    def _claim(self, scope: Scope) -> Claim:
+    def _claim(self, scope: Scope) -> ForwardedInfo:
         peer = scope.get("client")
         if not self._proxies or not peer:
-            return Claim()
+            return ForwardedInfo()
         said: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             if (lower := name.decode("latin-1").lower()) in HEADERS:
@@ -69,7 +69,7 @@ def hosts_before(scope: Scope) -> list[str]:
     return list(scope.get("state", {}).get("hosts_before", ()))
 
 
-def _believe(scope: Scope, claim: Claim) -> None:
+def _believe(scope: Scope, claim: ForwardedInfo) -> None:
     if claim.host and is_here(scope["client"][0]):
         came = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         scope.setdefault("state", {})["hosts_before"] = came

@@ -18,16 +18,16 @@ from duologue.errors import Problem
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.models import inventory
 from duologue.gateway.models.downloads import Downloads
-from duologue.gateway.models.loader import Look
+from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.scheduling.pool import Pool
-from duologue.http.event_log import News
+from duologue.http.event_log import EventLog
 from duologue.http.event_stream import EventStream, last_seen
 from duologue.media import lane
 from duologue.models import local
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 
-class DownloadWanted(BaseModel):
+class DownloadBody(BaseModel):
     """A model to download."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,7 +40,9 @@ class DownloadWanted(BaseModel):
     )
 
 
-def router(pool: Pool, folder: Path, downloads: Downloads, news: News, look: Look | None) -> APIRouter:
+def router(
+    pool: Pool, folder: Path, downloads: Downloads, news: EventLog, look: ProbeHardware | None
+) -> APIRouter:
     """The routes. `folder` is where models are kept."""
     routes = APIRouter(prefix="/api/models", tags=["models"], dependencies=[Depends(admin)])
     headers = inventory.Headers()
@@ -64,7 +66,7 @@ def router(pool: Pool, folder: Path, downloads: Downloads, news: News, look: Loo
         }
 
     @routes.post("/downloads", summary="Download a model", status_code=202)
-    async def download(asked: DownloadWanted) -> dict[str, Any]:
+    async def download(asked: DownloadBody) -> dict[str, Any]:
         """One is downloaded at a time, up to eight wait. What an earlier try left is used."""
         row: dict[str, Any] = to_builtins(downloads.ask(asked.what))
         return row
@@ -91,7 +93,7 @@ def router(pool: Pool, folder: Path, downloads: Downloads, news: News, look: Loo
     return routes
 
 
-def _remove(name: str, folder: Path, loadouts: list[Loadout]) -> tuple[str, int]:
+def _remove(name: str, folder: Path, loadouts: list[LoadSpec]) -> tuple[str, int]:
     """The model's name and the bytes freed. Raises Problem `model_loaded`, and what the shelf raises."""
     called, files = local.files_of(name, folder)
     users = inventory.users_of_files(loadouts)

@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from duologue.config import Settings, WorkerEntry
 from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unsupported
-from duologue.gateway.workers.load_specs import loadout
+from duologue.gateway.workers.load_specs import load_spec
 from duologue.models import catalogue, local
 from duologue.models.gguf import header
 from duologue.models.gguf.header import GgufHeader
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 CACHE_BYTES = 2
 """Bytes of one number in a model's key and value cache."""
@@ -46,49 +46,49 @@ class Sizes(Struct, frozen=True):
         return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
-class Loadable(Struct, frozen=True):
+class AvailableModel(Struct, frozen=True):
     """Something that can be loaded under `name`: a worker of the settings, a file, or both."""
 
     name: str
     path: Path | None = None
-    configured: Loadout | None = None
+    configured: LoadSpec | None = None
     bundled: bool = False
 
 
 class Prepared(Struct, frozen=True):
     """What a worker is to be told, and the bytes of memory that it needs about; 0 where nobody can say."""
 
-    loadout: Loadout
+    load_spec: LoadSpec
     size: int = 0
     cache: int = 0
 
 
-class Loadables:
+class AvailableModels:
     """Everything that can be loaded. `configured` are the workers of the settings."""
 
-    def __init__(self, settings: Settings, configured: Sequence[Loadout]) -> None:
+    def __init__(self, settings: Settings, configured: Sequence[LoadSpec]) -> None:
         self._settings = settings
         self._configured = tuple(configured)
         self.folder = settings.data / "models"
 
-    def all(self) -> list[Loadable]:
+    def all(self) -> list[AvailableModel]:
         """By name: what the settings configure, the bundled model, then the folder's files."""
-        found: dict[str, Loadable] = {}
+        found: dict[str, AvailableModel] = {}
         for one in self._configured:
             name = one.model or one.worker
-            found.setdefault(name, Loadable(name, path_of(one), one, bool(one.options.get("bundled"))))
+            found.setdefault(name, AvailableModel(name, path_of(one), one, bool(one.options.get("bundled"))))
         try:
             bundled = catalogue.bundled_model()
-            found.setdefault(catalogue.BUNDLED, Loadable(catalogue.BUNDLED, bundled, bundled=True))
+            found.setdefault(catalogue.BUNDLED, AvailableModel(catalogue.BUNDLED, bundled, bundled=True))
         except StartFailed:
             pass  # a checkout without weights
         known = {entry.path.resolve() for entry in found.values() if entry.path is not None}
         for name, path in named_files(self.folder):
             if path.resolve() not in known:
-                found.setdefault(name, Loadable(name, path))
+                found.setdefault(name, AvailableModel(name, path))
         return list(found.values())
 
-    def find(self, name: str) -> Loadable:
+    def find(self, name: str) -> AvailableModel:
         """What a client means by `name`. Raises ModelNotFound with the nearest name."""
         everything = self.all()
         wanted = name.strip().removesuffix(catalogue.SUFFIX).lower()
@@ -102,7 +102,7 @@ class Loadables:
             f"There is no model {name[:80]!r} here that could be loaded. {hint}", param="name"
         )
 
-    def prepare(self, found: Loadable, sizes: Sizes) -> Prepared:
+    def prepare(self, found: AvailableModel, sizes: Sizes) -> Prepared:
         """What a worker is told to load it with these sizes. Raises BadRequest (`model_unusable`) for a broken file,
         Unsupported for a size its engine does not have."""
         engine = found.configured.engine if found.configured else "llama"
@@ -113,7 +113,7 @@ class Loadables:
                     f"{name}: the model {found.name} has no such size; leave it out.", param=name
                 )
         try:
-            made = found.configured or loadout(self._entry(found), self._settings)
+            made = found.configured or load_spec(self._entry(found), self._settings)
             gguf = header.read(found.path) if found.path else None
         except StartFailed as broken:
             raise BadRequest(broken.message, code="model_unusable") from None
@@ -122,7 +122,7 @@ class Loadables:
             return Prepared(made)
         return Prepared(made, gguf.size, _cache(gguf, sizes))
 
-    def _entry(self, found: Loadable) -> WorkerEntry:
+    def _entry(self, found: AvailableModel) -> WorkerEntry:
         """A worker for a file, with the sizes that the settings have for every worker."""
         own = self._settings
         fits = all(one.engine == "llama" for one in self._configured)
@@ -140,10 +140,10 @@ class Loadables:
         )
 
 
-def path_of(loadout: Loadout) -> Path | None:
+def path_of(load_spec: LoadSpec) -> Path | None:
     """The file that a worker loads, if it is one."""
-    model = loadout.options.get("model")
-    return Path(model) if loadout.engine == "llama" and isinstance(model, str) else None
+    model = load_spec.options.get("model")
+    return Path(model) if load_spec.engine == "llama" and isinstance(model, str) else None
 
 
 def named_files(folder: Path) -> list[tuple[str, Path]]:

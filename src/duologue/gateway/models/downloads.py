@@ -18,7 +18,7 @@ import anyio.abc
 from msgspec import Struct
 
 from duologue.errors import Busy, NotFound, Problem, Unavailable
-from duologue.gateway.models.transfer_rate import Pace
+from duologue.gateway.models.transfer_rate import TransferRate
 from duologue.gateway.workers.connection import STOPPING
 from duologue.media.lane import Lane
 from duologue.models.fit import Hardware
@@ -26,7 +26,7 @@ from duologue.models.hub import reference
 from duologue.models.hub.stopping import Stopped
 
 if TYPE_CHECKING:
-    from duologue.models.hub.http import Connection
+    from duologue.models.hub.http import HubConnection
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ State = Literal["waiting", "running", "checking", "done", "failed", "stopped"]
 OPEN = ("waiting", "running", "checking")
 
 
-class Trouble(Struct, frozen=True):
+class DownloadError(Struct, frozen=True):
     """Why a download failed."""
 
     code: str
@@ -64,7 +64,7 @@ class Download(Struct, frozen=True):
     done: int = 0
     rate: float = 0.0
     left: float | None = None
-    error: Trouble | None = None
+    error: DownloadError | None = None
     started: float = 0.0
 
 
@@ -80,7 +80,7 @@ class Work:
         self.stopped = False
         self._before = 0
         self._file = 0
-        self._open: Connection | None = None
+        self._open: HubConnection | None = None
 
     @property
     def done(self) -> int:
@@ -94,7 +94,7 @@ class Work:
 
     # ---- from the thread
 
-    def uses(self, opened: Connection) -> None:
+    def uses(self, opened: HubConnection) -> None:
         """What to end when this is stopped. Raises Stopped when it was already."""
         self._open = opened
         self._go_on()
@@ -246,7 +246,7 @@ class Downloads:
                 await self._run(job, lane)
 
     async def _run(self, job: _Job, lane: Lane) -> None:
-        job.state, job.started, job.pace = "running", self._wall(), Pace(0, self._clock())
+        job.state, job.started, job.pace = "running", self._wall(), TransferRate(0, self._clock())
         self._say(job)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, job)
@@ -266,7 +266,7 @@ class Downloads:
         finally:
             job.work.stop()
 
-    def _end(self, job: _Job, state: State, error: Trouble | None = None) -> None:
+    def _end(self, job: _Job, state: State, error: DownloadError | None = None) -> None:
         job.state, job.error = state, error
         job.ended.set()
         self._say(job)
@@ -289,9 +289,9 @@ class _Job:
         self.id = id
         self.work = work
         self.state: State = "waiting"
-        self.error: Trouble | None = None
+        self.error: DownloadError | None = None
         self.started = 0.0
-        self.pace: Pace | None = None
+        self.pace: TransferRate | None = None
         self.ended = anyio.Event()
         self._seen: tuple[str, int, int] = ("", 0, 0)
 
@@ -303,7 +303,7 @@ class _Job:
         self.state = "checking" if work.checking else "running"
         if work.checking or checked or self.pace is None:
             # What is read again from the disk says nothing about the network.
-            self.pace = Pace(work.done, at)
+            self.pace = TransferRate(work.done, at)
         else:
             self.pace.moved(work.done, at)
         news = seen != self._seen or checked != work.checking
@@ -328,7 +328,7 @@ class _Job:
         )
 
 
-async def _outcome(bring: Bring, work: Work, lane: Lane) -> tuple[State, Trouble | None]:
+async def _outcome(bring: Bring, work: Work, lane: Lane) -> tuple[State, DownloadError | None]:
     """How it ended. Raises nothing: the line goes on."""
     try:
         await lane.run(bring, work)
@@ -336,10 +336,10 @@ async def _outcome(bring: Bring, work: Work, lane: Lane) -> tuple[State, Trouble
         return "stopped", None
     except Problem as problem:
         log.warning("the download of %s failed: %s", work.name, problem.message)
-        return "failed", Trouble(problem.code, problem.message)
+        return "failed", DownloadError(problem.code, problem.message)
     except Exception:
         log.exception("the download of %s failed", work.name)
-        return "failed", Trouble(
+        return "failed", DownloadError(
             Problem.code, "Something broke inside the server while this was downloaded; its log says what."
         )
     return "done", None

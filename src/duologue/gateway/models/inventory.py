@@ -13,14 +13,14 @@ from typing import Any
 from duologue.errors import Problem, StartFailed
 from duologue.gateway.models.available import named_files, path_of
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models import catalogue, local
 from duologue.models.fit import Hardware, fit_of, recommend
 from duologue.models.gguf import header
 from duologue.models.gguf.header import GgufHeader
 from duologue.models.hub.repository import gigabytes, plain
 from duologue.models.recommended import RECOMMENDED, Recommended
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 Seen = tuple[Hardware, str]
 """This machine, in figures and in a line for people."""
@@ -52,7 +52,7 @@ class Headers:
         self._known = {path: known for path, known in self._known.items() if path in there}
 
 
-def files_row(folder: Path, headers: Headers, loadouts: Iterable[Loadout]) -> dict[str, Any]:
+def files_row(folder: Path, headers: Headers, loadouts: Iterable[LoadSpec]) -> dict[str, Any]:
     """What lies in `folder`, whole and unfinished, and the bundled model before it. `loadouts` are what the workers have
     loaded."""
     rows, users = [], users_of_files(loadouts)
@@ -103,7 +103,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def users_of_files(loadouts: Iterable[Loadout]) -> dict[Path, list[str]]:
+def users_of_files(loadouts: Iterable[LoadSpec]) -> dict[Path, list[str]]:
     """The workers by the file that they have loaded, or load."""
     users: dict[Path, list[str]] = {}
     for loadout in loadouts:
@@ -117,7 +117,7 @@ def loaded_rows(pool: Pool) -> list[dict[str, Any]]:
     return [_loaded_row(pool, view) for view in pool.workers.values()]
 
 
-def _loaded_row(pool: Pool, view: WorkerView) -> dict[str, Any]:
+def _loaded_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
     card = view.card
     return {
         "name": card.name if card else view.model,

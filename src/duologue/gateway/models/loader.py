@@ -18,23 +18,23 @@ import msgspec
 from msgspec import Struct
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
-from duologue.gateway.models.available import Loadables, Prepared, Sizes
+from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded
 from duologue.gateway.workers.connection import STOPPING
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.media import lane
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
 
 log = logging.getLogger(__name__)
 
-Look = Callable[[Path, Iterable[int]], tuple[Hardware, str]]
+ProbeHardware = Callable[[Path, Iterable[int]], tuple[Hardware, str]]
 """This machine, in figures and in a line for people, given where models are kept and which processes hold some. Blocks."""
 Stage = Literal["starting", "loading", "ready"]
 
 
-class Wanted(Struct, frozen=True):
+class LoadRequest(Struct, frozen=True):
     """A load that is asked for. `replace`: what was loaded at run time goes first. `force`: whatever the memory says.
     `another`: one more worker of a model that is loaded."""
 
@@ -45,7 +45,7 @@ class Wanted(Struct, frozen=True):
     another: bool = False
 
 
-class Step(Struct, frozen=True):
+class LoadProgress(Struct, frozen=True):
     """How far a load is. `progress` 0 to 1, None where that cannot be measured."""
 
     stage: Stage = "starting"
@@ -60,16 +60,16 @@ class Step(Struct, frozen=True):
 class Load:
     """One load: the model's name, its worker's, and how far it is."""
 
-    def __init__(self, name: str, view: WorkerView) -> None:
+    def __init__(self, name: str, view: WorkerStatus) -> None:
         self.name = name
         self.worker = view.worker
-        self.step = Step()
+        self.step = LoadProgress()
         self._view = view
         self._changed = anyio.Event()
 
-    async def steps(self) -> AsyncGenerator[Step]:
+    async def steps(self) -> AsyncGenerator[LoadProgress]:
         """Every step from now on, joined where the reader is slow; the last one has ended."""
-        told: Step | None = None
+        told: LoadProgress | None = None
         while told is None or not told.ended:
             changed = self._changed
             if self.step is not told:
@@ -85,35 +85,35 @@ class Load:
                 if step.problem is not None:
                     raise step.problem
 
-    def move(self, step: Step) -> None:
+    def move(self, step: LoadProgress) -> None:
         if step != self.step and not self.step.ended:
             self.step = step
             self._changed.set()
             self._changed = anyio.Event()
 
-    def look(self, pool: Pool) -> Step:
+    def look(self, pool: Pool) -> LoadProgress:
         """How its worker is now."""
         view = self._view
         if pool.workers.get(view.worker) is not view:
-            return Step(problem=Unavailable(unloaded(self.name), code="model_unloaded"))
+            return LoadProgress(problem=Unavailable(unloaded(self.name), code="model_unloaded"))
         if view.state == "ready":
-            return Step("ready", 1.0)
+            return LoadProgress("ready", 1.0)
         if view.state == "failed":
-            return Step(problem=EngineFailed(view.detail, code="load_failed"))
+            return LoadProgress(problem=EngineFailed(view.detail, code="load_failed"))
         if view.restarts:
             how = view.ended or "nobody knows how"
             sentence = (
                 f"The process that was to load {self.name} ended before it was ready ({how}). The server's log says "
                 "more; too little memory is the likeliest reason."
             )
-            return Step(problem=EngineFailed(sentence, code="load_failed"))
-        return Step("loading" if view.state == "loading" else "starting", view.progress)
+            return LoadProgress(problem=EngineFailed(sentence, code="load_failed"))
+        return LoadProgress("loading" if view.state == "loading" else "starting", view.progress)
 
 
 class Loader:
     """Loads and unloads models of a pool. Without `look` no load is refused for want of memory."""
 
-    def __init__(self, pool: Pool, loadables: Loadables, look: Look | None = None) -> None:
+    def __init__(self, pool: Pool, loadables: AvailableModels, look: ProbeHardware | None = None) -> None:
         self._pool = pool
         self._loadables = loadables
         self._look = look
@@ -142,7 +142,7 @@ class Loader:
             self._current.move(msgspec.structs.replace(self._current.step, problem=stopping))
         self.look()
 
-    async def load(self, wanted: Wanted) -> Load:
+    async def load(self, wanted: LoadRequest) -> Load:
         """Begin to load a model. Returns when its worker is starting.
 
         Raises ModelNotFound, BadRequest (a broken file, a size that is none), and Problem with status 409: `load_running`,
@@ -191,7 +191,7 @@ class Loader:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
         return self._tasks
 
-    async def _begin(self, wanted: Wanted) -> Load:
+    async def _begin(self, wanted: LoadRequest) -> Load:
         found = await lane.disk(self._loadables.find, wanted.name)
         prepared = await lane.disk(self._loadables.prepare, found, wanted.sizes)
         name = self._busy = found.name
@@ -210,7 +210,7 @@ class Loader:
         self._current = Load(name, view)
         return self._current
 
-    async def _check_memory(self, name: str, prepared: Prepared, going: Sequence[WorkerView]) -> None:
+    async def _check_memory(self, name: str, prepared: Prepared, going: Sequence[WorkerStatus]) -> None:
         """Raises Problem `not_enough_memory`."""
         if self._look is None or not prepared.size:
             return
@@ -254,12 +254,12 @@ class Loader:
                 await self._pool.remove(worker)
 
 
-def _of(model: str, views: Iterable[WorkerView]) -> list[WorkerView]:
+def _of(model: str, views: Iterable[WorkerStatus]) -> list[WorkerStatus]:
     """The workers of a model, by the name of the settings or by its own."""
     return [view for view in views if model in (view.model, view.card and view.card.name)]
 
 
-def _check_new(name: str, views: Iterable[WorkerView]) -> None:
+def _check_new(name: str, views: Iterable[WorkerStatus]) -> None:
     for view in _of(name, views):
         raise Problem(
             f"{name} is loaded already, by {view.worker}. Unload it first to give it other sizes, or ask for `another` "

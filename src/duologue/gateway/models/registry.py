@@ -16,7 +16,7 @@ from duologue.values.requests import ChatRequest, ModelCard, unmet
 from duologue.wire.validation_errors import shortened
 
 
-class Models:
+class ModelRegistry:
     """The loaded models, the default chat model first, and the further names of them.
 
     `cards` may name a model once for every worker that has it; `aliases` maps a further name to a model's.

@@ -15,37 +15,37 @@ from fastapi import APIRouter
 
 from duologue.config import Settings
 from duologue.gateway.models import api_routes, v1_routes
-from duologue.gateway.models.available import Loadables
+from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.downloads import Download, Downloads, fetcher
-from duologue.gateway.models.loader import Loader, Look
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.loader import Loader, ProbeHardware
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.pool import Pool
-from duologue.http.event_log import News
+from duologue.http.event_log import EventLog
 from duologue.models.fit import Hardware
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 UNKNOWN = Hardware(cores=1, memory=2**62, disk=2**62)
 """The machine where nobody has looked: nothing is refused for its sake."""
 
 
-class Stock:
+class ModelService:
     """Everything about models that may change while the server runs. `look` sees this machine; without it nothing is
     refused for want of memory."""
 
     def __init__(
         self,
         settings: Settings,
-        configured: Sequence[Loadout],
+        configured: Sequence[LoadSpec],
         pool: Pool,
-        models: Models,
-        look: Look | None = None,
+        models: ModelRegistry,
+        look: ProbeHardware | None = None,
     ) -> None:
         self._pool = pool
         self._models = models
         self._look = look
-        self.loadables = Loadables(settings, configured)
+        self.loadables = AvailableModels(settings, configured)
         self.loader = Loader(pool, self.loadables, look)
-        self.news = News(time.time_ns() // 1_000_000)
+        self.news = EventLog(time.time_ns() // 1_000_000)
         folder = self.loadables.folder
         self.downloads = Downloads(
             fetcher(folder, lambda: look(folder, ())[0] if look is not None else UNKNOWN),

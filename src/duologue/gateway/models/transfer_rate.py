@@ -13,7 +13,7 @@ LEAST = 0.5
 """Seconds that must have been seen before anything is said."""
 
 
-class Pace:
+class TransferRate:
     """The amounts `done` at the times `at` (seconds, any origin), the newest last."""
 
     def __init__(self, done: int, at: float) -> None:

@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from duologue.errors import BadRequest
 from duologue.gateway.auth.middleware import admin
-from duologue.gateway.models.available import Loadables, Sizes
-from duologue.gateway.models.loader import Load, Loader, Step, Wanted
-from duologue.gateway.models.registry import Models
+from duologue.gateway.models.available import AvailableModels, Sizes
+from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.http.event_stream import EventStream
 from duologue.media import lane
 from duologue.wire.openai import model_entry
@@ -34,7 +34,7 @@ LARGEST = 2**31 - 1
 """What the numbers of an engine hold."""
 
 
-class LoadWanted(BaseModel):
+class LoadBody(BaseModel):
     """A model to load. Fields of other servers are taken and ignored; the answer names them."""
 
     model_config = ConfigDict(extra="allow")
@@ -55,13 +55,13 @@ class LoadWanted(BaseModel):
     another: bool = Field(default=False, description="One more worker of a model that is loaded.")
     stream: bool = Field(default=True, description="Tell the progress; false answers once, at the end.")
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> LoadRequest:
         """Raises BadRequest without a name."""
         name = self.name or self.model_name
         if not name.strip():
             raise BadRequest("name: say which model; /v1/model/list has them.", param="name")
         sizes = Sizes(self.context or self.max_seq_len, self.slots, self.threads, self.gpu_layers)
-        return Wanted(name, sizes, replace=self.replace, force=self.force, another=self.another)
+        return LoadRequest(name, sizes, replace=self.replace, force=self.force, another=self.another)
 
     def ignored(self) -> list[str]:
         """The fields that say nothing to this server."""
@@ -69,7 +69,7 @@ class LoadWanted(BaseModel):
         return [shortened(name) for name in unknown[:NAMED_AS_IGNORED]]
 
 
-class UnloadWanted(BaseModel):
+class UnloadBody(BaseModel):
     """What to unload: a model with all its workers, or one worker; neither: the default model."""
 
     model_config = ConfigDict(extra="ignore")
@@ -79,7 +79,11 @@ class UnloadWanted(BaseModel):
 
 
 def router(
-    loader: Loader, loadables: Loadables, models: Models, *, clock: Callable[[], float] = time.time
+    loader: Loader,
+    loadables: AvailableModels,
+    models: ModelRegistry,
+    *,
+    clock: Callable[[], float] = time.time,
 ) -> APIRouter:
     """The routes. `clock` gives seconds since 1970."""
     routes = APIRouter(prefix="/v1/model", tags=["models"])
@@ -111,7 +115,7 @@ def router(
         }
 
     @routes.post("/load", summary="Load a model", dependencies=[Depends(admin)])
-    async def load(asked: LoadWanted) -> Response:
+    async def load(asked: LoadBody) -> Response:
         """A stream of events, each with how far it is; with `stream: false` one answer at the end. The load goes on
         when whoever asked has left. Only what /v1/model/list names can be loaded."""
         ignored = asked.ignored()
@@ -122,15 +126,15 @@ def router(
         return _json(load_frame(begun, begun.step, ignored))
 
     @routes.post("/unload", summary="Unload a model", dependencies=[Depends(admin)])
-    async def unload(asked: UnloadWanted | None = None) -> dict[str, Any]:
+    async def unload(asked: UnloadBody | None = None) -> dict[str, Any]:
         """The names of the workers that are gone. What they were writing ends as `model_unloaded`."""
-        wanted = asked or UnloadWanted()
+        wanted = asked or UnloadBody()
         return {"unloaded": await loader.unload(wanted.name, wanted.worker)}
 
     return routes
 
 
-def load_frame(load: Load, step: Step, ignored: list[str]) -> dict[str, Any]:
+def load_frame(load: Load, step: LoadProgress, ignored: list[str]) -> dict[str, Any]:
     """How far a load is, as it is told."""
     status = "failed" if step.problem else "finished" if step.ended else "processing"
     frame: dict[str, Any] = {

@@ -51,7 +51,7 @@ class Generate(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]: ...
 
 
-class Relay:
+class Generator:
     """`generate` over a pool. `observe` is told of every choice that ended, cancelled ones too; `wrote` of the tokens of
     replies: about one with each piece, and at the end the rest that there really were."""
 

@@ -13,7 +13,7 @@ import anyio
 
 from duologue.errors import Problem, QueueFull, Unavailable
 from duologue.gateway.scheduling.scheduler import Command, Granted, Moved, Refused
-from duologue.gateway.workers.connection import Inbox, Item, Link, Stream, Work
+from duologue.gateway.workers.connection import Item, LeaseInbox, Stream, Work, WorkerConnection
 from duologue.values.call_events import CallControl
 
 
@@ -35,12 +35,12 @@ class Lease:
         self.user = user
         """Whose it is; empty where nobody asks."""
         self._lender = lender
-        self._inbox = Inbox()
+        self._inbox = LeaseInbox()
         self._place: Moved | None = None
         self._changed = anyio.Event()
         self._refusal: Problem | None = None
         self._granted: Granted | None = None
-        self._link: Link | None = None
+        self._link: WorkerConnection | None = None
         self._idle: list[int] = []
         self._streams: dict[int, Stream] = {}
         self._begun = False
@@ -100,7 +100,7 @@ class Lease:
 
     # ---- between the lease and its lender
 
-    def told(self, command: Command, link: Link | None) -> None:
+    def told(self, command: Command, link: WorkerConnection | None) -> None:
         """A command of the queue about this lease's ticket."""
         match command:
             case Granted(_, _, slots):

@@ -20,13 +20,21 @@ import msgspec
 from duologue import telemetry
 from duologue.errors import Problem, Unavailable
 from duologue.gateway.scheduling.lease import Lease
-from duologue.gateway.scheduling.scheduler import NO_MODEL, Chain, Command, Granted, Queue, Refused, unloaded
+from duologue.gateway.scheduling.scheduler import (
+    NO_MODEL,
+    Chain,
+    Command,
+    Granted,
+    Refused,
+    Scheduler,
+    unloaded,
+)
 from duologue.gateway.workers import process
-from duologue.gateway.workers.connection import STOPPING, Link
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.connection import STOPPING, WorkerConnection
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.events import Failed
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.worker_protocol import Counted, Loadout, Report
+from duologue.wire.worker_protocol import Counted, LoadSpec, Report
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +54,7 @@ class _Tended:
     """A worker that is kept running: what it loads, the scopes that end it once it was begun, for good (`scope`) or until
     the next start (`round`), and whether it has ended."""
 
-    def __init__(self, loadout: Loadout, port: int) -> None:
+    def __init__(self, loadout: LoadSpec, port: int) -> None:
         self.loadout = loadout
         self.port = port
         self.scope: anyio.CancelScope | None = None
@@ -59,8 +67,8 @@ class Pool:
 
     def __init__(
         self,
-        loadouts: Sequence[Loadout],
-        queue: Queue,
+        loadouts: Sequence[LoadSpec],
+        queue: Scheduler,
         *,
         port: int = 22400,
         log: tuple[str, str] = ("info", "text"),
@@ -78,11 +86,11 @@ class Pool:
         self._secret = secrets.token_urlsafe(32)
         self._tickets = 0
         self._leases: dict[str, Lease] = {}
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, WorkerConnection] = {}
         self._stopping = False
         self._returned = anyio.Event()
         self.started = clock()
-        self.workers: dict[str, WorkerView] = {}
+        self.workers: dict[str, WorkerStatus] = {}
         self._tended: dict[str, _Tended] = {}
         self._numbers = itertools.count(len(loadouts))
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -155,7 +163,7 @@ class Pool:
 
     # ---- coming and going
 
-    def add(self, loadout: Loadout) -> WorkerView:
+    def add(self, loadout: LoadSpec) -> WorkerStatus:
         """One more worker, started now, under a name nobody has: `loadout.worker` is not looked at.
 
         Raises Unavailable while the pool does not run. How the loading goes is seen in the view.
@@ -200,16 +208,16 @@ class Pool:
         if tended.round is not None:
             tended.round.cancel()
 
-    def loadout(self, name: str) -> Loadout:
+    def loadout(self, name: str) -> LoadSpec:
         """What a worker was told to load. Raises KeyError."""
         return self._tended[name].loadout
 
-    def loadouts(self) -> list[Loadout]:
+    def loadouts(self) -> list[LoadSpec]:
         """What each worker was told to load, the default model's first."""
         return [tended.loadout for tended in self._tended.values()]
 
-    def _enrol(self, loadout: Loadout, port: int) -> _Tended:
-        view = WorkerView(loadout.worker, loadout.model or loadout.worker, loadout.engine, loadout.device)
+    def _enrol(self, loadout: LoadSpec, port: int) -> _Tended:
+        view = WorkerStatus(loadout.worker, loadout.model or loadout.worker, loadout.engine, loadout.device)
         tended = _Tended(loadout, port)
         self.workers[view.worker], self._tended[view.worker] = view, tended
         self._apply(self._queue.worker_starting(view.worker, view.model, self._clock()))
@@ -230,7 +238,7 @@ class Pool:
             "The model is too busy to count this conversation. Try again in a moment.", code="count_timeout"
         )
 
-    def _counting(self, model: str) -> Link:
+    def _counting(self, model: str) -> WorkerConnection:
         """The link that counts for a model: the one with the least to count."""
         if self._stopping:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
@@ -262,7 +270,7 @@ class Pool:
         )
 
     @property
-    def queue(self) -> Queue:
+    def queue(self) -> Scheduler:
         """The queue, to look at."""
         return self._queue
 
@@ -332,13 +340,13 @@ class Pool:
                 self._ended(view, "it was told to start anew")
                 log.info("worker %s is started anew, as an admin asked", view.worker)
 
-    def _ended(self, view: WorkerView, how: str) -> None:
+    def _ended(self, view: WorkerStatus, how: str) -> None:
         view.ended = how
         view.restarts += 1
         telemetry.metrics().worker_restarted(view.worker)
         self._on_change()
 
-    async def _run_until_end(self, tended: _Tended, view: WorkerView) -> str:
+    async def _run_until_end(self, tended: _Tended, view: WorkerStatus) -> str:
         """As `_run_once`, with whatever goes wrong as how it ended."""
         try:
             return await self._run_once(tended.loadout, tended.port, view)
@@ -348,7 +356,7 @@ class Pool:
             self._lost(view)
             return str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
 
-    async def _run_once(self, loadout: Loadout, port: int, view: WorkerView) -> str:
+    async def _run_once(self, loadout: LoadSpec, port: int, view: WorkerStatus) -> str:
         """From the worker's start to its end. How the process ended; "" where it could not load its model."""
         view.attempts += 1
         async with process.started(loadout, self._secret, port, self._log) as running:
@@ -356,7 +364,7 @@ class Pool:
             if view.state != "failed":
                 view.state, view.detail = "loading", ""
             with anyio.CancelScope() as serving:
-                link = Link(
+                link = WorkerConnection(
                     running.address,
                     self._secret,
                     on_report=lambda report: self._reported(view, report, serving),
@@ -367,7 +375,7 @@ class Pool:
                 await link.run()
         return "" if serving.cancelled_caught else process.ending(running.process.returncode)
 
-    def _reported(self, view: WorkerView, report: Report, serving: anyio.CancelScope) -> None:
+    def _reported(self, view: WorkerStatus, report: Report, serving: anyio.CancelScope) -> None:
         if self.workers.get(view.worker) is not view:
             return  # it was taken away, and its process is ending
         view.heard = time.time()
@@ -389,7 +397,7 @@ class Pool:
             serving.cancel()
         self._on_change()
 
-    def _lost(self, view: WorkerView) -> None:
+    def _lost(self, view: WorkerStatus) -> None:
         """The worker is gone, perhaps before its process is. From here on nothing is lent that it had."""
         self._links.pop(view.worker, None)
         view.process, view.progress = 0, None

@@ -71,7 +71,7 @@ class WorkerSlots(Struct):
     detail: str = ""
 
 
-class Entry(Struct):
+class QueueEntry(Struct):
     """A waiting request."""
 
     ticket: str
@@ -108,7 +108,7 @@ def kept(cached: Chain, asked: Chain) -> int:
     return count if 2 * count > len(cached) else 0
 
 
-def serves(slot: Slot, entry: Entry) -> float:
+def serves(slot: Slot, entry: QueueEntry) -> float:
     """How much of a slot's cache serves the request: messages, or at least what stands before them, where nobody's
     messages are behind that."""
     opened = not slot.chain and bool(entry.opening) and slot.opening == entry.opening
@@ -126,14 +126,14 @@ def unloaded(model: str) -> str:
     return f"The model {model!r} was unloaded. Choose another model, or have it loaded again."
 
 
-class Queue:
+class Scheduler:
     """The waiting line and the slots. Every method takes the time `at` (seconds, any origin) and returns commands."""
 
     def __init__(self, limit: int = 1000, estimator: Estimator | None = None) -> None:
         self.limit = limit
         self.estimator = estimator or Estimator()
         self._workers: dict[str, WorkerSlots] = {}
-        self._waiting: dict[str, Entry] = {}
+        self._waiting: dict[str, QueueEntry] = {}
         self._totals: dict[str, tuple[int, float]] = {}
 
     # ---- facts about workers
@@ -200,7 +200,7 @@ class Queue:
                     "or raise queue.limit.",
                 )
             ]
-        self._waiting[ticket] = Entry(ticket, model, max(1, need), kind, chain, at, ahead, opening)
+        self._waiting[ticket] = QueueEntry(ticket, model, max(1, need), kind, chain, at, ahead, opening)
         return self._dispatch(at)
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
@@ -230,7 +230,7 @@ class Queue:
         """Everyone who waits, in order."""
         return list(self._places(at))
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[QueueEntry]:
         """The waiting requests, in the order of the line."""
         return self._line()
 
@@ -281,7 +281,7 @@ class Queue:
                 commands.append(moved)
         return commands
 
-    def _line(self) -> list[Entry]:
+    def _line(self) -> list[QueueEntry]:
         return sorted(self._waiting.values(), key=lambda entry: not entry.ahead)  # stable: oldest first
 
     def _room_ahead(self, model: str) -> bool:
@@ -291,7 +291,7 @@ class Queue:
         ]
         return sum(slot.ticket is not None and slot.ahead for slot in slots) < max(1, len(slots) // 2)
 
-    def _grant(self, entry: Entry, at: float) -> Granted | None:
+    def _grant(self, entry: QueueEntry, at: float) -> Granted | None:
         choice = self._choose(entry)
         if choice is None:
             return None
@@ -302,7 +302,7 @@ class Queue:
             slot.ahead, slot.opening = entry.ahead, entry.opening
         return Granted(entry.ticket, name, numbers)
 
-    def _choose(self, entry: Entry) -> tuple[str, tuple[int, ...]] | None:
+    def _choose(self, entry: QueueEntry) -> tuple[str, tuple[int, ...]] | None:
         """The worker and slots whose caches serve the request best; then the longest unused."""
         up = [(name, worker) for name, worker in self._workers.items() if self._serves(worker, entry.model)]
         need = min(entry.need, max((len(worker.slots) for _, worker in up), default=1))
@@ -332,7 +332,7 @@ class Queue:
         return Refused(ticket, "model_unavailable", detail or f"No worker serves the model {model!r}.")
 
     def _places(self, at: float) -> Iterator[Moved]:
-        by_model: dict[str, list[Entry]] = {}
+        by_model: dict[str, list[QueueEntry]] = {}
         for entry in self._line():
             by_model.setdefault(entry.model, []).append(entry)
         for model, line in by_model.items():

@@ -17,7 +17,7 @@ from duologue.errors import Problem, Unavailable, Unsupported
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
-from duologue.gateway.workers.worker_status import WorkerView
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.media import lane
 from duologue.media.chunks import Passages
 from duologue.values import call_events
@@ -128,7 +128,7 @@ class SpeechService:
         return msgspec.structs.replace(request, language=language)
 
     @property
-    def _view(self) -> WorkerView | None:
+    def _view(self) -> WorkerStatus | None:
         return None if self.seats is None else next(iter(self.seats.workers.values()), None)
 
     def _check(self, kind: Literal["speaker", "recogniser"]) -> None:
@@ -145,7 +145,7 @@ class SpeechService:
     # ---- doing it
 
     @asynccontextmanager
-    async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[SpeechStream]:
+    async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[OpenSpeech]:
         """Have a text spoken; of an `open` request, what it is told. Waits for a seat. Leaving ends it within a piece.
 
         Raises Problems.
@@ -155,7 +155,7 @@ class SpeechService:
         with self.seats.lease(SEAT, kind="speech") as lease:
             await _seated(lease)
             lease.begin(0, self._in_its_language(request), request_id)
-            yield SpeechStream(lease)
+            yield OpenSpeech(lease)
 
     @asynccontextmanager
     async def write_down(
@@ -185,7 +185,7 @@ class SpeechService:
             return found
 
 
-class SpeechStream:
+class OpenSpeech:
     """A text that is being spoken."""
 
     def __init__(self, lease: Lease) -> None:

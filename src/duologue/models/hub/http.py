@@ -43,7 +43,7 @@ LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more is left alone, and the person told."""
 
 
-class Interrupted(Exception):
+class TransientFailure(Exception):
     """A failure that may pass: its `reason` in a sentence. `problem` is what to tell when it does not pass, `wait` the
     seconds the server asked for."""
 
@@ -54,7 +54,7 @@ class Interrupted(Exception):
         self.wait = wait
 
 
-class Connection:
+class HubConnection:
     """Requests to the hub at `hub` and to any other address. `token` is the hub's; it appears in no message. `notice`
     is told, in a line, of every pause before another try. `stop()` ends it from another thread: whatever it does, or is
     asked for later, then raises Stopped.
@@ -84,7 +84,7 @@ class Connection:
             trust_env=not is_loopback(httpx.URL(self.hub).host),
         )
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> HubConnection:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -135,7 +135,7 @@ class Connection:
         while True:
             try:
                 return step()
-            except Interrupted as broken:
+            except TransientFailure as broken:
                 if self.stopped:
                     raise Stopped from broken
                 if progress() > before:
@@ -193,7 +193,7 @@ class Connection:
         wait = response.headers.get("retry-after", "")
         if response.status_code in (408, 425, 429) or response.status_code >= 500:
             reason = f"{response.url.host} answered {response.status_code}."
-            raise Interrupted(reason, problem, float(wait) if wait.isdigit() else None)
+            raise TransientFailure(reason, problem, float(wait) if wait.isdigit() else None)
         raise problem
 
 
@@ -202,9 +202,11 @@ def connect(
     *,
     sleep: Callable[[float], None] = time.sleep,
     notice: Callable[[str], None] = lambda line: None,
-) -> Connection:
+) -> HubConnection:
     """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN. Raises BadRequest."""
-    return Connection(environ.get("HF_ENDPOINT") or HUB, environ.get("HF_TOKEN"), sleep=sleep, notice=notice)
+    return HubConnection(
+        environ.get("HF_ENDPOINT") or HUB, environ.get("HF_TOKEN"), sleep=sleep, notice=notice
+    )
 
 
 def pause(attempt: int, asked: float | None, attempts: int = ATTEMPTS) -> float | None:
@@ -242,7 +244,7 @@ def refusal(status: int, reason: str, subject: str, *, host: str, has_token: boo
     )
 
 
-def _unreachable(host: str, error: Exception) -> Interrupted:
+def _unreachable(host: str, error: Exception) -> TransientFailure:
     kind = "no answer" if isinstance(error, httpx.TimeoutException) else str(error) or type(error).__name__
     opened = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
     what = f"The connection to {host} broke" if opened else f"{host} cannot be reached"
@@ -251,7 +253,7 @@ def _unreachable(host: str, error: Exception) -> Interrupted:
         "file into the data folder's models.",
         code="hub_unreachable",
     )
-    return Interrupted(f"{what}.", problem)
+    return TransientFailure(f"{what}.", problem)
 
 
 def _origin(address: httpx.URL) -> tuple[str, str, int | None]:

@@ -16,7 +16,7 @@ from duologue.models.catalogue import BUNDLED, PART, list_models, model_name
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.gguf.header import GgufHeader, read
 from duologue.models.hub.download import Source, Watch, check_disk, download
-from duologue.models.hub.http import Connection
+from duologue.models.hub.http import HubConnection
 from duologue.models.hub.reference import HubReference, Reference, UrlReference, check_file_name
 from duologue.models.hub.repository import HubFile, Repository, Variant, choose, gigabytes, parse_repository
 from duologue.models.hub.resume import Content
@@ -60,7 +60,7 @@ def there_already(reference: Reference, folder: Path) -> Pulled | None:
     return Pulled(read(path), was_there=True, checked=False) if path.is_file() else None
 
 
-def order(connection: Connection, reference: Reference, hardware: Hardware) -> Order:
+def order(connection: HubConnection, reference: Reference, hardware: Hardware) -> Order:
     """What a reference means now: the hub is asked for its files. Raises Problem."""
     if isinstance(reference, UrlReference):
         return _checked(Order(((reference.file, Source(reference.url, reference.file)),), 0))
@@ -70,7 +70,7 @@ def order(connection: Connection, reference: Reference, hardware: Hardware) -> O
     return _checked(_order(connection.hub, reference, repository, variant, hardware))
 
 
-def describe(connection: Connection, reference: HubReference) -> Repository:
+def describe(connection: HubConnection, reference: HubReference) -> Repository:
     """What the hub says of a repository."""
     url = (
         f"{connection.hub}/api/models/{reference.repository}/revision/{quote(reference.revision)}?blobs=true"
@@ -88,7 +88,7 @@ def describe(connection: Connection, reference: HubReference) -> Repository:
     return parse_repository(reference.repository, connection.patiently(ask))
 
 
-def bring(connection: Connection, wanted: Order, folder: Path, watch: Watch) -> Pulled:
+def bring(connection: HubConnection, wanted: Order, folder: Path, watch: Watch) -> Pulled:
     """Download what is missing of `wanted` into `folder` and read it. Raises Problem.
 
     A split model's first part comes last, so that the model appears under its name when it is whole.

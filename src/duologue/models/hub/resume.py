@@ -32,7 +32,7 @@ class Request(Struct, frozen=True):
     headers: dict[str, str]
 
 
-class Reply(Struct, frozen=True):
+class ResumedBody(Struct, frozen=True):
     """What the body of an answer is: bytes from `offset` on, of `size` in all."""
 
     offset: int
@@ -67,7 +67,7 @@ def is_strong(etag: str) -> bool:
     return etag.startswith('"')
 
 
-def read_reply(status: int, headers: Mapping[str, str], asked: Request, wanted: Content) -> Reply:
+def read_reply(status: int, headers: Mapping[str, str], asked: Request, wanted: Content) -> ResumedBody:
     """What a successful answer (200 or 206) brings. Raises EngineFailed when it does not fit what was asked.
 
     A whole answer to a request for the rest is no error: the download begins anew.
@@ -77,12 +77,12 @@ def read_reply(status: int, headers: Mapping[str, str], asked: Request, wanted: 
         match = CONTENT_RANGE.match(headers.get("content-range", ""))
         if match is None or int(match[1]) != asked.offset:
             raise _nonsense("answered with other bytes than it was asked for")
-        reply = Reply(asked.offset, int(match[3]), etag)
+        reply = ResumedBody(asked.offset, int(match[3]), etag)
     else:
         length = headers.get("content-length", "")
         if not length.isdigit() and not wanted.size:
             raise _nonsense("does not say how large the file is")
-        reply = Reply(0, int(length) if length.isdigit() else wanted.size, etag)
+        reply = ResumedBody(0, int(length) if length.isdigit() else wanted.size, etag)
     if headers.get("content-encoding", "identity") not in ("", "identity"):
         raise _nonsense("sent the file in a coding it was not asked for")
     if wanted.size and reply.size != wanted.size:
@@ -90,7 +90,7 @@ def read_reply(status: int, headers: Mapping[str, str], asked: Request, wanted: 
     return reply
 
 
-def is_same(asked: Request, reply: Reply) -> bool:
+def is_same(asked: Request, reply: ResumedBody) -> bool:
     """Whether the rest that came belongs to the beginning that is there. A server may overlook the condition."""
     condition = asked.headers.get("If-Range", "")
     return not condition or reply.offset == 0 or reply.etag == condition
