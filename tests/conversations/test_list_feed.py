@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator
 import anyio
 import pytest
 
-from duologue.conversations.list_feed import Feed, Told
+from duologue.conversations.list_feed import Feed, NumberedEvent
 from duologue.values.runs import ListChanged, ListDraft, ListRemoved, ListReset
 
 pytestmark = pytest.mark.anyio
 
 
-async def take(events: AsyncGenerator[Told], count: int) -> list[Told]:
-    taken: list[Told] = []
+async def take(events: AsyncGenerator[NumberedEvent], count: int) -> list[NumberedEvent]:
+    taken: list[NumberedEvent] = []
     with anyio.fail_after(2):
         async for told in events:
             taken.append(told)
@@ -24,7 +24,7 @@ async def take(events: AsyncGenerator[Told], count: int) -> list[Told]:
 async def test_a_viewer_hears_what_is_told_from_now_on() -> None:
     feed = Feed(1000)
     feed.tell("ann", ListChanged("old"))
-    heard: list[Told] = []
+    heard: list[NumberedEvent] = []
 
     async def look() -> None:
         heard.extend(await take(feed.events("ann"), 2))
@@ -34,14 +34,17 @@ async def test_a_viewer_hears_what_is_told_from_now_on() -> None:
         await anyio.wait_all_tasks_blocked()
         feed.tell("ann", ListChanged("a"))
         feed.tell("ann", ListRemoved("b"))
-    assert heard == [Told(1002, ListChanged("a")), Told(1003, ListRemoved("b"))]
+    assert heard == [NumberedEvent(1002, ListChanged("a")), NumberedEvent(1003, ListRemoved("b"))]
 
 
 async def test_a_viewer_that_was_away_gets_what_it_missed() -> None:
     feed = Feed(0)
     for name in "abc":
         feed.tell("ann", ListChanged(name))
-    assert await take(feed.events("ann", 1), 2) == [Told(2, ListChanged("b")), Told(3, ListChanged("c"))]
+    assert await take(feed.events("ann", 1), 2) == [
+        NumberedEvent(2, ListChanged("b")),
+        NumberedEvent(3, ListChanged("c")),
+    ]
 
 
 async def test_of_the_drafts_of_a_conversation_the_last_alone_is_remembered() -> None:
@@ -51,9 +54,9 @@ async def test_of_the_drafts_of_a_conversation_the_last_alone_is_remembered() ->
         feed.tell("ann", ListDraft("new", at))
     feed.tell("ann", ListDraft("a", 9))
     assert await take(feed.events("ann", 0), 3) == [
-        Told(1, ListChanged("a")),
-        Told(6, ListDraft("new", 5)),
-        Told(7, ListDraft("a", 9)),
+        NumberedEvent(1, ListChanged("a")),
+        NumberedEvent(6, ListDraft("new", 5)),
+        NumberedEvent(7, ListDraft("a", 9)),
     ]
 
 
@@ -61,7 +64,7 @@ async def test_users_never_hear_each_other() -> None:
     feed = Feed(0)
     feed.tell("ann", ListChanged("a"))
     feed.tell("bob", ListChanged("b"))
-    assert await take(feed.events("bob", 0), 1) == [Told(2, ListChanged("b"))]
+    assert await take(feed.events("bob", 0), 1) == [NumberedEvent(2, ListChanged("b"))]
 
 
 async def test_more_than_is_remembered_is_a_reset_and_then_goes_on() -> None:
@@ -69,7 +72,7 @@ async def test_more_than_is_remembered_is_a_reset_and_then_goes_on() -> None:
     for name in "abcd":
         feed.tell("ann", ListChanged(name))
     events = feed.events("ann", 1)
-    assert await take(events, 1) == [Told(4, ListReset())]
+    assert await take(events, 1) == [NumberedEvent(4, ListReset())]
     events = feed.events("ann", 2)  # c and d are still there
     assert [told.number for told in await take(events, 2)] == [3, 4]
 
@@ -79,19 +82,19 @@ async def test_a_slow_viewer_that_was_overtaken_is_reset() -> None:
     feed.tell("ann", ListChanged("a"))
     feed.tell("ann", ListChanged("b"))
     events = feed.events("ann", 0)
-    assert await anext(events) == Told(1, ListChanged("a"))
+    assert await anext(events) == NumberedEvent(1, ListChanged("a"))
     for name in "cde":
         feed.tell("ann", ListChanged(name))
-    assert await anext(events) == Told(5, ListReset())
+    assert await anext(events) == NumberedEvent(5, ListReset())
     feed.tell("ann", ListChanged("f"))
-    assert await anext(events) == Told(6, ListChanged("f"))
+    assert await anext(events) == NumberedEvent(6, ListChanged("f"))
     await events.aclose()
 
 
 async def test_a_number_of_an_earlier_life_is_a_reset() -> None:
     feed = Feed(5000)
-    assert await take(feed.events("ann", 4321), 1) == [Told(5000, ListReset())]
-    assert await take(feed.events("ann", 999_999), 1) == [Told(5000, ListReset())]
+    assert await take(feed.events("ann", 4321), 1) == [NumberedEvent(5000, ListReset())]
+    assert await take(feed.events("ann", 999_999), 1) == [NumberedEvent(5000, ListReset())]
 
 
 async def test_a_forgotten_user_is_reset_and_one_who_is_looked_at_is_kept() -> None:
@@ -103,7 +106,7 @@ async def test_a_forgotten_user_is_reset_and_one_who_is_looked_at_is_kept() -> N
         await anyio.wait_all_tasks_blocked()
         feed.tell("cid", ListChanged("c"))  # ann goes, bob is looked at
         feed.tell("bob", ListChanged("b"))
-    assert await take(feed.events("ann", 0), 1) == [Told(3, ListReset())]
+    assert await take(feed.events("ann", 0), 1) == [NumberedEvent(3, ListReset())]
     await looking.aclose()
 
 

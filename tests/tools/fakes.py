@@ -13,9 +13,9 @@ from duologue.config.settings import McpServer
 from duologue.tools.mcp.call_context import Lost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing, ServerTool
 from duologue.tools.mcp.health import Journal, Phase
-from duologue.tools.mcp.login import Login
+from duologue.tools.mcp.login import McpLogin
 from duologue.tools.mcp.server_config import Definition
-from duologue.tools.values import Answer, Keep, ToolOutcome
+from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome
 from duologue.values.conversations import Approval, Content, ImageContent, TextContent
 
 SCHEMA: dict[str, object] = {
@@ -58,13 +58,13 @@ class Rows:
 class Person:
     """Who is asked, told, and keeps files: remembers everything, and answers as told."""
 
-    def __init__(self, answer: Answer | None = None) -> None:
-        self.answer = answer or Answer("decline")
+    def __init__(self, answer: ElicitationAnswer | None = None) -> None:
+        self.answer = answer or ElicitationAnswer("decline")
         self.asked: list[Approval] = []
         self.told: list[tuple[str, float, float]] = []
         self.files: list[tuple[bytes, str, str]] = []
 
-    async def ask(self, approval: Approval) -> Answer:
+    async def ask(self, approval: Approval) -> ElicitationAnswer:
         self.asked.append(approval)
         return self.answer
 
@@ -155,7 +155,7 @@ class Servers:
         self,
         definition: Definition,
         journal: Journal,
-        login: Login | None,
+        login: McpLogin | None,
         on_phase: Callable[[Phase], None],
     ) -> AsyncIterator[FakeSession]:
         async with self.connection(on_phase) as session:

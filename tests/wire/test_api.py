@@ -120,10 +120,10 @@ def test_an_effort_is_one_of_three_words_or_none() -> None:
 
 
 def test_a_draft_holds_text_and_files_and_whatever_else() -> None:
-    draft = api.read(api.DraftAsked, {"text": "x", "files": [{"blob": HASH}], "caret": 3})
+    draft = api.read(api.DraftBody, {"text": "x", "files": [{"blob": HASH}], "caret": 3})
     assert (draft.text, len(draft.files)) == ("x", 1)
     with pytest.raises(BadRequest, match="files must be a list"):
-        api.read(api.DraftAsked, {"files": "x"})
+        api.read(api.DraftBody, {"files": "x"})
 
 
 def test_parts_that_are_no_files_become_content() -> None:

@@ -15,11 +15,11 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ToolCall
-from duologue.wire.collected_reply import Reply, broken_off
+from duologue.wire.collected_reply import CollectedReply, broken_off
 
 
 def test_pieces_join_to_text_reasoning_and_calls() -> None:
-    reply = Reply()
+    reply = CollectedReply()
     token = TokenLogprob("Hi", -0.5, b"Hi")
     for event in (
         Queued("t", 1, 2.0, 1),
@@ -40,7 +40,7 @@ def test_pieces_join_to_text_reasoning_and_calls() -> None:
 
 
 def test_usage_is_what_is_known_so_far() -> None:
-    reply = Reply()
+    reply = CollectedReply()
     assert reply.usage == Usage()
     reply.add(Prefilled(12, 5, ("mirostat",)))
     assert (reply.usage, reply.ignored) == (Usage(input=12, cached=5), ("mirostat",))
@@ -53,7 +53,7 @@ def test_usage_is_what_is_known_so_far() -> None:
 
 def test_a_failure_is_raised_with_all_it_says() -> None:
     with pytest.raises(Problem) as caught:
-        Reply().add(Failed("context_length_exceeded", "Too long.", 400, "messages"))
+        CollectedReply().add(Failed("context_length_exceeded", "Too long.", 400, "messages"))
     problem = caught.value
     assert (problem.code, problem.message, problem.status, problem.param) == (
         "context_length_exceeded",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from duologue.conversations.agent.call_agent import CallContext, client_tools
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.conversations.history.generation_options import inherited, turn_request
 from duologue.conversations.history.title_rules import first_words
 from duologue.errors import NotFound, Unavailable
@@ -232,9 +232,9 @@ class CallTurns:
         budget = card.context // ROOM or None
         return await toolbox.offer(self._user, self._options, budget_tokens=budget, count=self._service.count)
 
-    def _means(self) -> Means:
+    def _means(self) -> ToolDependencies:
         service = self._service
-        return Means(service.now, service.clock, _new_id, service.toolbox)
+        return ToolDependencies(service.now, service.clock, _new_id, service.toolbox)
 
 
 async def spoken_turns(

@@ -13,7 +13,14 @@ from datetime import UTC, datetime
 import msgspec
 
 from duologue.conversations.importing import FILES
-from duologue.conversations.importing.duologue_format import VERSION, FileLine, Header, Line, Row, files_of
+from duologue.conversations.importing.duologue_format import (
+    VERSION,
+    FileLine,
+    Header,
+    Line,
+    MessageLine,
+    files_of,
+)
 from duologue.media import lane
 from duologue.values.conversations import (
     AudioContent,
@@ -84,7 +91,7 @@ async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator
 def _lines(exported: Exported) -> Iterator[bytes]:
     yield _line(Header(VERSION, exported.conversation, exported.folder))
     for row in exported.messages:
-        yield _line(Row(row))
+        yield _line(MessageLine(row))
 
 
 def _line(line: Line) -> bytes:

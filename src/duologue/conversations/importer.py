@@ -15,7 +15,15 @@ from msgspec import Struct
 
 from duologue.conversations import importing
 from duologue.conversations.importing.duologue_format import files_of, renamed
-from duologue.conversations.importing.values import File, Found, Imported, Trouble, absent, derived, titled
+from duologue.conversations.importing.values import (
+    File,
+    Found,
+    Imported,
+    ImportProblem,
+    absent,
+    derived,
+    titled,
+)
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.media import lane
 from duologue.values.conversations import Blob, Content, Conversation, Folder, StoredMessage
@@ -103,7 +111,7 @@ async def import_file(shelf: Shelf, user: str, data: bytes) -> ImportReport:
         one = await lane.run(_next, found)
         if one is None:
             break
-        if isinstance(one, Trouble):
+        if isinstance(one, ImportProblem):
             problems.append(one.words)
             continue
         try:

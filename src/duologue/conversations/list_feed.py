@@ -21,7 +21,7 @@ USERS = 1000
 """Users whose events are kept; the one who was quiet longest is forgotten first, unless somebody looks."""
 
 
-class Told(Struct, frozen=True):
+class NumberedEvent(Struct, frozen=True):
     """An event with its number. Numbers grow; a user's are not without gaps."""
 
     number: int
@@ -30,7 +30,7 @@ class Told(Struct, frozen=True):
 
 class _Ring:
     def __init__(self, number: int) -> None:
-        self.events: deque[Told] = deque()
+        self.events: deque[NumberedEvent] = deque()
         self.complete_after = number
         """Everything told later than this number is in `events`."""
         self.changed = anyio.Event()
@@ -68,13 +68,13 @@ class Feed:
         if isinstance(event, ListDraft):
             # One comes every second while somebody writes, and the last alone says anything.
             ring.forget_draft(event.conversation)
-        ring.events.append(Told(self._number, event))
+        ring.events.append(NumberedEvent(self._number, event))
         if len(ring.events) > self._remembered:
             ring.complete_after = ring.events.popleft().number
         ring.changed.set()
         ring.changed = anyio.Event()
 
-    async def events(self, user: str, after: int | None = None) -> AsyncGenerator[Told]:
+    async def events(self, user: str, after: int | None = None) -> AsyncGenerator[NumberedEvent]:
         """What is told after the number `after` (None: from now on), for as long as the feed is open.
 
         Begins with `ListReset` when not everything since `after` is remembered; also later, for a viewer that was
@@ -87,7 +87,7 @@ class Feed:
                 changed = ring.changed
                 if seen < ring.complete_after or seen > self._number:
                     seen = self._number
-                    yield Told(seen, ListReset())
+                    yield NumberedEvent(seen, ListReset())
                     continue
                 news = [told for told in ring.events if told.number > seen]
                 for told in news:

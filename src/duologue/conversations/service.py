@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.dependencies import Count, Provisions
+from duologue.conversations.agent.dependencies import Count, RunDependencies
 from duologue.conversations.agent.one_shot import Generate
 from duologue.conversations.files.message_content import Contents
 from duologue.conversations.history.compaction import Compaction
@@ -62,7 +62,7 @@ class Service:
         clock: Callable[[], float],
     ) -> None:
         from duologue.conversations.files.attachments import Attachments
-        from duologue.conversations.runs.service import Runs
+        from duologue.conversations.runs.service import RunService
 
         self.limits = settings.limits
         self.run_settings = settings.runs
@@ -92,9 +92,9 @@ class Service:
         self.housekeeping = Housekeeping(stores, blobs)
         self._titles_by_model = settings.runs.titles == "model"
         self._operators = _operators_options(settings)
-        self.runs = Runs(
+        self.runs = RunService(
             stores,
-            Provisions(
+            RunDependencies(
                 generate=generate,
                 resolve=resolve,
                 attachments=self.attachments,

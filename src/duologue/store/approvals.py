@@ -23,7 +23,7 @@ _COLUMNS = tuple(approvals.c[name] for name in Approval.__struct_fields__)
 _object = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class Asked(Struct, frozen=True):
+class StoredApproval(Struct, frozen=True):
     """A question and its answer. `answered` is when, 0 while it is open; `decision` is None where nobody decided: it
     expired, or its run ended first. `values` are those of a form."""
 
@@ -61,13 +61,13 @@ class Approvals:
             found = await connection.execute(these.order_by(approvals.c.created, approvals.c.id))
             return [_asked(row).approval for row in found]
 
-    async def open(self) -> list[Asked]:
+    async def open(self) -> list[StoredApproval]:
         """Every open question of everyone: after a start, what the last one left behind."""
         async with self._database.reading() as connection:
             found = await connection.execute(_every().where(approvals.c.answered == 0))
             return [_asked(row) for row in found]
 
-    async def get(self, user: str, id: str) -> Asked:
+    async def get(self, user: str, id: str) -> StoredApproval:
         """Raises NotFound; also for another user's."""
         async with self._database.reading() as connection:
             row = (await connection.execute(_one(id))).first()
@@ -82,7 +82,7 @@ class Approvals:
         values: Mapping[str, object] | None = None,
         *,
         within: AsyncConnection | None = None,
-    ) -> Asked:
+    ) -> StoredApproval:
         """Answer a question; None closes it undecided. Gives it as it is kept: a later answer finds the first one.
         Raises NotFound."""
         change = {"answered": self._now(), "decision": decision, "values": json(dict(values or {}))}
@@ -130,10 +130,10 @@ def _one(id: str) -> Any:
     return _every().where(approvals.c.id == id)
 
 
-def _asked(row: Row[Any]) -> Asked:
+def _asked(row: Row[Any]) -> StoredApproval:
     fields = tuple(row)
     values = dict(zip(Approval.__struct_fields__, fields, strict=False))
     values["schema"] = _object(values["schema"])
     values["kind"] = one_of_its_kind(values["kind"])
     user, answered, decision, filled = fields[len(_COLUMNS) :]
-    return Asked(Approval(**values), user, answered, decision, _object(filled))
+    return StoredApproval(Approval(**values), user, answered, decision, _object(filled))

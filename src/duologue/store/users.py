@@ -82,7 +82,7 @@ class Revoked(NamedTuple):
     admins_left: int
 
 
-class Login(NamedTuple):
+class StoredLogin(NamedTuple):
     user: str
     expires: int
 
@@ -93,7 +93,7 @@ class Register(Struct, frozen=True):
 
     keys: Mapping[bytes, Key] = {}
     accounts: Mapping[str, Account] = {}
-    logins: Mapping[bytes, Login] = {}
+    logins: Mapping[bytes, StoredLogin] = {}
     closed: bool = False
 
 
@@ -120,7 +120,7 @@ class Users:
         return Register(
             keys={row.digest: _key(row) for row in found if row.user_id in accounts},
             accounts=accounts,
-            logins={row.digest: Login(row.user_id, row.expires) for row in open_},
+            logins={row.digest: StoredLogin(row.user_id, row.expires) for row in open_},
             closed=closed,
         )
 

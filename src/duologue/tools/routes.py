@@ -28,31 +28,31 @@ Name = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(max_length=10_000)]
 
 
-class Body(BaseModel):
+class ToolRouteBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class NewServer(Body):
+class NewServer(ToolRouteBody):
     name: Name
     config: dict[str, Any] = Field(description="The server in the words of the familiar mcpServers JSON.")
 
 
-class Switch(Body):
+class Switch(ToolRouteBody):
     disabled: bool
 
 
-class WantedResource(Body):
+class WantedResource(ToolRouteBody):
     server: Name
     uri: Text
 
 
-class WantedPrompt(Body):
+class WantedPrompt(ToolRouteBody):
     server: Name
     name: Text
     arguments: dict[str, Text] = Field(default={}, max_length=64)
 
 
-class Completion(Body):
+class CompletionBody(ToolRouteBody):
     server: Name
     kind: Literal["prompt", "resource"] = Field(
         default="prompt", description="Whose argument it is: a prompt's, or of a pattern of resources."
@@ -197,7 +197,7 @@ def _offerings(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
         return _json({"description": filled.description, "messages": messages})
 
     @routes.post("/complete", summary="Complete an argument")
-    async def complete(request: Request, body: Completion) -> Response:
+    async def complete(request: Request, body: CompletionBody) -> Response:
         """Values an argument may take that begin as `value` does."""
         values = await toolbox.complete(
             body.server,

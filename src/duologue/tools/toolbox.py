@@ -29,13 +29,12 @@ from duologue.tools.mcp.capabilities import (
     ServerResource,
     ServerTool,
 )
-from duologue.tools.mcp.connection import Connection
+from duologue.tools.mcp.connection import McpConnection
 from duologue.tools.mcp.health import LogLine, ServerHealth
-from duologue.tools.mcp.registry import Hub, OpenServer, ServerRows
+from duologue.tools.mcp.registry import OpenServer, ServerRegistry, ServerRows
 from duologue.tools.ssrf_guard import Addresses, Allowed
 from duologue.tools.values import (
     BUILTIN,
-    Answer,
     Ask,
     Keep,
     LeftOut,
@@ -98,7 +97,7 @@ class Toolbox:
         self._uses = 0
         self._sizes: dict[bytes, int] = {}
         self._made: dict[str, tuple[Sequence[ServerTool], tuple[str, ...], tuple[OfferedTool, ...], int]] = {}
-        self.hub = Hub(
+        self.hub = ServerRegistry(
             server_config.configured(settings.mcp),
             rows,
             addresses,
@@ -313,7 +312,7 @@ def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
     )
 
 
-def _why(connection: Connection) -> str:
+def _why(connection: McpConnection) -> str:
     match connection.phase:
         case "idle" | "starting" | "handshake" | "listing":
             return "It is still starting."

@@ -44,7 +44,7 @@ class Offer(Struct, frozen=True):
     system: str = ""
 
 
-class Answer(Struct, frozen=True):
+class ElicitationAnswer(Struct, frozen=True):
     """A person's answer to what a server asked; `values` are the form's, empty unless accepted."""
 
     decision: Literal["accept", "decline", "cancel"]
@@ -60,7 +60,7 @@ class ToolOutcome(Struct, frozen=True):
 
 Report = Callable[[str, float, float], Awaitable[None]]
 """Told while a tool runs: words, how far it is, and of how much (0 where it does not say)."""
-Ask = Callable[[Approval], Awaitable[Answer]]
+Ask = Callable[[Approval], Awaitable[ElicitationAnswer]]
 """Puts a server's question to the person whose call it is."""
 Keep = Callable[[bytes, str, str], Awaitable[Content]]
 """Keeps a file: its bytes, name and MIME type, to the content that stands for it."""

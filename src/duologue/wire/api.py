@@ -57,7 +57,7 @@ Hash = Annotated[str, AfterValidator(_hash)]
 Title = Annotated[str, Field(max_length=TITLE)]
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """Strict about types, as JSON has them. null is a value where a field allows it."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
@@ -79,7 +79,7 @@ class SamplingAsked(SamplingFields):
         return self.sampling(max_tokens=self.max_tokens, logprobs=self.logprobs)
 
 
-class OptionsAsked(Asked):
+class OptionsAsked(RequestBody):
     """How replies are made; what is absent is inherited: run, then conversation, then settings."""
 
     model: str = Field(default="", max_length=NAME)
@@ -104,12 +104,12 @@ class OptionsAsked(Asked):
         )
 
 
-class TextAsked(Asked):
+class TextAsked(RequestBody):
     type: Literal["text"]
     text: str
 
 
-class FileAsked(Asked):
+class FileAsked(RequestBody):
     """A kept file (`/api/blobs`). `given`: a document's text, or its pages as pictures; absent: what suits."""
 
     type: Literal["file"]
@@ -119,7 +119,7 @@ class FileAsked(Asked):
     given: Literal["text", "pages"] | None = None
 
 
-class ResourceAsked(Asked):
+class ResourceAsked(RequestBody):
     """A resource of an MCP server, as `/api/mcp/resources/read` gave it."""
 
     type: Literal["resource"]
@@ -141,12 +141,12 @@ ContentAsked = Annotated[
 Contents = Annotated[list[ContentAsked], Field(min_length=1, max_length=1000)]
 
 
-class MessageAsked(Asked):
+class MessageAsked(RequestBody):
     id: Id
     content: Contents
 
 
-class SendAsked(Asked):
+class SendAsked(RequestBody):
     """A message and its answer. `parent` absent: after the row the conversation stands at; null: at the beginning.
     `busy`: what becomes of it while a reply is running."""
 
@@ -158,7 +158,7 @@ class SendAsked(Asked):
     busy: Literal["refuse", "queue", "steer"] = "refuse"
 
 
-class RegenerateAsked(Asked):
+class RegenerateAsked(RequestBody):
     """Another answer beside an assistant's message, or to a user's message."""
 
     verb: Literal["regenerate"]
@@ -167,7 +167,7 @@ class RegenerateAsked(Asked):
     options: OptionsAsked = OptionsAsked()
 
 
-class ContinueAsked(Asked):
+class ContinueAsked(RequestBody):
     """Go on with a reply that was cut, stopped, interrupted or limited."""
 
     verb: Literal["continue"]
@@ -176,7 +176,7 @@ class ContinueAsked(Asked):
     options: OptionsAsked = OptionsAsked()
 
 
-class EditAsked(Asked):
+class EditAsked(RequestBody):
     """A user's message once more, as a branch beside it, and answered."""
 
     verb: Literal["edit"]
@@ -194,24 +194,24 @@ VERBS: dict[str, type[SendAsked | RegenerateAsked | ContinueAsked | EditAsked]] 
 }
 
 
-class SteerAsked(Asked):
+class SteerAsked(RequestBody):
     """What goes into a running reply at its next step."""
 
     id: Id
     content: Contents
 
 
-class ContentChange(Asked):
+class ContentChange(RequestBody):
     content: Contents
 
 
-class PendingChange(Asked):
+class PendingChange(RequestBody):
     content: Contents | None = None
     how: Literal["queue", "steer"] | None = None
     options: OptionsAsked | None = None
 
 
-class AnswerAsked(Asked):
+class AnswerAsked(RequestBody):
     """The answer to an approval: a `decision` about a tool's call, or an `action` (and `values`) for a server that
     asks for something."""
 
@@ -220,7 +220,7 @@ class AnswerAsked(Asked):
     values: dict[str, JsonValue] = Field(default_factory=dict, max_length=256)
 
 
-class NewConversation(Asked):
+class NewConversation(RequestBody):
     """`temporary`: kept in memory only, and forgotten when the server ends."""
 
     id: Id | None = None
@@ -234,7 +234,7 @@ class NewConversation(Asked):
     options: OptionsAsked = OptionsAsked()
 
 
-class ConversationChange(Asked):
+class ConversationChange(RequestBody):
     """What is absent stays. `leaf` switches the branch: to the newest row below the one named."""
 
     title: Title | None = None
@@ -248,13 +248,13 @@ class ConversationChange(Asked):
     options: OptionsAsked | None = None
 
 
-class BulkAsked(Asked):
+class BulkAsked(RequestBody):
     ids: list[Id] = Field(min_length=1, max_length=MANY)
     do: Literal["archive", "unarchive", "delete", "restore", "pin", "unpin", "move"]
     folder: Id | None = None
 
 
-class ForkAsked(Asked):
+class ForkAsked(RequestBody):
     """Copies the path up to `message` into the new conversation `id`."""
 
     id: Id
@@ -262,26 +262,26 @@ class ForkAsked(Asked):
     title: Title = ""
 
 
-class SystemAsked(Asked):
+class SystemAsked(RequestBody):
     """The system message; empty text removes it."""
 
     id: Id | None = None
     text: str
 
 
-class CompactAsked(Asked):
+class CompactAsked(RequestBody):
     """`leaf` names the branch; absent: the one the conversation stands at."""
 
     id: Id | None = None
     leaf: Id | None = None
 
 
-class FolderAsked(Asked):
+class FolderAsked(RequestBody):
     name: str = Field(min_length=1, max_length=NAME)
     parent: Id | None = None
 
 
-class DraftAsked(Asked):
+class DraftBody(RequestBody):
     """What was begun to be written, as the page has it; what else it puts in is kept. `updated` is the server's."""
 
     model_config = ConfigDict(extra="allow")
@@ -290,7 +290,7 @@ class DraftAsked(Asked):
     files: list[JsonValue] = Field(default_factory=list)
 
 
-class SettingsAsked(Asked):
+class SettingsAsked(RequestBody):
     """A merge patch of a user's settings. The page's own are under names of its choosing; `options` are the defaults
     of every reply, `zone` the time zone its clock is read in, as IANA names it."""
 

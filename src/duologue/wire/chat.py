@@ -47,33 +47,33 @@ FIRST_FRAME = 2 * 1024 * 1024
 Id = str | int | None
 
 
-class TextContent(Body):
+class ChatTextContent(Body):
     type: Literal["text"]
     text: str
 
 
-class ImageContent(Body):
+class ChatImageContent(Body):
     type: Literal["image"]
     data: str
 
 
-class AudioContent(Body):
+class ChatAudioContent(Body):
     type: Literal["audio"]
     data: str
     sample_rate: int = media_parts.RATE
 
 
-class VideoContent(Body):
+class ChatVideoContent(Body):
     type: Literal["video"]
     data: str
     stack_frames: int = Field(default=1, ge=1, le=16)
 
 
 Content = Annotated[
-    Annotated[TextContent, Tag("~text")]
-    | Annotated[ImageContent, Tag("~image")]
-    | Annotated[AudioContent, Tag("~audio")]
-    | Annotated[VideoContent, Tag("~video")],
+    Annotated[ChatTextContent, Tag("~text")]
+    | Annotated[ChatImageContent, Tag("~image")]
+    | Annotated[ChatAudioContent, Tag("~audio")]
+    | Annotated[ChatVideoContent, Tag("~video")],
     Discriminator(part_tag),
 ]
 
@@ -82,14 +82,14 @@ class SaidMessage(MessageFields):
     content: Annotated[list[Content], BeforeValidator(content_parts)] | None = None
 
 
-class Generation(SamplingFields):
+class GenerationFields(SamplingFields):
     max_tokens: int | None = Field(
         default=None, ge=1, le=MAX_TOKENS, validation_alias=AliasChoices("max_new_tokens", "max_tokens")
     )
     do_sample: bool | None = None
 
 
-class Picture(Body):
+class PictureFields(Body):
     max_slice_nums: int | None = Field(default=None, ge=1, le=16)
     use_image_id: bool | None = None
 
@@ -112,8 +112,8 @@ class ChatBody(Body):
     model: str = ""
     streaming: bool = True
     progress: bool = False
-    generation: Generation = Generation()
-    image: Picture = Picture()
+    generation: GenerationFields = GenerationFields()
+    image: PictureFields = PictureFields()
     tts: SpeechFields = SpeechFields()
     audio_format: SoundFormat | None = None
     use_tts_template: bool = False
@@ -125,7 +125,7 @@ class ChatBody(Body):
     parallel_tool_calls: bool = True
 
 
-class Envelope(Struct, frozen=True):
+class FrameHeader(Struct, frozen=True):
     """A frame before its content is looked at: what kind it is, and the id every answer to it repeats."""
 
     kind: Literal["chat", "cancel", "voice"]
@@ -147,7 +147,7 @@ class ChatFrame(Struct, frozen=True):
     sound: SoundFormat = "f32"
 
 
-def open_frame(frame: str | bytes) -> Envelope:
+def open_frame(frame: str | bytes) -> FrameHeader:
     """Tell what a text frame is. Raises BadRequest."""
     body = decode_json(frame)
     id = body.pop("id", None)
@@ -155,10 +155,10 @@ def open_frame(frame: str | bytes) -> Envelope:
         raise BadRequest("id must be a whole number or a text of at most 256 characters.", param="id")
     kind = body.get("type")
     if kind == "cancel":
-        return Envelope("cancel", body, id)
+        return FrameHeader("cancel", body, id)
     if isinstance(kind, str) and kind in VOICE_MESSAGES and "messages" not in body:
-        return Envelope("voice", body, id)
-    return Envelope("chat", body, id)
+        return FrameHeader("voice", body, id)
+    return FrameHeader("chat", body, id)
 
 
 def begins_call(frame: str | bytes) -> bool:
@@ -231,7 +231,7 @@ def _thinking(asked: ChatBody) -> bool:
     return asked.reasoning_effort not in (None, "none")
 
 
-def _names(generation: Generation, given: Mapping[str, Any]) -> dict[str, str]:
+def _names(generation: GenerationFields, given: Mapping[str, Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, field in type(generation).model_fields.items():
         used = next((spelled for spelled in spellings(name, field) if given.get(spelled) is not None), None)
@@ -247,13 +247,15 @@ def _parts(said: SaidMessage, at: int) -> list[Part]:
     return [_part(content, f"{where}[{index}]") for index, content in enumerate(said.content or ())]
 
 
-def _part(content: TextContent | ImageContent | AudioContent | VideoContent, where: str) -> Part:
-    if isinstance(content, TextContent):
+def _part(
+    content: ChatTextContent | ChatImageContent | ChatAudioContent | ChatVideoContent, where: str
+) -> Part:
+    if isinstance(content, ChatTextContent):
         return TextPart(content.text)
     data = media_parts.from_base64(content.data, f"{where}.data")
-    if isinstance(content, ImageContent):
+    if isinstance(content, ChatImageContent):
         return media_parts.image(data, f"{where}.data")
-    if isinstance(content, AudioContent):
+    if isinstance(content, ChatAudioContent):
         return media_parts.pcm(data, content.sample_rate, where)
     return media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
 

@@ -25,7 +25,7 @@ from duologue.values.events import (
 )
 from duologue.values.speech import HeardPart
 from duologue.wire.chat import ChatFrame, Id
-from duologue.wire.collected_reply import Reply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, problem
 from duologue.wire.sound import caption, sound_text, transcript
 
 
@@ -55,7 +55,7 @@ class ChatEncoder:
         self._frame = frame
         self._model = model
         self._id: dict[str, Id] = {} if id is None else {"id": id}
-        self._reply = Reply()
+        self._reply = CollectedReply()
         self._queued = False
         self._heard: tuple[HeardPart, ...] = ()
         self._voice: str | None = None

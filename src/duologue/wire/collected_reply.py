@@ -23,7 +23,7 @@ from duologue.values.events import (
 from duologue.values.messages import ToolCall
 
 
-class Reply:
+class CollectedReply:
     """Feed it a choice's events with `add`; read it at any time."""
 
     def __init__(self) -> None:

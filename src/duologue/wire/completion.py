@@ -28,7 +28,7 @@ from duologue.values.events import (
 )
 from duologue.values.messages import ToolCall
 from duologue.values.speech import HeardPart
-from duologue.wire.collected_reply import Reply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, problem
 from duologue.wire.media_parts import to_base64
 from duologue.wire.sound import transcript
 
@@ -189,7 +189,7 @@ class Completion:
 
     def __init__(self, id: str, created: int, model: str, *, count: int = 1) -> None:
         self._id, self._created, self._model = id, created, model
-        self._replies = [Reply() for _ in range(count)]
+        self._replies = [CollectedReply() for _ in range(count)]
         self._heard: tuple[HeardPart, ...] = ()
         self._audio: dict[str, object] | None = None
 
@@ -245,7 +245,9 @@ class Completion:
         return _json(said)
 
 
-def _choice(index: int, reply: Reply, done: Done, audio: dict[str, object] | None) -> dict[str, object]:
+def _choice(
+    index: int, reply: CollectedReply, done: Done, audio: dict[str, object] | None
+) -> dict[str, object]:
     calls = [_call(call) for call in reply.tool_calls]
     message: dict[str, object] = {
         "role": "assistant",

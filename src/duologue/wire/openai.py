@@ -37,7 +37,7 @@ from duologue.wire.validation import (
 )
 
 
-class TextContent(Body):
+class OpenAITextContent(Body):
     type: Literal["text"]
     text: str
 
@@ -55,12 +55,12 @@ def _url(value: object) -> object:
     return {"url": value} if isinstance(value, str) else value
 
 
-class ImageContent(Body):
+class OpenAIImageContent(Body):
     type: Literal["image_url"]
     image_url: Annotated[Url, BeforeValidator(_url, json_schema_input_type=Url | str)]
 
 
-class VideoContent(Body):
+class OpenAIVideoContent(Body):
     type: Literal["video_url"]
     video_url: Annotated[Url, BeforeValidator(_url, json_schema_input_type=Url | str)]
 
@@ -70,17 +70,17 @@ class InputAudio(Body):
     format: str = "wav"
 
 
-class AudioContent(Body):
+class OpenAIAudioContent(Body):
     type: Literal["input_audio"]
     input_audio: InputAudio
 
 
-AnyContent = TextContent | RefusalContent | ImageContent | VideoContent | AudioContent
+AnyContent = OpenAITextContent | RefusalContent | OpenAIImageContent | OpenAIVideoContent | OpenAIAudioContent
 Content = Annotated[
-    Annotated[TextContent, Tag("~text")]
-    | Annotated[ImageContent, Tag("~image_url")]
-    | Annotated[AudioContent, Tag("~input_audio")]
-    | Annotated[VideoContent, Tag("~video_url")]
+    Annotated[OpenAITextContent, Tag("~text")]
+    | Annotated[OpenAIImageContent, Tag("~image_url")]
+    | Annotated[OpenAIAudioContent, Tag("~input_audio")]
+    | Annotated[OpenAIVideoContent, Tag("~video_url")]
     | Annotated[RefusalContent, Tag("~refusal")],
     Discriminator(part_tag),
 ]
@@ -197,7 +197,7 @@ class ChatCompletionRequest(SamplingFields):
         given to `request`. Raises BadRequest."""
         for at, said in enumerate(self.messages):
             for index, content in enumerate(said.content or ()):
-                if isinstance(content, AudioContent) and content.input_audio.format != "wav":
+                if isinstance(content, OpenAIAudioContent) and content.input_audio.format != "wav":
                     where = f"messages[{at}].content[{index}].input_audio"
                     yield where, media_parts.from_base64(content.input_audio.data, f"{where}.data")
 
@@ -339,18 +339,18 @@ def _said_before(id: str, spoken: Mapping[str, str], where: str) -> Part:
 
 def _part(content: AnyContent, where: str, heard: Mapping[str, AudioPart]) -> Part:
     match content:
-        case TextContent():
+        case OpenAITextContent():
             return TextPart(content.text)
         case RefusalContent():
             return TextPart(content.refusal)
-        case ImageContent():
+        case OpenAIImageContent():
             where += ".image_url.url"
             return media_parts.image(media_parts.from_data_url(content.image_url.url, where)[1], where)
-        case VideoContent():
+        case OpenAIVideoContent():
             where += ".video_url.url"
             mime, data = media_parts.from_data_url(content.video_url.url, where)
             return media_parts.video(data, where, mime or "video/mp4")
-        case AudioContent():
+        case OpenAIAudioContent():
             where += ".input_audio"
             if where in heard:
                 return heard[where]

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from duologue.conversations.agent.approvals import Questions
+from duologue.conversations.agent.approvals import OpenApprovals
 from duologue.errors import Unavailable
 from duologue.values.conversations import Approval
 from duologue.values.runs import ApprovalAnswered, ApprovalAsked
@@ -17,7 +17,7 @@ class Desk:
         self.closed = []
         self.said = []
         self.problem = None
-        self.questions = Questions(self, say=self.said.append, now=lambda: 1000)
+        self.questions = OpenApprovals(self, say=self.said.append, now=lambda: 1000)
 
     async def ask(self, approval):
         if self.problem is not None:

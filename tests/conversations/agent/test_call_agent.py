@@ -12,7 +12,7 @@ from duologue.conversations.agent.call_agent import (
     client_tools,
     told,
 )
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.tools.values import OfferedTool, ToolOutcome
 from duologue.values.conversations import StoredCall, TextContent
 from duologue.values.messages import Tool, ToolCall
@@ -38,7 +38,7 @@ class Room:
         }
         self.errand = CallToolLoop(
             CallContext(
-                means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", self.toolbox),
+                means=ToolDependencies(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", self.toolbox),
                 tools=offered | client_tools(own),
                 settings=settings or RunSettings(),
                 permissions=self._permissions,
@@ -187,7 +187,7 @@ async def test_what_an_earlier_try_has_done_is_told_first():
     await room.errand.carry_out("", [LOOK])
     rows = tuple(room.errand.rows.values())
     again = CallToolLoop(
-        CallContext(means=Means(lambda: 0, lambda: 0.0, lambda: "x")), say=print, before=rows
+        CallContext(means=ToolDependencies(lambda: 0, lambda: 0.0, lambda: "x")), say=print, before=rows
     )
     assert again.messages == told(rows)
     assert again.acted

@@ -5,7 +5,7 @@ import pytest
 from tests.conversations.fakes.provisions import ScriptedModel, says
 
 from duologue.conversations.agent.model_stream import listen
-from duologue.conversations.agent.turn import Turn
+from duologue.conversations.agent.turn import ModelTurn
 from duologue.values.conversations import StoredMessage
 from duologue.values.events import Done, Queued, TextDelta
 from duologue.values.messages import user
@@ -16,7 +16,7 @@ REQUEST = ChatRequest((user("Hello"),))
 
 
 async def heard_of(model, *, silence_s=60.0, wanted=lambda event: True):
-    turn = Turn(StoredMessage("a", "c", None, "assistant", status="running"))
+    turn = ModelTurn(StoredMessage("a", "c", None, "assistant", status="running"))
 
     def heard(turn, events):
         for event in events:

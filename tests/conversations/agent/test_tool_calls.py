@@ -6,7 +6,7 @@ from tests.conversations.fakes.provisions import Surroundings
 from tests.support.store_fixtures import Clock
 
 from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent.approvals import Questions
+from duologue.conversations.agent.approvals import OpenApprovals
 from duologue.conversations.agent.loop import Judged
 from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.tools.values import OfferedTool
@@ -23,7 +23,7 @@ class Desk:
         self.around = Surroundings(Clock())
         self.said = []
         self.put = []
-        self.questions = Questions(self, say=self.said.append, now=self.around.provisions().now)
+        self.questions = OpenApprovals(self, say=self.said.append, now=self.around.provisions().now)
         calls = []
         for at, function in enumerate(functions):
             tool = OfferedTool(f"tool{at}", "desk", f"tool{at}")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.conversations.agent.turn import Turn, row_error
+from duologue.conversations.agent.turn import ModelTurn, row_error
 from duologue.values.conversations import ImageContent, StoredCall, StoredMessage, TextContent
 from duologue.values.events import (
     Done,
@@ -25,7 +25,7 @@ ROW = StoredMessage("a", "c", "u", "assistant", status="running", run="r")
 
 
 def grown(row, *events):
-    turn = Turn(row)
+    turn = ModelTurn(row)
     said = [said for event in events for said in turn.feed(event)]
     return turn, said
 

@@ -7,7 +7,7 @@ from itertools import count
 import anyio
 import msgspec
 
-from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.prompt_messages import history
 from duologue.errors import ModelNotFound, Unsupported
 from duologue.tools.values import Offer, OfferedTool, ToolOutcome
@@ -172,7 +172,7 @@ class Surroundings:
         return self.defaults
 
     def provisions(self):
-        return Provisions(
+        return RunDependencies(
             generate=self.model,
             resolve=self.resolve,
             attachments=lambda conversation: self.attachments,

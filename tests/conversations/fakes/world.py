@@ -8,7 +8,7 @@ from tests.conversations.fakes.provisions import Surroundings
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
-from duologue.conversations.runs.service import Runs
+from duologue.conversations.runs.service import RunService
 from duologue.store.database import Database
 from duologue.store.stores import Stores
 from duologue.values.conversations import Conversation, TextContent
@@ -26,7 +26,7 @@ class World:
         self.settings = RunSettings()
         self.every = 0.01
         self.retry = 0.01
-        self.runs: Runs
+        self.runs: RunService
         self._numbers = count(1)
 
     @property
@@ -40,7 +40,9 @@ class World:
     @asynccontextmanager
     async def serving(self):
         """The runs, as one process has them; leaving it is the end of that process, in order."""
-        runs = Runs(self.stores, self.around.provisions(), self.settings, every=self.every, retry=self.retry)
+        runs = RunService(
+            self.stores, self.around.provisions(), self.settings, every=self.every, retry=self.retry
+        )
         async with runs.serving():
             self.runs = runs
             yield runs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.kept_files import pieces
 
-from duologue.conversations.files.blob_storage import PIECE, Folder, Memory
+from duologue.conversations.files.blob_storage import PIECE, DiskStorage, MemoryStorage
 from duologue.errors import NotFound, TooLarge, Unavailable
 
 HELLO = hashlib.sha256(b"hello").hexdigest()
@@ -15,7 +15,7 @@ HELLO = hashlib.sha256(b"hello").hexdigest()
 
 @pytest.fixture(params=["folder", "memory"])
 def place(request, tmp_path):
-    return Folder(tmp_path / "blobs") if request.param == "folder" else Memory()
+    return DiskStorage(tmp_path / "blobs") if request.param == "folder" else MemoryStorage()
 
 
 async def take(place, *chunks, limit=2**30):
@@ -71,7 +71,7 @@ async def test_too_much_is_refused_while_it_comes(place):
 
 @pytest.mark.anyio
 async def test_what_is_not_settled_is_forgotten(tmp_path):
-    folder = Folder(tmp_path / "blobs")
+    folder = DiskStorage(tmp_path / "blobs")
     async with folder.arriving(pieces(b"hello"), 100):
         assert files(tmp_path)[0].startswith("blobs/incoming/")
     with pytest.raises(NotFound):
@@ -86,14 +86,14 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        async with Folder(tmp_path / "blobs").arriving(broken(), 2**30):
+        async with DiskStorage(tmp_path / "blobs").arriving(broken(), 2**30):
             pytest.fail("it came")
     assert files(tmp_path) == []
 
 
 @pytest.mark.anyio
 async def test_the_same_file_is_kept_once(tmp_path):
-    folder = Folder(tmp_path)
+    folder = DiskStorage(tmp_path)
     await take(folder, b"hello")
     await take(folder, b"hello")
     assert files(tmp_path) == [f"{HELLO[:2]}/{HELLO}"]
@@ -101,7 +101,7 @@ async def test_the_same_file_is_kept_once(tmp_path):
 
 @pytest.mark.anyio
 async def test_a_file_the_disk_has_cut_is_mended_when_it_comes_again(tmp_path):
-    folder = Folder(tmp_path)
+    folder = DiskStorage(tmp_path)
     await take(folder, b"hello")
     (tmp_path / HELLO[:2] / HELLO).write_bytes(b"he")
     await take(folder, b"hello")
@@ -123,7 +123,7 @@ async def test_thumbnails_go_with_their_file(place):
 
 @pytest.mark.anyio
 async def test_what_broke_off_long_ago_is_swept(tmp_path):
-    folder = Folder(tmp_path)
+    folder = DiskStorage(tmp_path)
     await folder.sweep(0)
     (tmp_path / "incoming").mkdir()
     for name, at in (("old", 1_000), ("new", 3_000)):
@@ -137,7 +137,7 @@ async def test_what_broke_off_long_ago_is_swept(tmp_path):
 async def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "blobs").write_text("a file where the folder should be")
     with pytest.raises(Unavailable, match="Look at its free space and rights") as refused:
-        await take(Folder(tmp_path / "blobs"), b"hello")
+        await take(DiskStorage(tmp_path / "blobs"), b"hello")
     assert refused.value.code == "storage_unavailable"
 
 
@@ -148,13 +148,13 @@ async def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(Unavailable, match="No space left on device"):
-        await take(Folder(tmp_path), b"hello")
+        await take(DiskStorage(tmp_path), b"hello")
     assert files(tmp_path) == []
 
 
 @pytest.mark.anyio
 async def test_memory_has_an_end():
-    memory = Memory(room=8)
+    memory = MemoryStorage(room=8)
     await take(memory, b"hello")
     await take(memory, b"hello")
     with pytest.raises(Unavailable, match="temporary chats"):

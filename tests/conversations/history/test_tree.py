@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.conversations.history.tree import Counts, Node, Tree
+from duologue.conversations.history.tree import RowCounts, Tree, TreeNode
 from duologue.errors import BadRequest
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -19,7 +19,7 @@ def rows(draw, least=1):
     grown = []
     for number in range(count):
         parent = draw(st.sampled_from([None, *(node.id for node in grown)]))
-        grown.append(Node(f"m{number}", parent, draw(st.sampled_from(ROLES)), number + 1))
+        grown.append(TreeNode(f"m{number}", parent, draw(st.sampled_from(ROLES)), number + 1))
     return draw(st.permutations(grown))
 
 
@@ -108,12 +108,12 @@ def test_an_empty_conversation_has_no_leaf_and_an_empty_path():
     tree = Tree(())
     assert tree.newest_leaf(None) is None
     assert tree.path(None) == ()
-    assert tree.counts(()) == Counts()
+    assert tree.counts(()) == RowCounts()
     assert len(tree) == 0
 
 
 def test_a_path_of_ten_thousand_rows_is_no_trouble():
-    tree = Tree(Node(str(at), str(at - 1) if at else None, "user", at) for at in range(10_000))
+    tree = Tree(TreeNode(str(at), str(at - 1) if at else None, "user", at) for at in range(10_000))
     assert tree.newest_leaf(None) == "9999"
     assert len(tree.path("9999")) == 10_000
     assert len(tree.descendants("0")) == 9_999
@@ -122,10 +122,10 @@ def test_a_path_of_ten_thousand_rows_is_no_trouble():
 @pytest.mark.parametrize(
     "broken",
     [
-        [Node("a", None, "user", 1), Node("a", None, "user", 2)],
-        [Node("a", "gone", "user", 1)],
-        [Node("a", "b", "user", 1), Node("b", "a", "assistant", 2)],
-        [Node("a", "a", "user", 1)],
+        [TreeNode("a", None, "user", 1), TreeNode("a", None, "user", 2)],
+        [TreeNode("a", "gone", "user", 1)],
+        [TreeNode("a", "b", "user", 1), TreeNode("b", "a", "assistant", 2)],
+        [TreeNode("a", "a", "user", 1)],
     ],
     ids=["an id twice", "a missing parent", "a circle", "its own parent"],
 )
@@ -137,7 +137,7 @@ def test_rows_that_are_no_tree_are_refused(broken):
 
 @pytest.mark.parametrize("ask", ["path", "children", "siblings", "newest_leaf", "descendants", "left_by"])
 def test_a_row_that_is_not_there_is_a_key_error(ask):
-    tree = Tree([Node("a", None, "user", 1)])
+    tree = Tree([TreeNode("a", None, "user", 1)])
     assert "b" not in tree
     with pytest.raises(KeyError):
         getattr(tree, ask)("b")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing.chatgpt import from_value, is_conversation
-from duologue.conversations.importing.values import Imported, Trouble
+from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.values.conversations import CallRecord, ImageContent, StoredCall, TextContent
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "chatgpt.json").read_bytes())
@@ -91,7 +91,7 @@ def test_marks_of_citations_are_taken_out():
 
 def test_a_damaged_entry_is_named_and_the_rest_is_kept():
     found = list(from_value(SAMPLE, "ann"))
-    assert isinstance(found[1], Trouble)
+    assert isinstance(found[1], ImportProblem)
     assert "Broken" in found[1].words
     assert not is_conversation(SAMPLE[1])
 

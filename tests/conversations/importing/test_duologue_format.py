@@ -9,13 +9,13 @@ from duologue.conversations.importing.duologue_format import (
     VERSION,
     FileLine,
     Header,
-    Row,
+    MessageLine,
     files_of,
     from_lines,
     is_line,
     renamed,
 )
-from duologue.conversations.importing.values import Imported, Trouble
+from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
     Conversation,
@@ -40,7 +40,7 @@ ROWS = (
 
 
 def written(*values, conversation=CONVERSATION, rows=ROWS, folder=None) -> bytes:
-    lines = (Header(VERSION, conversation, folder), *map(Row, rows), *values)
+    lines = (Header(VERSION, conversation, folder), *map(MessageLine, rows), *values)
     return b"\n".join(map(msgspec.json.encode, lines))
 
 
@@ -86,7 +86,7 @@ def test_damaged_lines_are_named_and_what_hung_on_them_begins_a_branch():
 
 def test_without_its_first_line_a_conversation_is_named_as_lost():
     [found] = from_lines(b"{cut\n" + written().split(b"\n", 1)[1], "ann")
-    assert isinstance(found, Trouble)
+    assert isinstance(found, ImportProblem)
 
 
 def test_lines_of_a_newer_version_are_left_for_a_newer_program():

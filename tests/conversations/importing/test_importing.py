@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing import conversations
-from duologue.conversations.importing.values import Imported, Trouble
+from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.errors import BadRequest
 from duologue.values.conversations import Conversation, ImageContent
 
@@ -78,7 +78,7 @@ def test_pictures_of_a_chatgpt_archive_come_along():
 def test_lines_are_known_when_the_first_is_damaged():
     data = b'{"type": "conversation", "conv": {"id": "cut\n' + sample("llama_ui.jsonl").split(b"\n", 1)[1]
     trouble, found = conversations(data, "ann")
-    assert isinstance(trouble, Trouble)
+    assert isinstance(trouble, ImportProblem)
     assert len(found.messages) == 6
 
 
@@ -126,7 +126,7 @@ def refusal(data: bytes) -> str:
     """The code a file is refused with, "" when it is read."""
     try:
         for found in conversations(data, "ann"):
-            assert isinstance(found, Trouble) or isinstance(found.conversation, Conversation)
+            assert isinstance(found, ImportProblem) or isinstance(found.conversation, Conversation)
     except BadRequest as problem:
         return problem.code
     return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing.llama_ui import from_lines, from_value, is_line
-from duologue.conversations.importing.values import Imported, Trouble
+from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
     CallRecord,
@@ -165,7 +165,7 @@ def test_lines_without_a_wrapper_and_whole_conversations_on_a_line_are_read():
 
 def test_a_conversation_without_an_id_is_left_out_and_named():
     [trouble] = from_value({"conv": {"name": "Lost"}, "messages": []}, "ann")
-    assert isinstance(trouble, Trouble)
+    assert isinstance(trouble, ImportProblem)
     assert "Lost" in trouble.words
 
 

@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from duologue.conversations.importing.open_webui import from_value, is_chat
-from duologue.conversations.importing.values import Imported, Trouble
+from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.values.conversations import DocumentContent, ImageContent, RowError, StoredCall
 from duologue.values.events import Usage
 
@@ -135,7 +135,7 @@ def test_a_chat_without_a_tree_is_a_line_of_messages():
 
 def test_a_damaged_entry_is_named():
     found = list(from_value(SAMPLE, "ann"))[2]
-    assert isinstance(found, Trouble)
+    assert isinstance(found, ImportProblem)
     assert "No chat here" in found.words
 
 

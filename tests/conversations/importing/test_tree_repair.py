@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.conversations.history.tree import Tree
-from duologue.conversations.importing.tree_repair import Node, grown, leaf_of, parents_first
+from duologue.conversations.importing.tree_repair import ImportedNode, grown, leaf_of, parents_first
 from duologue.values.conversations import CallRecord, StoredCall, StoredMessage
 
 
@@ -17,48 +17,63 @@ def parents(tree) -> list[int | None]:
 
 
 def test_children_of_what_is_no_message_move_up():
-    nodes = [Node("r", None, None), Node("a", "r", row()), Node("x", "a", None), Node("b", "x", row())]
+    nodes = [
+        ImportedNode("r", None, None),
+        ImportedNode("a", "r", row()),
+        ImportedNode("x", "a", None),
+        ImportedNode("b", "x", row()),
+    ]
     assert parents(grown("u", "c", nodes)) == [None, 0]
 
 
 def test_a_lost_parent_begins_a_branch_and_is_told():
-    tree = grown("u", "c", [Node("a", "gone", row()), Node("b", "a", row())])
+    tree = grown("u", "c", [ImportedNode("a", "gone", row()), ImportedNode("b", "a", row())])
     assert parents(tree) == [None, 0]
     assert "parent is missing" in tree.troubles[0]
 
 
 def test_a_circle_is_cut_and_told():
-    tree = grown("u", "c", [Node("a", "b", row()), Node("b", "a", row()), Node("c", "c", row())])
+    tree = grown(
+        "u",
+        "c",
+        [ImportedNode("a", "b", row()), ImportedNode("b", "a", row()), ImportedNode("c", "c", row())],
+    )
     assert parents(tree) == [None, 0, None]
     assert "circle" in tree.troubles[0]
 
 
 def test_a_message_that_came_twice_is_kept_once():
-    tree = grown("u", "c", [Node("a", None, row(model="first")), Node("a", None, row(model="second"))])
+    tree = grown(
+        "u", "c", [ImportedNode("a", None, row(model="first")), ImportedNode("a", None, row(model="second"))]
+    )
     assert [one.model for one in tree.rows] == ["first"]
     assert tree.troubles
 
 
 def test_siblings_come_by_time_and_parents_first():
     nodes = [
-        Node("late", "a", row(created=9)),
-        Node("early", "a", row(created=5)),
-        Node("a", None, row(created=7)),
+        ImportedNode("late", "a", row(created=9)),
+        ImportedNode("early", "a", row(created=5)),
+        ImportedNode("a", None, row(created=7)),
     ]
     assert [one.created for one in grown("u", "c", nodes).rows] == [7, 5, 9]
 
 
 def test_a_row_without_a_time_has_its_parents():
-    nodes = [Node("a", None, row()), Node("b", "a", row(created=70)), Node("c", "b", row())]
+    nodes = [
+        ImportedNode("a", None, row()),
+        ImportedNode("b", "a", row(created=70)),
+        ImportedNode("c", "b", row()),
+    ]
     assert [one.created for one in grown("u", "c", nodes, created=50).rows] == [50, 70, 70]
 
 
 def test_the_leaf_ends_the_branch_that_was_looked_at():
     nodes = [
-        Node("a", None, row(created=1)),
-        Node("b", "a", row(created=2)),
-        Node("c", "b", row(created=3)),
-        Node("d", "a", row(created=4)),
+        ImportedNode("a", None, row(created=1)),
+        ImportedNode("b", "a", row(created=2)),
+        ImportedNode("c", "b", row(created=3)),
+        ImportedNode("d", "a", row(created=4)),
     ]
     ids = {one.created: one.id for one in grown("u", "c", nodes).rows}
     assert grown("u", "c", nodes, "b").leaf == ids[3]
@@ -71,9 +86,9 @@ def test_the_leaf_ends_the_branch_that_was_looked_at():
 def test_a_tools_row_learns_which_call_it_answers():
     call = StoredCall("1", "clock", "{}")
     nodes = [
-        Node("a", None, row("assistant", tool_calls=(call,))),
-        Node("b", "a", row("tool", tool_call_id="1", call=CallRecord("", state="done"))),
-        Node("c", "b", row("tool", tool_call_id="2", call=CallRecord("", state="done"))),
+        ImportedNode("a", None, row("assistant", tool_calls=(call,))),
+        ImportedNode("b", "a", row("tool", tool_call_id="1", call=CallRecord("", state="done"))),
+        ImportedNode("c", "b", row("tool", tool_call_id="2", call=CallRecord("", state="done"))),
     ]
     assert [one.call.name for one in grown("u", "c", nodes).rows[1:]] == ["clock", ""]
 
@@ -83,7 +98,10 @@ keys = st.text("abcdef", max_size=1)
 
 @given(st.lists(st.tuples(keys, st.none() | keys, st.booleans(), st.integers(0, 5)), max_size=20))
 def test_whatever_comes_a_tree_goes_out(raw):
-    nodes = [Node(key, parent, row(created=created) if real else None) for key, parent, real, created in raw]
+    nodes = [
+        ImportedNode(key, parent, row(created=created) if real else None)
+        for key, parent, real, created in raw
+    ]
     tree = grown("u", "c", nodes)
     seen: set[str | None] = {None}
     for one in tree.rows:

@@ -1,6 +1,6 @@
 from hashlib import sha256
 
-from duologue.conversations.importing.values import Files, absent, derived, titled
+from duologue.conversations.importing.values import ImportedFiles, absent, derived, titled
 from duologue.values.conversations import AudioContent, DocumentContent, ImageContent, VideoContent
 
 
@@ -10,7 +10,7 @@ def test_ids_are_the_same_at_every_import_and_others_for_others():
 
 
 def test_a_file_is_taken_in_once_and_stands_in_the_message_by_its_hash():
-    files = Files()
+    files = ImportedFiles()
     kinds = {
         "image/png": ImageContent,
         "audio/wav": AudioContent,

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from duologue.conversations.runs.autosave import Saving
+from duologue.conversations.runs.autosave import Autosave
 from duologue.conversations.runs.event_log import RunLog
 from duologue.errors import Problem, Unavailable
 from duologue.values.conversations import StoredMessage, TextContent
@@ -22,7 +22,7 @@ class Shop:
         self.told = []
         self.problem = None
         self.gate = None
-        self.saving = Saving(
+        self.saving = Autosave(
             self.log, row=self.row, save=self.save, told=self.told.append, every=every, retry=retry
         )
 

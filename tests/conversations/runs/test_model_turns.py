@@ -5,9 +5,9 @@ import pytest
 from tests.conversations.fakes.provisions import Surroundings, fails, says
 from tests.support.store_fixtures import Clock, row
 
-from duologue.conversations.agent.turn import Turn
-from duologue.conversations.runs.model_turns import Turns
-from duologue.conversations.runs.record import Record
+from duologue.conversations.agent.turn import ModelTurn
+from duologue.conversations.runs.model_turns import ModelTurns
+from duologue.conversations.runs.record import RunRecord
 from duologue.values.events import Done, TextDelta, Usage
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
@@ -28,9 +28,9 @@ class Desk:
         self.asked = []
         self.over = []
         self.heard = 0
-        self.record = Record("r", None, gone=None)
+        self.record = RunRecord("r", None, gone=None)
         self.record.rows["a"] = ANSWER
-        self.turns = Turns(
+        self.turns = ModelTurns(
             "r",
             "ann",
             self.record,
@@ -65,7 +65,7 @@ async def desk(anyio_backend):
 
 async def test_a_turn_that_the_model_ends_settles_as_its_row(desk):
     desk.around.model.plays(says("One two", usage=Usage(10, 2)))
-    desk.turns.begin(Turn(ANSWER))
+    desk.turns.begin(ModelTurn(ANSWER))
     settled = desk.turns.settled(await desk.ended())
     assert (settled.text, settled.status, settled.error) == ("One two", "done", None)
     assert (desk.turns.usage, desk.record.turn, desk.heard) == (Usage(10, 2), None, 4)
@@ -76,7 +76,7 @@ async def test_a_turn_that_the_model_ends_settles_as_its_row(desk):
 
 async def test_a_turn_that_fails_settles_with_its_error(desk):
     desk.around.model.plays(fails("engine_failed", "It broke.", TextDelta("Half")))
-    desk.turns.begin(Turn(ANSWER))
+    desk.turns.begin(ModelTurn(ANSWER))
     settled = desk.turns.settled(await desk.ended())
     assert (settled.text, settled.status, settled.error.kind) == ("Half", "failed", "model")
     assert desk.turns.usage == Usage()
@@ -85,7 +85,7 @@ async def test_a_turn_that_fails_settles_with_its_error(desk):
 async def test_nothing_is_heard_of_a_turn_that_was_cut(desk):
     gate = anyio.Event()
     desk.around.model.plays([TextDelta("Half"), gate, TextDelta(" and more"), Done("stop")])
-    desk.turns.begin(turn := Turn(ANSWER))
+    desk.turns.begin(turn := ModelTurn(ANSWER))
     await anyio.wait_all_tasks_blocked()
     desk.turns.cut()
     gate.set()
@@ -101,7 +101,7 @@ async def test_nothing_is_heard_of_a_turn_that_was_cut(desk):
 async def test_a_prompt_that_is_too_long_begins_again_once_with_room_made(desk):
     desk.can_make_room = True
     desk.around.model.plays(fails("context_length_exceeded"), fails("context_length_exceeded"))
-    desk.turns.begin(Turn(ANSWER, goes_on=True))
+    desk.turns.begin(ModelTurn(ANSWER, goes_on=True))
     assert desk.turns.settled(await desk.ended()) is None
     settled = desk.turns.settled(await desk.ended())
     assert settled.error.kind == "context"
@@ -110,7 +110,7 @@ async def test_a_prompt_that_is_too_long_begins_again_once_with_room_made(desk):
 
 async def test_a_bug_on_the_way_to_the_model_fails_the_turn(desk, caplog):
     desk.around.model.plays([RuntimeError("a secret")])
-    desk.turns.begin(Turn(ANSWER))
+    desk.turns.begin(ModelTurn(ANSWER))
     settled = desk.turns.settled(await desk.ended())
     assert settled.error.code == "internal_error"
     assert "a secret" in caplog.text

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
-from duologue.conversations.runs.plan import Verbs
+from duologue.conversations.runs.plan import RunPlanner
 from duologue.errors import BadRequest, NotFound, Unsupported
 from duologue.values.conversations import (
     CallRecord,
@@ -45,7 +45,7 @@ ROWS = [
 def opening(verb, *, card=CARD, leaf="a"):
     ids = count(1)
     conversation = Conversation("c", leaf=leaf)
-    verbs = Verbs(conversation, ROWS, card=card, content=CONTENT, new_id=lambda: f"n{next(ids)}")
+    verbs = RunPlanner(conversation, ROWS, card=card, content=CONTENT, new_id=lambda: f"n{next(ids)}")
     return verbs.opening(verb)
 
 

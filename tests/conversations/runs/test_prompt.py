@@ -4,8 +4,8 @@ import pytest
 from tests.conversations.fakes.provisions import CARD, Surroundings
 from tests.support.store_fixtures import Clock, conversation, memory, row
 
-from duologue.conversations.runs.prompt import Prompting
-from duologue.conversations.runs.repository import Keeping
+from duologue.conversations.runs.prompt import PromptBuilder
+from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Unavailable
 from duologue.store.stores import Store
 from duologue.values.conversations import GenerationOptions
@@ -40,7 +40,7 @@ class Desk:
 
     def prompting(self, options=None):
         options = options or GenerationOptions("mini")
-        return Prompting("ann", "c", options, Keeping(self.store), self.around.provisions())
+        return PromptBuilder("ann", "c", options, RunRepository(self.store), self.around.provisions())
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import anyio
 import pytest
 from tests.support.store_fixtures import row
 
-from duologue.conversations.agent.turn import Turn
-from duologue.conversations.runs.record import Record
+from duologue.conversations.agent.turn import ModelTurn
+from duologue.conversations.runs.record import RunRecord
 from duologue.errors import NotFound, Unavailable
 from duologue.values.events import TextDelta
 from duologue.values.runs import MessageAdded, Run, RunDelta, RunDone
@@ -21,7 +21,7 @@ class Desk:
         self.ends = []
         self.problem = None
         self.gone = []
-        self.record = Record("r", self, gone=self.gone.append, every=60, retry=0.001)
+        self.record = RunRecord("r", self, gone=self.gone.append, every=60, retry=0.001)
 
     async def add(self, rows):
         return tuple(rows)
@@ -39,7 +39,7 @@ class Desk:
     def write(self, text):
         if self.record.turn is None:
             self.record.rows["a"] = ANSWER
-            self.record.turn = Turn(ANSWER)
+            self.record.turn = ModelTurn(ANSWER)
         turn = self.record.turn
         self.record.grew(turn, turn.feed(TextDelta(text)))
 

@@ -4,7 +4,7 @@ import pytest
 from tests.support.store_fixtures import clock, conversation, database, row, store
 
 from duologue.conversations.runs.event_log import RunLog
-from duologue.conversations.runs.repository import Keeping, KeptQuestions, question_of
+from duologue.conversations.runs.repository import RunRepository, StoredApprovals, question_of
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
 from duologue.store.stores import Stores
@@ -20,7 +20,7 @@ ADDED = (row("c", "u", None, "Hello"), row("c", "a", "u", "", "assistant", statu
 @pytest.fixture
 async def keeping(store):
     await conversation(store, id="c", user="ann")
-    return Keeping(store)
+    return RunRepository(store)
 
 
 async def test_a_run_begins_with_its_rows_its_leaf_and_its_title(keeping):
@@ -78,7 +78,7 @@ async def test_a_question_is_found_wherever_it_is_kept(clock, anyio_backend):
             await stores.create("ann", Conversation(id, temporary=is_temporary))
             place = stores.of(id)
             await place.runs.begin(Run(f"r{id}", id, 1), "ann", b"{}")
-            questions = KeptQuestions(Keeping(place), "ann")
+            questions = StoredApprovals(RunRepository(place), "ann")
             await questions.ask(Approval(f"q{id}", f"r{id}", id))
             found, asked = await question_of(stores, "ann", f"q{id}")
             assert (found is place, asked.answered) == (True, 0)

@@ -8,7 +8,7 @@ from tests.conversations.fakes.world import appended, opened, seen
 from tests.support.store_fixtures import Clock
 
 from duologue.conversations.runs.commands import FileContent, NewMessage, Send
-from duologue.conversations.runs.record import Record
+from duologue.conversations.runs.record import RunRecord
 from duologue.errors import BadRequest, Busy, ModelNotFound, NotFound, Unavailable, Unsupported
 from duologue.values.conversations import GenerationOptions, PendingMessage, TextContent
 from duologue.values.events import Done, ReasoningDelta, Started, TextDelta, Usage
@@ -671,7 +671,7 @@ async def test_a_run_whose_saving_breaks_ends_as_failed(world, monkeypatch):
     async def broken(self, **_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(Record, "keep", broken)
+    monkeypatch.setattr(RunRecord, "keep", broken)
     run = await world.send("Hello")
     with anyio.fail_after(5):
         end = await world.done(run)

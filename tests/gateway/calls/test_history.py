@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from duologue.conversations.agent.call_agent import CallContext
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.calls import history
 from duologue.gateway.calls.history import CUT, EphemeralHistory, StoredHistory, said
@@ -104,7 +104,7 @@ class Turns:
 
     def __init__(self, request: ChatRequest) -> None:
         self.request = request
-        self.surroundings = CallContext(means=Means(lambda: 0, lambda: 0.0, lambda: "id"))
+        self.surroundings = CallContext(means=ToolDependencies(lambda: 0, lambda: 0.0, lambda: "id"))
         self.kept: list[tuple[str, Ending | None]] = []
         self.rows: list[StoredMessage] = []
         self.broken = self.hangs = False

@@ -10,7 +10,7 @@ from tests.gateway.call_room import Room
 from tests.gateway.seats import FakeGenerate, FakeLease, failed, words
 
 from duologue.conversations.agent.call_agent import CallContext
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import BadRequest
 from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.spoken_approvals import SORRY
@@ -48,7 +48,7 @@ class Desk(EphemeralHistory):
             self.allowed.add((server, tool))
 
         self._surroundings = CallContext(
-            means=Means(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
+            means=ToolDependencies(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
             tools={
                 name: OfferedTool(name, server, name, read_only=read_only)
                 for name, (_, read_only, server) in toolbox.functions.items()

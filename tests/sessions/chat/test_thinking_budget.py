@@ -1,23 +1,23 @@
 """The limit on thinking."""
 
-from duologue.sessions.chat.thinking_budget import MOST_CLOSINGS, THOUGHT_TOKENS, ThoughtLimit
+from duologue.sessions.chat.thinking_budget import MOST_CLOSINGS, THOUGHT_TOKENS, ThinkingBudget
 
 
 def test_a_thought_as_long_as_it_may_be_is_at_its_limit():
-    limit = ThoughtLimit(3, "</think>")
+    limit = ThinkingBudget(3, "</think>")
     assert not limit.reached("a b", 2)
     assert limit.reached(" c", 3)
     assert limit.text == "a b c"
 
 
 def test_without_a_limit_nothing_is_kept():
-    limit = ThoughtLimit(None, "")
+    limit = ThinkingBudget(None, "")
     assert not limit.reached("a very long thought", 10_000)
     assert limit.text == ""
 
 
 def test_a_model_that_thinks_again_every_time_is_let_go_in_the_end():
-    limit = ThoughtLimit(1, "</think>")
+    limit = ThinkingBudget(1, "</think>")
     for _ in range(MOST_CLOSINGS):
         assert limit.reached("x", 1)
         limit.closed("</think>")

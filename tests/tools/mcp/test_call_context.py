@@ -3,13 +3,13 @@ import pytest
 from tests.tools.fakes import Person, until
 
 from duologue.tools.mcp.call_context import ToolCallContexts
-from duologue.tools.values import Answer
+from duologue.tools.values import ElicitationAnswer
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_question_carries_what_the_person_needs_to_answer_it():
-    person = Person(Answer("accept", {"name": "Ann"}))
+    person = Person(ElicitationAnswer("accept", {"name": "Ann"}))
     answer = await person.calling("book").form("Your name?", {"type": "object"}, 7)
     assert answer.values == {"name": "Ann"}
     (asked,) = person.asked
@@ -26,7 +26,7 @@ async def test_a_question_carries_what_the_person_needs_to_answer_it():
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", ""])
 async def test_only_an_address_of_the_web_is_ever_shown(url):
-    person = Person(Answer("accept"))
+    person = Person(ElicitationAnswer("accept"))
     assert (await person.calling().link("Open", url, 0)).decision == "cancel"
     assert person.asked == []
 
@@ -49,7 +49,7 @@ async def test_a_question_does_not_outlive_its_call():
         tasks.start_soon(asking)
         await until(lambda: person.asked)
         calling.over()
-    assert answers == [Answer("cancel")]
+    assert answers == [ElicitationAnswer("cancel")]
 
 
 async def test_a_question_goes_to_the_one_call_there_is():

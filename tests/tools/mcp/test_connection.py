@@ -6,9 +6,9 @@ from tests.tools.fakes import SCHEMA, FakeSession, Person, Servers, Time, defini
 
 from duologue.errors import BadRequest, Forbidden, Unavailable
 from duologue.tools.mcp.capabilities import ServerTool
-from duologue.tools.mcp.connection import Connection
+from duologue.tools.mcp.connection import McpConnection
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.login import Login, LoginNeeded, Returned
+from duologue.tools.mcp.login import LoginNeeded, McpLogin, Returned
 
 pytestmark = pytest.mark.anyio
 REFUSED = Unavailable("It answered 502 Bad Gateway.")
@@ -19,7 +19,7 @@ async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
     """A connection that is being kept, and what was heard of its changes."""
     time = time or Time()
     about = definition(**server)
-    connection = Connection(
+    connection = McpConnection(
         about,
         Journal(about.secrets, time.now),
         servers.connection,
@@ -212,7 +212,7 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person():
 
 
 async def test_signing_in_may_take_longer_than_connecting():
-    login = Login("ann", "", interactive=True)
+    login = McpLogin("ann", "", interactive=True)
 
     class Guarded(Servers):
         @asynccontextmanager
@@ -265,7 +265,7 @@ async def test_a_call_that_waits_for_a_server_that_is_removed_fails_with_a_sente
 
     time, found = Time(), []
     about = definition()
-    connection = Connection(
+    connection = McpConnection(
         about, Journal((), time.now), Hanging().connection, connect_s=60, now=time.now, sleep=time.sleep
     )
 

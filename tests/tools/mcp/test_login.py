@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.tools.mcp.login import WAIT_SECONDS, Login, LoginNeeded, Returned
+from duologue.tools.mcp.login import WAIT_SECONDS, LoginNeeded, McpLogin, Returned
 
 pytestmark = pytest.mark.anyio
 URL = "https://auth.example/authorize?state=abc&client_id=1"
@@ -11,7 +11,7 @@ URL = "https://auth.example/authorize?state=abc&client_id=1"
 async def test_a_person_who_asked_gets_the_address_and_time_to_use_it():
     seen = []
     with anyio.CancelScope() as limit:
-        login = Login("ann", "http://here/back", interactive=True)
+        login = McpLogin("ann", "http://here/back", interactive=True)
         login.begin(limit, lambda: seen.append(login.address))
         await login.open(URL)
         assert seen == [URL]
@@ -22,7 +22,7 @@ async def test_a_person_who_asked_gets_the_address_and_time_to_use_it():
 
 
 async def test_nobody_is_sent_anywhere_who_did_not_ask():
-    login = Login("ann", "", interactive=False)
+    login = McpLogin("ann", "", interactive=False)
     login.begin(anyio.CancelScope(), lambda: None)
     with pytest.raises(LoginNeeded):
         await login.open(URL)
@@ -31,7 +31,7 @@ async def test_nobody_is_sent_anywhere_who_did_not_ask():
 
 
 async def test_an_answer_counts_once_and_only_with_its_state():
-    login = Login("ann", "", interactive=True)
+    login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
     with pytest.raises(BadRequest):
         login.arrived(Returned("code", ""))
@@ -44,13 +44,13 @@ async def test_an_answer_counts_once_and_only_with_its_state():
 
 
 async def test_a_failure_for_another_reason_is_no_matter_of_signing_in():
-    login = Login("ann", "", interactive=True)
+    login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
     assert login.over()
 
 
 async def test_once_signed_in_nobody_is_sent_there_again_unasked():
-    login = Login("ann", "", interactive=True)
+    login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
     await login.open(URL)
     login.done()

@@ -8,7 +8,7 @@ from duologue.errors import BadRequest, Forbidden, NotFound
 from duologue.store.database import Database
 from duologue.store.mcp import McpServers
 from duologue.tools.mcp.login import LoginNeeded, Returned
-from duologue.tools.mcp.registry import Hub, load
+from duologue.tools.mcp.registry import ServerRegistry, load
 from duologue.tools.ssrf_guard import Addresses, Allowed
 
 pytestmark = pytest.mark.anyio
@@ -18,7 +18,7 @@ WEB = {"url": "https://web.example/mcp"}
 @asynccontextmanager
 async def hub(*configured, rows=None, open_server=None):
     time = Time()
-    made = Hub(
+    made = ServerRegistry(
         configured,
         rows or Rows(),
         Addresses(Allowed()),
@@ -82,7 +82,7 @@ async def test_no_connection_is_made_before_its_time():
     import anyio
 
     begin, servers, time = anyio.Event(), Servers(), Time()
-    made = Hub(
+    made = ServerRegistry(
         [definition("time")],
         Rows(),
         Addresses(Allowed()),

@@ -12,7 +12,7 @@ from tests.tools.test_pinned_transport import site
 
 from duologue.errors import Unavailable
 from duologue.tools.mcp.call_context import Lost
-from duologue.tools.values import Answer
+from duologue.tools.values import ElicitationAnswer
 from duologue.values.conversations import ResourceContent, TextContent
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_the_reference_server_over_every_transport(transport):
         await call(session, "trigger-long-running-operation", person, duration=0.2, steps=2)
         assert [(progress, total) for _, progress, total in person.told] == [(1, 2), (2, 2)]
 
-        person = Person(Answer("accept", {"name": "Ann"}))
+        person = Person(ElicitationAnswer("accept", {"name": "Ann"}))
         assert "Name: Ann" in text(await call(session, "trigger-elicitation-request", person))
         assert person.asked[0].kind == "form"
         assert "name" in person.asked[0].schema["properties"]
@@ -104,23 +104,23 @@ async def test_pictures_and_files_in_results_are_kept():
 @pytest.mark.parametrize("decision", ["decline", "cancel"])
 async def test_a_form_can_be_turned_down(decision):
     async with everything("stdio") as session:
-        outcome = await call(session, "trigger-elicitation-request", Person(Answer(decision)))
+        outcome = await call(session, "trigger-elicitation-request", Person(ElicitationAnswer(decision)))
         assert decision in text(outcome)
 
 
 async def test_a_form_filled_in_wrongly_is_not_sent():
     async with everything("stdio") as session:
-        person = Person(Answer("accept", {"name": 5}))
+        person = Person(ElicitationAnswer("accept", {"name": 5}))
         assert '"action": "cancel"' in text(await call(session, "trigger-elicitation-request", person))
 
 
 async def test_a_page_to_open_is_asked_about_both_ways_a_server_may_ask():
     async with everything("stdio") as session:
-        person = Person(Answer("accept"))
+        person = Person(ElicitationAnswer("accept"))
         outcome = await call(session, "trigger-url-elicitation", person, url="https://a.example/x")
         assert [(asked.kind, asked.url) for asked in person.asked] == [("link", "https://a.example/x")]
         assert not outcome.failed
-        person = Person(Answer("accept"))
+        person = Person(ElicitationAnswer("accept"))
         outcome = await call(
             session,
             "trigger-url-elicitation",
@@ -131,7 +131,7 @@ async def test_a_page_to_open_is_asked_about_both_ways_a_server_may_ask():
         )
         assert len(person.asked) == 2
         assert not outcome.failed
-        person = Person(Answer("decline"))
+        person = Person(ElicitationAnswer("decline"))
         outcome = await call(
             session,
             "trigger-url-elicitation",
@@ -240,7 +240,9 @@ async def test_a_restarted_server_has_forgotten_the_session_and_heard_nothing():
 async def test_a_server_of_the_newer_era_asks_by_answering_that_it_needs_to_know(accepted):
     command, *arguments = npm.ours("odd")
     async with talking("odd", command=command, args=tuple(arguments)) as talk:
-        person = Person(Answer("accept", {"name": "Ann"}) if accepted else Answer("decline"))
+        person = Person(
+            ElicitationAnswer("accept", {"name": "Ann"}) if accepted else ElicitationAnswer("decline")
+        )
         outcome = await call(talk.session, "book", person)
         assert talk.session.about.protocol == "2026-07-28"
         assert [asked.message for asked in person.asked] == ["Who is it for?"]

@@ -11,14 +11,14 @@ from tests.tools.fakes import definition
 
 from duologue.tools.mcp.connect import opened
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.session import Session
+from duologue.tools.mcp.session import McpSession
 from duologue.tools.ssrf_guard import Addresses
 
 
 class Talk:
     """An open session with its journal, and the phases it went through."""
 
-    def __init__(self, session: Session, journal: Journal, phases: list[str]) -> None:
+    def __init__(self, session: McpSession, journal: Journal, phases: list[str]) -> None:
         self.session = session
         self.journal = journal
         self.phases = phases

@@ -40,7 +40,7 @@ class _Open:
         self.values: dict[str, object] = {}
 
 
-class Questions:
+class OpenApprovals:
     """`say` tells the viewers, `now` gives milliseconds since 1970 (UTC)."""
 
     def __init__(self, kept: Kept, *, say: Callable[[RunEvent], None], now: Callable[[], int]) -> None:

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
-from duologue.conversations.agent.approvals import Questions, Reply
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.conversations.agent.loop import Action, Agent, judge
 from duologue.conversations.agent.tool_calls import Client, ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.errors import BadRequest, Problem
@@ -72,7 +72,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     """What the errands of one call share. `permissions` are what the user has allowed for good, `allow` adds to them;
     `messages` makes of rows what a model is told."""
 
-    means: Means
+    means: ToolDependencies
     tools: Mapping[str, OfferedTool] = {}
     settings: RunSettings = RunSettings()
     user: str = "local"
@@ -107,7 +107,7 @@ class CallToolLoop:
         )
         self._agent = Agent(max_turns=settings.max_turns, parallel=settings.parallel_calls)
         self._agent.begin()
-        self._questions = Questions(_Unkept(), say=say, now=around.means.now)
+        self._questions = OpenApprovals(_Unkept(), say=say, now=around.means.now)
         self._unasked: deque[int] = deque()
         self._sure = anyio.Event()
         self._calls: ToolCallBatch | None = None

@@ -73,7 +73,7 @@ class Toolbox(Protocol):
     ) -> ToolOutcome: ...
 
 
-class Means(Struct, frozen=True):
+class ToolDependencies(Struct, frozen=True):
     """What tool calls are made with. Without a toolbox only tools are called that a client answers itself."""
 
     now: Callable[[], int]
@@ -88,7 +88,7 @@ MakeRoom = Callable[[str, str, str, ModelCard], Awaitable[str | None]]
 be."""
 
 
-class Provisions(Struct, frozen=True, kw_only=True):
+class RunDependencies(Struct, frozen=True, kw_only=True):
     """Everything a run is given. Without a toolbox no tools are offered; without `count` and `make_room` a conversation
     that is too long fails as the model says it."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import anyio
 
 from duologue.conversations.agent.one_shot import Generate
-from duologue.conversations.agent.turn import Turn
+from duologue.conversations.agent.turn import ModelTurn
 from duologue.values.events import Event, Failed
 from duologue.values.requests import ChatRequest
 
@@ -23,12 +23,12 @@ BROKEN_OFF = Failed("worker_lost", "The reply broke off. Continue it, or make it
 async def listen(
     generate: Generate,
     request: ChatRequest,
-    turn: Turn,
+    turn: ModelTurn,
     *,
     run: str,
     user: str,
     silence_s: float,
-    heard: Callable[[Turn, Sequence[Event]], bool],
+    heard: Callable[[ModelTurn, Sequence[Event]], bool],
 ) -> None:
     """Pass on everything the model says until `turn` has ended; `heard` says whether anyone still wants it."""
     async with generate(request, request_id=run, user=user) as batches:

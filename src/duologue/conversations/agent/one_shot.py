@@ -14,7 +14,7 @@ import anyio
 from duologue.errors import EngineFailed
 from duologue.values.events import Event
 from duologue.values.requests import ChatRequest
-from duologue.wire.collected_reply import Reply, broken_off
+from duologue.wire.collected_reply import CollectedReply, broken_off
 
 PATIENCE = 60.0
 """Seconds one such reply may take, the wait for a slot in it."""
@@ -37,7 +37,7 @@ class Generate(Protocol):
 async def reply(generate: Generate, request: ChatRequest, *, user: str, patience: float = PATIENCE) -> str:
     """The text of the whole reply. Raises the Problem that ended it, EngineFailed(code="timeout") when it takes
     longer than `patience` seconds."""
-    said = Reply()
+    said = CollectedReply()
     with anyio.move_on_after(patience) as waiting:
         async with generate(request, user=user) as batches:
             async for batch in batches:

@@ -14,11 +14,11 @@ import anyio
 import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent.approvals import Questions, Reply
-from duologue.conversations.agent.dependencies import Means, Provisions
+from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.dependencies import RunDependencies, ToolDependencies
 from duologue.conversations.agent.loop import Answered, Judged
 from duologue.errors import Problem
-from duologue.tools.values import Answer, OfferedTool, ToolOutcome, failure
+from duologue.tools.values import ElicitationAnswer, OfferedTool, ToolOutcome, failure
 from duologue.values.conversations import (
     CLIENT,
     Approval,
@@ -68,9 +68,9 @@ class ToolCallBatch:
         *,
         user: str,
         run: str,
-        provisions: Provisions | Means,
+        provisions: RunDependencies | ToolDependencies,
         settings: RunSettings,
-        questions: Questions,
+        questions: OpenApprovals,
         say: Callable[[RunEvent], None],
         put: Callable[[StoredMessage], None],
         keep: Callable[[bytes, str, str], Awaitable[Content]],
@@ -92,7 +92,7 @@ class ToolCallBatch:
         return len(self._calls)
 
     @property
-    def questions(self) -> Questions:
+    def questions(self) -> OpenApprovals:
         return self._questions
 
     async def ask(self, number: int) -> Answered | None:
@@ -201,10 +201,12 @@ class ToolCallBatch:
 
         return report
 
-    def _asker(self, call: ToolCallRun, limit: anyio.CancelScope) -> Callable[[Approval], Awaitable[Answer]]:
+    def _asker(
+        self, call: ToolCallRun, limit: anyio.CancelScope
+    ) -> Callable[[Approval], Awaitable[ElicitationAnswer]]:
         """What a server asks while its tool runs; the tool's time stands still meanwhile."""
 
-        async def ask(approval: Approval) -> Answer:
+        async def ask(approval: Approval) -> ElicitationAnswer:
             now = self._provisions.now()
             left = limit.deadline - anyio.current_time()
             limit.deadline = math.inf
@@ -223,8 +225,8 @@ class ToolCallBatch:
                 if not call.questions:
                     limit.deadline = anyio.current_time() + max(left, 0)
             if reply in ("accept", "once"):
-                return Answer("accept", values)
-            return Answer("decline" if reply in ("decline", "deny") else "cancel")
+                return ElicitationAnswer("accept", values)
+            return ElicitationAnswer("decline" if reply in ("decline", "deny") else "cancel")
 
         return ask
 

@@ -43,7 +43,7 @@ class _Call(Struct):
     arguments: list[str]
 
 
-class Turn:
+class ModelTurn:
     """The row of one model turn while it is written. After `ended` is set it takes nothing more."""
 
     def __init__(self, row: StoredMessage, *, goes_on: bool = False, make_room: bool = False) -> None:

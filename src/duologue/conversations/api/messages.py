@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from duologue.conversations.history.context_window import ContextGauge
 from duologue.conversations.history.editing import Deleted
-from duologue.conversations.history.tree import Counts
+from duologue.conversations.history.tree import RowCounts
 from duologue.http.json_api import answer, asked, checked_id, documented, nothing, user_of
 from duologue.values.conversations import Conversation, StoredMessage
 from duologue.wire import api
@@ -104,7 +104,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/messages/{message}/deletion",
         summary="What deleting a message would take along",
-        openapi_extra=documented(answers=Counts),
+        openapi_extra=documented(answers=RowCounts),
     )
     async def count_deletion(request: Request, id: str, message: str) -> Response:
         counts = await service.editing.deletion(

@@ -148,14 +148,14 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
         "/drafts/{conversation}",
         summary="Keep what was begun to be written",
         openapi_extra=documented(
-            body=api.DraftAsked, answers=JsonObject, says="The draft as it is kept, with `updated`"
+            body=api.DraftBody, answers=JsonObject, says="The draft as it is kept, with `updated`"
         ),
     )
     async def put_draft(request: Request, conversation: str) -> Response:
         """`text` and `files`, and whatever else the page wants to find again. Other tabs hear of it by the feed."""
         draft, user = await body_of(request), user_of(request)
         _check_size(draft, service.limits.text_mb * 2**20, "limits.text_mb")
-        _check_files(api.read(api.DraftAsked, draft), service.limits.attachments)
+        _check_files(api.read(api.DraftBody, draft), service.limits.attachments)
         store = service.stores.of(checked_id(conversation, "conversation"))
         if conversation != "new":
             await store.conversations.get(user, conversation)
@@ -235,7 +235,7 @@ def _check_size(value: object, limit: int, setting: str = "") -> None:
         raise TooLarge(f"This is {size:,} bytes; {limit:,} are allowed{which}.")
 
 
-def _check_files(draft: api.DraftAsked, limit: int) -> None:
+def _check_files(draft: api.DraftBody, limit: int) -> None:
     if len(draft.files) > limit:
         raise TooLarge(
             f"The draft carries {len(draft.files):,} files; at most {limit:,} are allowed (setting "

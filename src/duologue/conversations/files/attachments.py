@@ -12,7 +12,7 @@ from typing import Literal, NoReturn
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
-from duologue.conversations.history.prompt_messages import Entry, history
+from duologue.conversations.history.prompt_messages import PromptMessage, history
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
 from duologue.media import documents, images, lane, recordings, sniff, texts, wav
 from duologue.values.conversations import (
@@ -193,7 +193,7 @@ class Attachments:
             code="document_too_long",
         )
 
-    async def _message(self, user: str, entry: Entry, card: ModelCard | None) -> Message:
+    async def _message(self, user: str, entry: PromptMessage, card: ModelCard | None) -> Message:
         parts: list[Part] = []
         after_file = False
         for content in entry.content:

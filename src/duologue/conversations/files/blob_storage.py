@@ -30,7 +30,7 @@ MEMORY = 512 * 2**20
 """Bytes all temporary chats together may hold."""
 
 
-class Arrival:
+class StagedFile:
     """A file that has come whole and is in no place yet; one that is not settled is forgotten."""
 
     def __init__(self, hash: str, size: int, head: bytes, settle: Callable[[], Awaitable[None]]) -> None:
@@ -39,11 +39,11 @@ class Arrival:
         """Put it in its place, for good when this returns."""
 
 
-class Place(Protocol):
+class BlobStorage(Protocol):
     """`hash` is 64 hexadecimal digits. What is not there is a NotFound; a disk that fails is an Unavailable."""
 
     @abstractmethod
-    def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AbstractAsyncContextManager[Arrival]:
+    def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AbstractAsyncContextManager[StagedFile]:
         """Take a file in. Raises TooLarge beyond `limit` bytes, as soon as they have come."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Place(Protocol):
         """Remove what uploads left behind that broke off before that time (ms since 1970)."""
 
 
-class Folder(Place):
+class DiskStorage(BlobStorage):
     """`ab/abcdef...` below `root`; what is still coming is in `root/incoming`."""
 
     def __init__(self, root: Path) -> None:
@@ -71,7 +71,7 @@ class Folder(Place):
         self._incoming = root / "incoming"
 
     @asynccontextmanager
-    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[Arrival]:
+    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
         path = self._incoming / secrets.token_hex(16)
         file = await self._do(self._create, path)
         try:
@@ -84,7 +84,7 @@ class Folder(Place):
             async def settle() -> None:
                 await self._do(self._settle, file, path, digest.hexdigest())
 
-            yield Arrival(digest.hexdigest(), size, head, settle)
+            yield StagedFile(digest.hexdigest(), size, head, settle)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._do(_discard, file, path)
@@ -172,7 +172,7 @@ class Folder(Place):
                 continue
 
 
-class Memory(Place):
+class MemoryStorage(BlobStorage):
     """Files that are never written. `room` in bytes, for all of them."""
 
     def __init__(self, room: int = MEMORY) -> None:
@@ -181,7 +181,7 @@ class Memory(Place):
         self._thumbnails: dict[tuple[str, int], bytes] = {}
 
     @asynccontextmanager
-    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[Arrival]:
+    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
         data = b"".join([piece async for piece in _pieces(chunks, limit)])
         digest = (await lane.disk(hashlib.sha256, data)).hexdigest()
 
@@ -195,7 +195,7 @@ class Memory(Place):
                 )
             self._files[digest] = data
 
-        yield Arrival(digest, len(data), data[:HEAD], settle)
+        yield StagedFile(digest, len(data), data[:HEAD], settle)
 
     async def size(self, hash: str) -> int:
         return len(self._of(hash))

@@ -1,6 +1,6 @@
 """Files users attach, kept once whatever their number of users, under the hash of what they hold.
 
-Owns the way of a file from upload to collection: what kind it is, how large, whose. The bytes are in a `Place`, the
+Owns the way of a file from upload to collection: what kind it is, how large, whose. The bytes are in a `BlobStorage`, the
 rows in the store. Knows no message and no model. Files of temporary chats lie in memory, beside the others.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 import anyio
 
-from duologue.conversations.files.blob_storage import HEAD, PIECE, Folder, Memory, Place
+from duologue.conversations.files.blob_storage import HEAD, PIECE, BlobStorage, DiskStorage, MemoryStorage
 from duologue.errors import NotFound, Problem
 from duologue.media import documents, images, lane, sniff, wav
 from duologue.values.conversations import Blob
@@ -54,9 +54,9 @@ class Blobs:
         now: Callable[[], int],
         temporary: BlobRows | None = None,
     ) -> None:
-        place: Place = Folder(folder) if folder is not None else Memory()
+        place: BlobStorage = DiskStorage(folder) if folder is not None else MemoryStorage()
         self._lasting = (place, rows)
-        self._passing = (Memory(), temporary) if temporary is not None else self._lasting
+        self._passing = (MemoryStorage(), temporary) if temporary is not None else self._lasting
         self._limit = limit
         self._now = now
         self._arriving: Counter[str] = Counter()
@@ -190,7 +190,7 @@ class Blobs:
                     self._going.pop(hash).set()
         return gone
 
-    async def _drawn(self, place: Place, hash: str, side: int) -> bytes:
+    async def _drawn(self, place: BlobStorage, hash: str, side: int) -> bytes:
         head = await place.read(hash, 0, HEAD)
         family = sniff.family(await lane.run(sniff.kind, head))
         if family not in ("image", "pdf"):
@@ -200,16 +200,16 @@ class Blobs:
             data = (await lane.run_alone(documents.page, data, 0, 1.0)).data
         return (await lane.run(images.thumbnail, data, side)).data
 
-    async def _place(self, hash: str) -> Place:
+    async def _place(self, hash: str) -> BlobStorage:
         if not _HASH.fullmatch(hash):
             raise _unknown()
         return self._passing[0] if await self.is_temporary(hash) else self._lasting[0]
 
-    def _both(self) -> tuple[tuple[Place, BlobRows], ...]:
+    def _both(self) -> tuple[tuple[BlobStorage, BlobRows], ...]:
         return (self._lasting,) if self._passing is self._lasting else (self._passing, self._lasting)
 
 
-async def _measured(place: Place, hash: str, kind: str, head: bytes, size: int) -> tuple[int, int, int]:
+async def _measured(place: BlobStorage, hash: str, kind: str, head: bytes, size: int) -> tuple[int, int, int]:
     """Width, height (pixels) and duration (ms) of what has them; a file nobody can read has none, and is kept."""
     if kind == "audio/wav":
         return 0, 0, wav.duration(head, size)
@@ -225,7 +225,7 @@ async def _measured(place: Place, hash: str, kind: str, head: bytes, size: int) 
     return 0, 0, 0
 
 
-async def _holds(place: Place, hash: str) -> bool:
+async def _holds(place: BlobStorage, hash: str) -> bool:
     try:
         await place.size(hash)
     except NotFound:

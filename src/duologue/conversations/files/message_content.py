@@ -16,7 +16,7 @@ from duologue.values.requests import ModelCard
 from duologue.wire import api
 
 
-class Limits(Protocol):
+class AttachmentLimits(Protocol):
     """The settings `limits.NAME`."""
 
     @property
@@ -26,7 +26,7 @@ class Limits(Protocol):
     def attachments(self) -> int: ...
 
 
-class Files(Protocol):
+class FileReader(Protocol):
     """`blobs.Blobs`: raises NotFound for a file that is not this user's."""
 
     async def get(self, user: str, hash: str) -> Blob: ...
@@ -35,7 +35,9 @@ class Files(Protocol):
 class Contents:
     """`attachments` are those of a conversation."""
 
-    def __init__(self, attachments: Callable[[str], Attachments], files: Files, limits: Limits) -> None:
+    def __init__(
+        self, attachments: Callable[[str], Attachments], files: FileReader, limits: AttachmentLimits
+    ) -> None:
         self._attachments = attachments
         self._files = files
         self._limits = limits

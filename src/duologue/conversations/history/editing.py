@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from duologue.conversations.history.tree import Counts, Tree
+from duologue.conversations.history.tree import RowCounts, Tree
 from duologue.errors import BadRequest, Busy
 from duologue.values.conversations import Content, Conversation, StoredMessage, TextContent
 from duologue.values.runs import ListChanged, ListEvent
@@ -116,7 +116,7 @@ class Editing:
         rows = await self._stores.of(conversation).messages.all(conversation)
         return next((row.id for row in rows if _is_system(row)), None)
 
-    async def deletion(self, user: str, conversation: str, message: str) -> Counts:
+    async def deletion(self, user: str, conversation: str, message: str) -> RowCounts:
         """What deleting the row would take along, itself among it. Raises NotFound."""
         store = self._stores.of(conversation)
         async with store.reading() as connection:

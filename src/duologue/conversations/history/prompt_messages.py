@@ -24,7 +24,7 @@ _WITHOUT_OUTPUT: dict[CallState, str] = {
 _NEVER_RAN = "The call has no result: the reply ended before it was done."
 
 
-class Entry(Struct, frozen=True):
+class PromptMessage(Struct, frozen=True):
     """One message to be. `name` is the tool's in a result."""
 
     role: Role
@@ -35,7 +35,7 @@ class Entry(Struct, frozen=True):
     name: str | None = None
 
 
-def history(rows: Sequence[StoredMessage]) -> tuple[Entry, ...]:
+def history(rows: Sequence[StoredMessage]) -> tuple[PromptMessage, ...]:
     """What a model is told of a path, from its root to its leaf.
 
     One system entry at most at the head, the active summary in it; then only rows that say something. Every call is
@@ -46,17 +46,17 @@ def history(rows: Sequence[StoredMessage]) -> tuple[Entry, ...]:
     return (*_head(rows), *_joined(_entries(told)))
 
 
-def _head(rows: Sequence[StoredMessage]) -> Iterator[Entry]:
+def _head(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
     """The system message and the summary as one: templates take one system message, and users and assistants in
     turns, which a summary of its own would break. A summary says itself what it is."""
     texts = [row.text for row in rows if is_system(row) and row.text.strip()]
     summaries = [row.text for row in rows if row.kind == "summary" and row.active]
     texts += summaries[-1:]
     if texts:
-        yield Entry("system", (TextContent("\n\n".join(texts)),))
+        yield PromptMessage("system", (TextContent("\n\n".join(texts)),))
 
 
-def _entries(rows: Sequence[StoredMessage]) -> Iterator[Entry]:
+def _entries(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
     at = 0
     while at < len(rows):
         row = rows[at]
@@ -66,37 +66,39 @@ def _entries(rows: Sequence[StoredMessage]) -> Iterator[Entry]:
             while end < len(rows) and rows[end].role == "tool":
                 end += 1
             if row.text or row.tool_calls or (row.reasoning and at == len(rows)):
-                yield Entry("assistant", row.content, row.reasoning, row.tool_calls)
+                yield PromptMessage("assistant", row.content, row.reasoning, row.tool_calls)
                 yield from _results(row.tool_calls, rows[at:end])
             at = end
         elif row.role == "user":
-            yield Entry("user", row.content)
+            yield PromptMessage("user", row.content)
         # A result here is one whose call is gone: nothing asked for it.
 
 
-def _results(calls: Sequence[StoredCall], rows: Sequence[StoredMessage]) -> Iterator[Entry]:
+def _results(calls: Sequence[StoredCall], rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
     """A result for each call. Ids are some models' own and may come twice in a turn: each row answers once."""
     left = list(rows)
     for call in calls:
         row = next((row for row in left if row.tool_call_id == call.id), None)
         if row is None:
-            yield Entry("tool", (TextContent(_NEVER_RAN),), call_id=call.id, name=call.name)
+            yield PromptMessage("tool", (TextContent(_NEVER_RAN),), call_id=call.id, name=call.name)
             continue
         left.remove(row)
-        yield Entry("tool", row.content or (TextContent(_said(row)),), call_id=call.id, name=call.name)
+        yield PromptMessage(
+            "tool", row.content or (TextContent(_said(row)),), call_id=call.id, name=call.name
+        )
 
 
 def _said(row: StoredMessage) -> str:
     return _WITHOUT_OUTPUT.get(row.call.state, _NEVER_RAN) if row.call else _NEVER_RAN
 
 
-def _joined(entries: Iterator[Entry]) -> Iterator[Entry]:
+def _joined(entries: Iterator[PromptMessage]) -> Iterator[PromptMessage]:
     """Users' messages with nothing between them as one: the reply between them failed without a word, and many
     templates refuse two in a row."""
-    waiting: Entry | None = None
+    waiting: PromptMessage | None = None
     for entry in entries:
         if waiting is not None and entry.role == "user" and waiting.role == "user":
-            waiting = Entry("user", (*waiting.content, TextContent("\n\n"), *entry.content))
+            waiting = PromptMessage("user", (*waiting.content, TextContent("\n\n"), *entry.content))
             continue
         if waiting is not None:
             yield waiting

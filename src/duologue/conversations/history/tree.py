@@ -14,7 +14,7 @@ from duologue.errors import BadRequest
 from duologue.values.messages import Role
 
 
-class Row(Protocol):
+class TreeRow(Protocol):
     """What a tree needs of a row; `values.conversations.StoredMessage` is one."""
 
     @property
@@ -27,7 +27,7 @@ class Row(Protocol):
     def sequence(self) -> int: ...
 
 
-class Node(Struct, frozen=True):
+class TreeNode(Struct, frozen=True):
     """One row: `sequence` orders siblings, `parent` is None for a child of the root."""
 
     id: str
@@ -36,7 +36,7 @@ class Node(Struct, frozen=True):
     sequence: int = 0
 
 
-class Counts(Struct, frozen=True):
+class RowCounts(Struct, frozen=True):
     """How many rows, and how many of them by whom; what `messages` has beyond the three are system rows."""
 
     messages: int = 0
@@ -49,13 +49,13 @@ class Tree:
     """Rows as a tree, whatever their order. Raises BadRequest(code="broken_tree") when they are none: an id twice, a
     parent that is not there, a row above itself. Asking for a row that is not there raises KeyError."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._nodes: dict[str, Node] = {}
-        self._children: dict[str | None, list[Node]] = {}
+    def __init__(self, rows: Iterable[TreeRow]) -> None:
+        self._nodes: dict[str, TreeNode] = {}
+        self._children: dict[str | None, list[TreeNode]] = {}
         for row in sorted(rows, key=lambda row: row.sequence):
             if row.id in self._nodes:
                 raise _broken(f"the message {row.id} is there twice")
-            node = Node(row.id, row.parent, row.role, row.sequence)
+            node = TreeNode(row.id, row.parent, row.role, row.sequence)
             self._nodes[node.id] = node
             self._children.setdefault(node.parent, []).append(node)
         for parent in self._children:
@@ -70,10 +70,10 @@ class Tree:
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def node(self, id: str) -> Node:
+    def node(self, id: str) -> TreeNode:
         return self._nodes[id]
 
-    def path(self, leaf: str | None) -> tuple[Node, ...]:
+    def path(self, leaf: str | None) -> tuple[TreeNode, ...]:
         """From the child of the root down to `leaf`; empty for None."""
         found = []
         at = leaf
@@ -83,13 +83,13 @@ class Tree:
             at = node.parent
         return tuple(reversed(found))
 
-    def children(self, id: str | None) -> tuple[Node, ...]:
+    def children(self, id: str | None) -> tuple[TreeNode, ...]:
         """The rows right below `id` (None: the root), oldest first."""
         if id is not None:
             self._nodes[id]
         return tuple(self._children.get(id, ()))
 
-    def siblings(self, id: str) -> tuple[Node, ...]:
+    def siblings(self, id: str) -> tuple[TreeNode, ...]:
         """The rows beside `id`, itself among them, oldest first."""
         return self.children(self._nodes[id].parent)
 
@@ -99,15 +99,15 @@ class Tree:
         leaves = [node for node in below if node.id not in self._children]
         return max(leaves, key=lambda node: node.sequence).id if leaves else None
 
-    def descendants(self, id: str) -> tuple[Node, ...]:
+    def descendants(self, id: str) -> tuple[TreeNode, ...]:
         """Every row below `id`, parents before their children; without itself."""
         self._nodes[id]
         return tuple(self._below(id))
 
-    def counts(self, ids: Iterable[str]) -> Counts:
+    def counts(self, ids: Iterable[str]) -> RowCounts:
         """How many of `ids` there are by role."""
         roles = [self._nodes[id].role for id in ids]
-        return Counts(len(roles), roles.count("user"), roles.count("assistant"), roles.count("tool"))
+        return RowCounts(len(roles), roles.count("user"), roles.count("assistant"), roles.count("tool"))
 
     def left_by(self, id: str) -> str | None:
         """The leaf to show when `id` and all below it are gone: the newest beside it, else its parent, else none."""
@@ -118,17 +118,17 @@ class Tree:
         ]
         return max(beside, key=lambda node: node.sequence).id if beside else parent
 
-    def fork(self, leaf: str, new_id: Callable[[], str]) -> dict[str, Node]:
+    def fork(self, leaf: str, new_id: Callable[[], str]) -> dict[str, TreeNode]:
         """The path to `leaf` once more, under new ids: by the old id, in the path's order."""
-        copies: dict[str, Node] = {}
+        copies: dict[str, TreeNode] = {}
         parent: str | None = None
         for node in self.path(leaf):
-            copy = Node(new_id(), parent, node.role, node.sequence)
+            copy = TreeNode(new_id(), parent, node.role, node.sequence)
             copies[node.id] = copy
             parent = copy.id
         return copies
 
-    def _below(self, id: str | None) -> Iterable[Node]:
+    def _below(self, id: str | None) -> Iterable[TreeNode]:
         waiting = list(reversed(self._children.get(id, ())))
         while waiting:
             node = waiting.pop()

@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from duologue.conversations.importing import chatgpt, duologue_format, llama_ui, open_webui
 from duologue.conversations.importing.json_readers import element, elements, lines, parsed
-from duologue.conversations.importing.values import Found, Trouble
+from duologue.conversations.importing.values import Found, ImportProblem
 from duologue.conversations.importing.zip_reader import EMPTY, MAGIC, Archive
 from duologue.errors import BadRequest
 

@@ -24,8 +24,16 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import Node, grown, parents_first
-from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
+from duologue.conversations.importing.tree_repair import ImportedNode, grown, parents_first
+from duologue.conversations.importing.values import (
+    Found,
+    Imported,
+    ImportedFiles,
+    ImportProblem,
+    absent,
+    derived,
+    titled,
+)
 from duologue.values.conversations import (
     CallRecord,
     Content,
@@ -63,7 +71,7 @@ def from_value(value: object, user: str, asset: Asset = lambda id: None) -> Iter
     """The conversations of the file's JSON: a list of them, or one."""
     for entry in each(value):
         if not is_conversation(entry):
-            yield Trouble(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
+            yield ImportProblem(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
             continue
         yield _conversation(record(entry), user, asset)
 
@@ -109,8 +117,8 @@ class _Reading:
     """One mapping as rows. `last` names the row at or above each node."""
 
     def __init__(self, nodes: dict[str, Record], created: int, asset: Asset) -> None:
-        self.rows: dict[str, Node] = {}
-        self.files = Files()
+        self.rows: dict[str, ImportedNode] = {}
+        self.files = ImportedFiles()
         self.troubles: list[str] = []
         self.last: dict[str, str | None] = {}
         self._asset = asset
@@ -166,7 +174,7 @@ class _Reading:
         if row.role == "assistant":
             row = msgspec.structs.replace(row, reasoning=above.thoughts)
         row = msgspec.structs.replace(row, created=above.created)
-        self.rows[key] = Node(key, above.row, row)
+        self.rows[key] = ImportedNode(key, above.row, row)
         return _Above(key, above.created, thoughts="" if row.role == "assistant" else above.thoughts)
 
     def _result(self, key: str, parts: tuple[Content, ...], kind: str, above: _Above) -> _Above:

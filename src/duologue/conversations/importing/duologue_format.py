@@ -14,7 +14,15 @@ from msgspec import Struct
 
 from duologue.conversations.importing.json_readers import lines
 from duologue.conversations.importing.tree_repair import leaf_of, parents_first
-from duologue.conversations.importing.values import File, Found, Imported, Trouble, absent, derived, titled
+from duologue.conversations.importing.values import (
+    File,
+    Found,
+    Imported,
+    ImportProblem,
+    absent,
+    derived,
+    titled,
+)
 from duologue.values.conversations import (
     AudioContent,
     Content,
@@ -40,7 +48,7 @@ class Header(Struct, frozen=True, tag="conversation", omit_defaults=True):
     folder: Folder | None = None
 
 
-class Row(Struct, frozen=True, tag="message"):
+class MessageLine(Struct, frozen=True, tag="message"):
     """A row of the tree, parents before their children."""
 
     message: StoredMessage
@@ -55,7 +63,7 @@ class FileLine(Struct, frozen=True, tag="file", omit_defaults=True):
     data: bytes = b""
 
 
-Line = Header | Row | FileLine
+Line = Header | MessageLine | FileLine
 _decoder = msgspec.json.Decoder(Line)
 
 
@@ -83,7 +91,7 @@ def from_lines(
         except (msgspec.DecodeError, UnicodeError) as error:
             troubles.append(f"line {number} is damaged and was left out: {error}.")
             continue
-        if isinstance(value, Row):
+        if isinstance(value, MessageLine):
             rows.append(value.message)
         elif isinstance(value, FileLine):
             found = value.data or stored(value.hash) or b""
@@ -94,10 +102,12 @@ def from_lines(
         else:
             troubles.append(f"line {number} begins a second conversation and was left out.")
     if header is None:
-        yield Trouble("A conversation's first line is damaged; it was left out. " + " ".join(troubles))
+        yield ImportProblem("A conversation's first line is damaged; it was left out. " + " ".join(troubles))
     elif header.duologue > VERSION:
         title = titled(header.conversation.title)
-        yield Trouble(f"{title} was written by a newer Duologue and was left out. Update this one first.")
+        yield ImportProblem(
+            f"{title} was written by a newer Duologue and was left out. Update this one first."
+        )
     else:
         imported = _imported(header, rows, files, troubles)
         # A temporary chat may still be there, elsewhere than what is imported is kept.

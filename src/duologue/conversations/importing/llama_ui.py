@@ -21,8 +21,16 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import Node, grown
-from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
+from duologue.conversations.importing.tree_repair import ImportedNode, grown
+from duologue.conversations.importing.values import (
+    Found,
+    Imported,
+    ImportedFiles,
+    ImportProblem,
+    absent,
+    derived,
+    titled,
+)
 from duologue.errors import BadRequest
 from duologue.values.conversations import (
     CallRecord,
@@ -84,7 +92,7 @@ def from_lines(data: bytes, user: str) -> Iterator[Found]:
         try:
             value = record(parsed(line))
         except ValueError as error:
-            yield Trouble(f"Line {place} is damaged and was left out: {error}.")
+            yield ImportProblem(f"Line {place} is damaged and was left out: {error}.")
             continue
         if is_whole(value):
             yield from from_value(value, user)
@@ -101,7 +109,7 @@ def from_lines(data: bytes, user: str) -> Iterator[Found]:
                 continue
             break
         else:
-            yield Trouble(f"Line {place} is neither a conversation nor a message, and was left out.")
+            yield ImportProblem(f"Line {place} is neither a conversation nor a message, and was left out.")
     for key in dict.fromkeys((*headers, *messages)):
         yield from _conversation(headers.get(key, {"id": key}), messages.get(key, []), user)
 
@@ -114,10 +122,10 @@ def _inside(value: Record) -> list[Record]:
 def _conversation(header: Record, messages: object, user: str) -> Iterator[Found]:
     key, name = text(header.get("id")), title(header.get("name"))
     if not key:
-        yield Trouble(f"{titled(name)} has no id and was left out.")
+        yield ImportProblem(f"{titled(name)} has no id and was left out.")
         return
     id = derived(user, SOURCE, key)
-    files = Files()
+    files = ImportedFiles()
     troubles: list[str] = []
     nodes = []
     for message in records(messages):
@@ -148,7 +156,7 @@ def _conversation(header: Record, messages: object, user: str) -> Iterator[Found
     )
 
 
-def _node(message: Record, files: Files, troubles: list[str]) -> Node:
+def _node(message: Record, files: ImportedFiles, troubles: list[str]) -> ImportedNode:
     """Raises ValueError with what is wrong."""
     key = text(message.get("id"))
     if not key:
@@ -157,7 +165,7 @@ def _node(message: Record, files: Files, troubles: list[str]) -> Node:
     # Rows of the first versions have numbers for ids, and -1 above the first.
     above = None if parent in ("", "-1") or parent == key else parent
     if message.get("type") == "root":
-        return Node(key, above, None)
+        return ImportedNode(key, above, None)
     role = ROLES.get(text(message.get("role")))
     if role is None:
         raise ValueError(f"nobody knows the role {text(message.get('role'))!r}")
@@ -168,7 +176,7 @@ def _node(message: Record, files: Files, troubles: list[str]) -> Node:
     calls = _calls(message.get("toolCalls"), key) if role == "assistant" else ()
     timings = record(message.get("timings"))
     answers = text(message.get("toolCallId")) if role == "tool" else ""
-    return Node(
+    return ImportedNode(
         key,
         above,
         StoredMessage(
@@ -218,7 +226,7 @@ def _calls(value: object, key: str) -> tuple[StoredCall, ...]:
     return tuple(calls)
 
 
-def _extra(extra: Record, files: Files, troubles: list[str]) -> Content:
+def _extra(extra: Record, files: ImportedFiles, troubles: list[str]) -> Content:
     """A file of a message; a note in its place when its bytes are damaged."""
     # The first versions wrote imageFile where the later write IMAGE.
     kind = text(extra.get("type")).upper().removesuffix("FILE")

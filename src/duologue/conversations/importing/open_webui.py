@@ -24,8 +24,16 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import Node, grown
-from duologue.conversations.importing.values import Files, Found, Imported, Trouble, absent, derived, titled
+from duologue.conversations.importing.tree_repair import ImportedNode, grown
+from duologue.conversations.importing.values import (
+    Found,
+    Imported,
+    ImportedFiles,
+    ImportProblem,
+    absent,
+    derived,
+    titled,
+)
 from duologue.errors import Problem
 from duologue.values.conversations import (
     CallRecord,
@@ -69,7 +77,7 @@ def from_value(value: object, user: str) -> Iterator[Found]:
     folders: dict[str, Folder] = {}
     for entry in each(value):
         if not is_chat(entry):
-            yield Trouble(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
+            yield ImportProblem(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
             continue
         yield _conversation(record(entry), user, folders)
 
@@ -80,16 +88,18 @@ def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> Impor
     created = time(entry.get("created_at")) or time(chat.get("timestamp"))
     key = text(entry.get("id")) or text(chat.get("id")) or f"{created} {name}"
     id = derived(user, SOURCE, key)
-    files = Files()
+    files = ImportedFiles()
     troubles: list[str] = []
     history = record(chat.get("history"))
     messages = _messages(chat, history)
-    nodes: list[Node] = []
+    nodes: list[ImportedNode] = []
     ends: dict[str, str] = {}
     """The key of the last row of each message: one answer may become several rows."""
     prompt = text(chat.get("system")) or text(record(chat.get("params")).get("system"))
     if prompt.strip():
-        nodes.append(Node(SYSTEM, None, StoredMessage("", "", None, "system", (TextContent(prompt),))))
+        nodes.append(
+            ImportedNode(SYSTEM, None, StoredMessage("", "", None, "system", (TextContent(prompt),)))
+        )
     for message in messages:
         made = _nodes(message, files, troubles)
         if made:
@@ -99,7 +109,7 @@ def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> Impor
     firsts = set(ends)
     top = SYSTEM if prompt.strip() else None
     nodes = [
-        Node(node.key, (ends.get(node.parent, node.parent) if node.parent else top), node.row)
+        ImportedNode(node.key, (ends.get(node.parent, node.parent) if node.parent else top), node.row)
         if node.key in firsts
         else node
         for node in nodes
@@ -160,7 +170,7 @@ class _Turn(Struct):
     calls: list[tuple[StoredCall, str]] = []
 
 
-def _nodes(message: Record, files: Files, troubles: list[str]) -> list[Node]:
+def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[ImportedNode]:
     """The rows of one message: one, or for an answer with tool calls a chain of them."""
     key = text(message.get("id"))
     parent = text(message.get("parentId")) or None
@@ -169,18 +179,18 @@ def _nodes(message: Record, files: Files, troubles: list[str]) -> list[Node]:
     said = text(message.get("content"))
     if role not in ("user", "assistant", "system"):
         troubles.append(f"a message was left out: nobody knows the role {role!r}.")
-        return [Node(key, parent, None)]
+        return [ImportedNode(key, parent, None)]
     media = tuple(_file(file, files, troubles) for file in records(message.get("files")))
     if role != "assistant":
         parts: tuple[Content, ...] = (TextContent(said), *media) if said else media
         row = StoredMessage("", "", None, "user" if role == "user" else "system", parts, created=created)
-        return [Node(key, parent, row)]
+        return [ImportedNode(key, parent, row)]
     model = text(message.get("model"))
-    chain: list[Node] = []
+    chain: list[ImportedNode] = []
 
     def add(row: StoredMessage) -> None:
         place = f"{key} {len(chain)}" if chain else key
-        chain.append(Node(place, chain[-1].key if chain else parent, row))
+        chain.append(ImportedNode(place, chain[-1].key if chain else parent, row))
 
     turns = list(_turns(said, key))
     for number, turn in enumerate(turns):
@@ -293,7 +303,7 @@ def _error(message: Record) -> RowError | None:
     return RowError("model", "imported", words)
 
 
-def _file(file: Record, files: Files, troubles: list[str]) -> Content:
+def _file(file: Record, files: ImportedFiles, troubles: list[str]) -> Content:
     """A file of a message: its bytes, what was read of it, or a note that it did not come along."""
     inner = record(file.get("file"))
     meta = record(inner.get("meta"))

@@ -15,7 +15,7 @@ from duologue.conversations.importing.values import derived
 from duologue.values.conversations import StoredMessage
 
 
-class Node(Struct, frozen=True):
+class ImportedNode(Struct, frozen=True):
     """A message by the key it has where it comes from. `row` None: it is no message, and its children move up to its
     parent. Ids, parent and conversation of the row are made here."""
 
@@ -33,11 +33,16 @@ class Grown(Struct, frozen=True):
 
 
 def grown(
-    user: str, conversation: str, nodes: Iterable[Node], current: str | None = None, *, created: int = 0
+    user: str,
+    conversation: str,
+    nodes: Iterable[ImportedNode],
+    current: str | None = None,
+    *,
+    created: int = 0,
 ) -> Grown:
     """The rows of `conversation`, which has its id already. `current` is the key of a message on the branch shown;
     without it, it is the newest. A row without a time has its parent's, or `created`."""
-    known: dict[str, Node] = {}
+    known: dict[str, ImportedNode] = {}
     twice = 0
     for node in nodes:
         twice += known.setdefault(node.key, node) is not node
@@ -131,5 +136,5 @@ def _answered(rows: list[StoredMessage]) -> list[StoredMessage]:
     ]
 
 
-def _time(node: Node) -> int:
+def _time(node: ImportedNode) -> int:
     return node.row.created if node.row is not None else 0

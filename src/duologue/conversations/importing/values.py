@@ -50,13 +50,13 @@ class Imported(Struct, frozen=True):
     troubles: tuple[str, ...] = ()
 
 
-class Trouble(Struct, frozen=True):
+class ImportProblem(Struct, frozen=True):
     """An entry that could not be read, in a sentence."""
 
     words: str
 
 
-Found = Imported | Trouble
+Found = Imported | ImportProblem
 
 
 def derived(user: str, *parts: str) -> str:
@@ -64,7 +64,7 @@ def derived(user: str, *parts: str) -> str:
     return str(uuid5(_SPACE, "\n".join((user, *parts))))
 
 
-class Files:
+class ImportedFiles:
     """The files of one conversation, as they are met."""
 
     def __init__(self) -> None:

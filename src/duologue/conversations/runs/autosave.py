@@ -34,7 +34,7 @@ class _Round:
         self.problem: Problem | None = None
 
 
-class Saving:
+class Autosave:
     """What of a run is not kept yet. `row` gives a row as it is now, `save` keeps rows and entries in one transaction,
     `told` hears of every saving: the Problem, or None when it went well."""
 

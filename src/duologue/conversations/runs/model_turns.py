@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import anyio
 
-from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.agent.model_stream import BROKEN_OFF, listen
-from duologue.conversations.agent.turn import Turn, row_error
-from duologue.conversations.runs.prompt import Prompting
-from duologue.conversations.runs.record import Record
+from duologue.conversations.agent.turn import ModelTurn, row_error
+from duologue.conversations.runs.prompt import PromptBuilder
+from duologue.conversations.runs.record import RunRecord
 from duologue.errors import Problem
 from duologue.values.conversations import RowError, Status, StoredMessage
 from duologue.values.events import Done, Event, Failed, Usage
@@ -28,20 +28,20 @@ BROKEN = RowError(
 """A bug of ours, as it is told."""
 
 
-class Turns:
+class ModelTurns:
     """`spawn` starts a task of the run, `over` is told of a turn that has ended, `heard` that the current one goes on."""
 
     def __init__(
         self,
         run: str,
         user: str,
-        record: Record,
-        prompting: Prompting,
-        provisions: Provisions,
+        record: RunRecord,
+        prompting: PromptBuilder,
+        provisions: RunDependencies,
         *,
         silence_s: float,
         spawn: Callable[..., None],
-        over: Callable[[Turn], None],
+        over: Callable[[ModelTurn], None],
         heard: Callable[[], None],
     ) -> None:
         self._run = run
@@ -54,11 +54,11 @@ class Turns:
         self._over = over
         self._heard = heard
         self._scope = anyio.CancelScope()
-        self._cut: Turn | None = None
+        self._cut: ModelTurn | None = None
         self.usage = Usage()
         """The sum of all turns that were ended by the model."""
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: ModelTurn) -> None:
         """Ask the model; its row is there already."""
         self._record.turn = turn
         self._scope = anyio.CancelScope()
@@ -77,7 +77,7 @@ class Turns:
             self._end(self._cut.cut(status, error))
             self._cut = None
 
-    def settled(self, turn: Turn) -> StoredMessage | None:
+    def settled(self, turn: ModelTurn) -> StoredMessage | None:
         """The row of a turn that has ended, kept and told; None for one that was cut before, or that begins again with
         room made in the context."""
         if self._record.turn is not turn:
@@ -88,7 +88,7 @@ class Turns:
             return self._end(turn.done(ended))
         too_long = ended.code == "context_length_exceeded" and turn.silent
         if too_long and not turn.make_room and self._prompting.can_make_room:
-            self.begin(Turn(turn.row(), goes_on=turn.goes_on, make_room=True))
+            self.begin(ModelTurn(turn.row(), goes_on=turn.goes_on, make_room=True))
             return None
         return self._end(turn.cut("failed", row_error(ended.code, ended.message)))
 
@@ -98,7 +98,7 @@ class Turns:
         self._record.say(MessageDone(row))
         return row
 
-    async def _take(self, turn: Turn, scope: anyio.CancelScope) -> None:
+    async def _take(self, turn: ModelTurn, scope: anyio.CancelScope) -> None:
         """A turn, in a task of its own. A slot is held in here only: the next step comes when it is back."""
         with scope:
             try:
@@ -122,7 +122,7 @@ class Turns:
                 turn.feed(Failed(BROKEN.code, BROKEN.message))
         self._over(turn)
 
-    def _listened(self, turn: Turn, events: Sequence[Event]) -> bool:
+    def _listened(self, turn: ModelTurn, events: Sequence[Event]) -> bool:
         """Words of a turn; False when it is not the current one any more, and they are dropped."""
         if self._record.turn is not turn:
             return False

@@ -19,7 +19,7 @@ from duologue.values.requests import ModelCard
 ENDED_CALLS = ("done", "failed", "denied", "expired", "skipped")
 
 
-class Opening(Struct, frozen=True):
+class RunPlan(Struct, frozen=True):
     """`added` rows come to the tree, the last of them or `goes_on` is the assistant's row of the first turn. `goes_on` is
     there already and is written on, or written anew where nothing is in it. With neither the run takes up the calls of
     `calls_of`, whose rows are `call_rows` where they exist. `answers` is the row the run answers or continues."""
@@ -32,7 +32,7 @@ class Opening(Struct, frozen=True):
     call_rows: tuple[StoredMessage, ...] = ()
 
 
-class Verbs:
+class RunPlanner:
     """The verbs of one conversation: `rows` are those there are (for `send` none are needed), `content` is what the user
     wrote, as it is kept."""
 
@@ -52,7 +52,7 @@ class Verbs:
         self._content = content
         self._new_id = new_id
 
-    def opening(self, verb: Verb) -> Opening:
+    def opening(self, verb: Verb) -> RunPlan:
         """Raises NotFound for a row that is not there, BadRequest for one the verb cannot be used on, Unsupported where
         the model cannot do it."""
         match verb:
@@ -71,14 +71,14 @@ class Verbs:
             case Continue():
                 return self._continued(verb, self._row(verb.message))
 
-    def _regenerated(self, verb: Regenerate, row: StoredMessage) -> Opening:
+    def _regenerated(self, verb: Regenerate, row: StoredMessage) -> RunPlan:
         if row.role == "user":
             return self._below(verb, row.id, row.id)
         if row.role != "assistant":
             raise BadRequest("Only a reply can be made again.", param="message")
         return self._below(verb, row.parent, row.parent)
 
-    def _continued(self, verb: Continue, row: StoredMessage) -> Opening:
+    def _continued(self, verb: Continue, row: StoredMessage) -> RunPlan:
         if row.role == "user":
             return self._below(verb, row.id, row.id)
         if row.role == "system":
@@ -102,9 +102,9 @@ class Verbs:
         going = msgspec.structs.replace(
             row, status="running", finish=None, error=None, run=verb.run, model=row.model or self._card.name
         )
-        return Opening(row.id, row.id, goes_on=going)
+        return RunPlan(row.id, row.id, goes_on=going)
 
-    def _after_calls(self, verb: Continue, caller: StoredMessage) -> Opening:
+    def _after_calls(self, verb: Continue, caller: StoredMessage) -> RunPlan:
         """The calls of `caller` that have no result yet, else the next turn."""
         rows = self._call_rows(caller)
         if len(rows) == len(caller.tool_calls) and all(_has_ended(row) for row in rows):
@@ -113,7 +113,7 @@ class Verbs:
             row if _has_ended(row) else msgspec.structs.replace(row, status="running", run=verb.run)
             for row in rows
         )
-        return Opening(caller.id, (rows[-1] if rows else caller).id, calls_of=caller, call_rows=running)
+        return RunPlan(caller.id, (rows[-1] if rows else caller).id, calls_of=caller, call_rows=running)
 
     def _call_rows(self, caller: StoredMessage) -> tuple[StoredMessage, ...]:
         """The chain of tool rows below a row with calls, in the order of the calls."""
@@ -134,13 +134,13 @@ class Verbs:
                 return self._rows[node.id]
         raise BadRequest("No reply made this call.", param="message")
 
-    def _answered(self, verb: Send | Edit, user_row: StoredMessage) -> Opening:
+    def _answered(self, verb: Send | Edit, user_row: StoredMessage) -> RunPlan:
         answer = self._assistant_row(verb, user_row.id)
-        return Opening(user_row.id, answer.id, (user_row, answer))
+        return RunPlan(user_row.id, answer.id, (user_row, answer))
 
-    def _below(self, verb: Verb, parent: str | None, answers: str | None) -> Opening:
+    def _below(self, verb: Verb, parent: str | None, answers: str | None) -> RunPlan:
         answer = self._assistant_row(verb, parent)
-        return Opening(answers, answer.id, (answer,))
+        return RunPlan(answers, answer.id, (answer,))
 
     def _user_row(self, verb: Verb, id: str, parent: str | None) -> StoredMessage:
         return StoredMessage(

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import turn_request
-from duologue.conversations.runs.repository import Keeping
+from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Problem
 from duologue.tools.values import Offer, OfferedTool
 from duologue.values.conversations import GenerationOptions, StoredMessage
@@ -26,7 +26,7 @@ MESSAGE = 16
 """Tokens around a message, at most."""
 
 
-class Prompting:
+class PromptBuilder:
     """The requests of one run. The tools are those offered at its start: a prompt that begins the same every turn is read
     from the cache."""
 
@@ -35,8 +35,8 @@ class Prompting:
         user: str,
         conversation: str,
         options: GenerationOptions,
-        keeping: Keeping,
-        provisions: Provisions,
+        keeping: RunRepository,
+        provisions: RunDependencies,
     ) -> None:
         self._user = user
         self._conversation = conversation

@@ -13,10 +13,10 @@ import anyio
 import msgspec
 from anyio.abc import TaskStatus
 
-from duologue.conversations.agent.turn import Turn, row_error
-from duologue.conversations.runs.autosave import EVERY, RETRY, Saving, kept
+from duologue.conversations.agent.turn import ModelTurn, row_error
+from duologue.conversations.runs.autosave import EVERY, RETRY, Autosave, kept
 from duologue.conversations.runs.event_log import LogEntry, RunLog
-from duologue.conversations.runs.repository import Keeping
+from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Problem, Unavailable
 from duologue.values.conversations import RowError, StoredMessage
 from duologue.values.runs import Logged, MessageAdded, MessageDone, Run, RunDone, RunEvent
@@ -24,13 +24,13 @@ from duologue.values.runs import Logged, MessageAdded, MessageDone, Run, RunDone
 log = logging.getLogger(__name__)
 
 
-class Record:
+class RunRecord:
     """`gone` is told when the rows have no place any more, because the conversation was deleted."""
 
     def __init__(
         self,
         run: str,
-        keeping: Keeping,
+        keeping: RunRepository,
         *,
         gone: Callable[[Problem], None],
         every: float = EVERY,
@@ -43,7 +43,7 @@ class Record:
         self._log = RunLog()
         self._changed = anyio.Event()
         self._trouble: RowError | None = None
-        self._saving = Saving(
+        self._saving = Autosave(
             self._log,
             row=self.row,
             save=lambda rows, entries: keeping.save(run, rows, entries),
@@ -54,7 +54,7 @@ class Record:
         self._hurry = anyio.Event()
         self.rows: dict[str, StoredMessage] = {}
         """The run's rows, in the order they came; `row` has a growing one as it is now."""
-        self.turn: Turn | None = None
+        self.turn: ModelTurn | None = None
         """The turn that is being written."""
         self.ended = False
         """Whether the end was said: nothing comes after it."""
@@ -79,7 +79,7 @@ class Record:
         self.rows[row.id] = row
         self._saving.touch(row.id)
 
-    def grew(self, turn: Turn, events: Sequence[RunEvent]) -> None:
+    def grew(self, turn: ModelTurn, events: Sequence[RunEvent]) -> None:
         """The row of `turn` grew by these events."""
         self._saving.touch(turn.id)
         self.say(*events)

@@ -17,7 +17,7 @@ from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.runs import ApprovalAnswered, MessageDone, Run, RunDone, RunEvent, ToolResult
 
 if TYPE_CHECKING:
-    from duologue.store.approvals import Asked
+    from duologue.store.approvals import StoredApproval
     from duologue.store.stores import Store
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def interrupted(row: StoredMessage) -> StoredMessage:
     )
 
 
-async def _end(store: Store, run: Run, rows: list[StoredMessage], asked: Iterable[Asked]) -> None:
+async def _end(store: Store, run: Run, rows: list[StoredMessage], asked: Iterable[StoredApproval]) -> None:
     run_log = RunLog(await store.runs.log(run.id))
     events: list[RunEvent] = [ApprovalAnswered(question.approval.id, None) for question in asked]
     events += [ToolResult(row) if row.role == "tool" else MessageDone(row) for row in rows]

@@ -14,11 +14,11 @@ from duologue.values.conversations import Approval, StoredMessage
 from duologue.values.runs import Run
 
 if TYPE_CHECKING:
-    from duologue.store.approvals import Asked
+    from duologue.store.approvals import StoredApproval
     from duologue.store.stores import Store, Stores
 
 
-class Keeping:
+class RunRepository:
     """One database as runs use it. Every method raises Unavailable as the database does."""
 
     def __init__(self, store: Store) -> None:
@@ -74,10 +74,10 @@ class Keeping:
             await self.store.runs.end(run, within=connection)
 
 
-class KeptQuestions:
+class StoredApprovals:
     """The questions of one user, for `questions.Questions`."""
 
-    def __init__(self, keeping: Keeping, user: str) -> None:
+    def __init__(self, keeping: RunRepository, user: str) -> None:
         self._keeping = keeping
         self._user = user
 
@@ -88,7 +88,7 @@ class KeptQuestions:
         await self._keeping.store.approvals.answer(id, None)
 
 
-async def question_of(stores: Stores, user: str, id: str) -> tuple[Store, Asked]:
+async def question_of(stores: Stores, user: str, id: str) -> tuple[Store, StoredApproval]:
     """A question to this user, and where it is. Raises NotFound."""
     try:
         return stores.durable, await stores.durable.approvals.get(user, id)

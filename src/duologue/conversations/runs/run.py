@@ -18,18 +18,18 @@ import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
-from duologue.conversations.agent.approvals import Questions, Reply
-from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.agent.loop import Action, Agent, Judged, judge
 from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
-from duologue.conversations.agent.turn import Turn, row_error
+from duologue.conversations.agent.turn import ModelTurn, row_error
 from duologue.conversations.runs.autosave import EVERY, RETRY
-from duologue.conversations.runs.model_turns import BROKEN, Turns
-from duologue.conversations.runs.plan import Opening, assistant_row
-from duologue.conversations.runs.prompt import Prompting
-from duologue.conversations.runs.record import Record
+from duologue.conversations.runs.model_turns import BROKEN, ModelTurns
+from duologue.conversations.runs.plan import RunPlan, assistant_row
+from duologue.conversations.runs.prompt import PromptBuilder
+from duologue.conversations.runs.record import RunRecord
 from duologue.conversations.runs.recovery import interrupted
-from duologue.conversations.runs.repository import Keeping, KeptQuestions
+from duologue.conversations.runs.repository import RunRepository, StoredApprovals
 from duologue.errors import Problem
 from duologue.values.conversations import (
     Content,
@@ -61,19 +61,19 @@ Permissions = Callable[[str], Awaitable[set[tuple[str, str]]]]
 _CUT: dict[Outcome, Status] = {"stopped": "stopped", "interrupted": "interrupted"}
 
 
-class Running:
+class ActiveRun:
     """A run that was begun in the store; `run` takes it to its end. `view` is the run as it stands."""
 
     def __init__(
         self,
         run: Run,
         user: str,
-        opening: Opening,
+        opening: RunPlan,
         options: GenerationOptions,
         *,
-        keeping: Keeping,
+        keeping: RunRepository,
         permissions: Permissions,
-        provisions: Provisions,
+        provisions: RunDependencies,
         settings: RunSettings,
         every: float = EVERY,
         retry: float = RETRY,
@@ -89,10 +89,12 @@ class Running:
         self._agent = Agent(
             max_turns=options.max_turns or settings.max_turns, parallel=settings.parallel_calls
         )
-        self._record = Record(run.id, keeping, gone=self._gone, every=every, retry=retry)
-        self._questions = Questions(KeptQuestions(keeping, user), say=self._say_question, now=provisions.now)
-        self._prompting = Prompting(user, run.conversation, options, keeping, provisions)
-        self._turns = Turns(
+        self._record = RunRecord(run.id, keeping, gone=self._gone, every=every, retry=retry)
+        self._questions = OpenApprovals(
+            StoredApprovals(keeping, user), say=self._say_question, now=provisions.now
+        )
+        self._prompting = PromptBuilder(user, run.conversation, options, keeping, provisions)
+        self._turns = ModelTurns(
             run.id,
             user,
             self._record,
@@ -272,9 +274,9 @@ class Running:
             (row,) = await self._record.add([new])
         self._leaf = row.id
         self._close_calls()
-        self._turns.begin(Turn(row, goes_on=goes_on))
+        self._turns.begin(ModelTurn(row, goes_on=goes_on))
 
-    def _over(self, turn: Turn) -> None:
+    def _over(self, turn: ModelTurn) -> None:
         async def over() -> list[Action]:
             row = self._turns.settled(turn)
             if row is None:

@@ -17,23 +17,23 @@ import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent.approvals import Reply
-from duologue.conversations.agent.dependencies import Provisions
+from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_rules import first_words
 from duologue.conversations.runs.autosave import EVERY, RETRY
 from duologue.conversations.runs.commands import Edit, FileContent, GivenContent, NewMessage, Send, Verb
 from duologue.conversations.runs.event_log import RunLog
-from duologue.conversations.runs.plan import Verbs
+from duologue.conversations.runs.plan import RunPlanner
 from duologue.conversations.runs.recovery import recover
-from duologue.conversations.runs.repository import Keeping, question_of
-from duologue.conversations.runs.run import Running
+from duologue.conversations.runs.repository import RunRepository, question_of
+from duologue.conversations.runs.run import ActiveRun
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable
 from duologue.values.conversations import Content, Conversation, PendingMessage, StoredMessage
 from duologue.values.requests import ModelCard
 from duologue.values.runs import ListChanged, ListRun, Logged, Run, RunDone
 
 if TYPE_CHECKING:
-    from duologue.store.approvals import Asked
+    from duologue.store.approvals import StoredApproval
     from duologue.store.stores import Stores
 
 log = logging.getLogger(__name__)
@@ -50,17 +50,17 @@ class _Place:
         self.user = user
         self.opened = anyio.Event()
         self.gone = anyio.Event()
-        self.running: Running | None = None
+        self.running: ActiveRun | None = None
 
 
-class Runs:
+class RunService:
     """`async with runs.serving()` keeps them going. Every method names the user, and another user's run, conversation
     or question is one that does not exist."""
 
     def __init__(
         self,
         stores: Stores,
-        provisions: Provisions,
+        provisions: RunDependencies,
         settings: RunSettings,
         *,
         every: float = EVERY,
@@ -73,7 +73,7 @@ class Runs:
         self._retry = retry
         self._tasks: anyio.abc.TaskGroup | None = None
         self._places: dict[str, _Place] = {}
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, ActiveRun] = {}
         self._closing = False
 
     @asynccontextmanager
@@ -148,7 +148,7 @@ class Runs:
         verb: Verb,
         place: _Place,
         content: tuple[Content, ...] | None,
-    ) -> Running:
+    ) -> ActiveRun:
         store = self._stores.of(conversation.id)
         defaults = await self._provisions.defaults(user)
         options = inherited(verb.options, conversation.options, defaults)
@@ -160,12 +160,12 @@ class Runs:
         if message is not None:
             self._check(conversation.id, content, card)
         rows = () if isinstance(verb, Send) else await store.messages.all(conversation.id)
-        opening = Verbs(
+        opening = RunPlanner(
             conversation, rows, card=card, content=content, new_id=self._provisions.new_id
         ).opening(verb)
         run = Run(verb.run, conversation.id, self._provisions.now())
         title = "" if conversation.title or message is None else first_words(content)
-        keeping = Keeping(store)
+        keeping = RunRepository(store)
         # What was begun in the store must run, even if who asked has gone meanwhile.
         with anyio.CancelScope(shield=True):
             added = await keeping.begin(
@@ -177,7 +177,7 @@ class Runs:
                 saved=opening.goes_on,
                 title=title,
             )
-        running = Running(
+        running = ActiveRun(
             run,
             user,
             msgspec.structs.replace(opening, added=added),
@@ -196,7 +196,7 @@ class Runs:
         self._provisions.feed(user, ListChanged(conversation.id))
         return running
 
-    async def _live(self, place: _Place, running: Running) -> None:
+    async def _live(self, place: _Place, running: ActiveRun) -> None:
         try:
             await running.run()
         finally:
@@ -275,7 +275,7 @@ class Runs:
 
     async def answer(
         self, user: str, id: str, reply: Reply, values: dict[str, object] | None = None
-    ) -> Asked:
+    ) -> StoredApproval:
         """Answer a question, from whatever device. The first answer counts; gives the question as it is kept. `tool` and
         `server` are remembered and answer the other open questions they cover. Raises NotFound, BadRequest for a reply of
         the other kind."""
@@ -329,7 +329,7 @@ class Runs:
         # The log was forgotten, or never had an end: the run itself is remembered.
         yield Logged(last + 1, RunDone(found.outcome or "interrupted", found.error, found.turns))
 
-    def live(self, conversation: str) -> Running | None:
+    def live(self, conversation: str) -> ActiveRun | None:
         """The run that is writing in a conversation now."""
         place = self._places.get(conversation)
         return place.running if place is not None else None
@@ -392,7 +392,7 @@ class Runs:
             return False
         return True
 
-    async def _wait(self, user: str, running: Running, message: PendingMessage) -> PendingMessage:
+    async def _wait(self, user: str, running: ActiveRun, message: PendingMessage) -> PendingMessage:
         """Keep a message until the run takes it, or has ended."""
         store = self._stores.of(message.conversation)
         waiting = await store.pending.of(message.conversation)

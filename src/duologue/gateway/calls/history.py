@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duologue.conversations.agent.call_agent import CallContext, client_tools, told
-from duologue.conversations.agent.dependencies import Means
+from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import NotFound, Problem
 from duologue.gateway.calls.context_window import instructions, outgrown
 from duologue.values.call_events import Ending
@@ -95,7 +95,9 @@ class EphemeralHistory:
         self._request = ChatRequest(first, model=model, tools=tuple(tools), thinking=False, spoken=True)
         self._messages = list(first)
         self._pictured: deque[Message] = deque()
-        means = Means(lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex)
+        means = ToolDependencies(
+            lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex
+        )
         self._surroundings = CallContext(means=means, tools=client_tools(tools))
 
     @property

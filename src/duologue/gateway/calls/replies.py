@@ -14,7 +14,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.conversations.agent.approvals import Reply as Decided
+from duologue.conversations.agent.approvals import CollectedReply as Decided
 from duologue.conversations.agent.call_agent import CallToolLoop
 from duologue.errors import ContextExceeded, Problem
 from duologue.gateway.calls.context_window import nearly_full
@@ -33,7 +33,7 @@ from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, RunEvent
 from duologue.wire import voice
-from duologue.wire.collected_reply import Reply
+from duologue.wire.collected_reply import CollectedReply
 
 log = logging.getLogger(__name__)
 
@@ -336,7 +336,7 @@ class CallReplies:
         if answer.reply is not None:
             self._tell(call_events.ReplyFailed(answer.reply, SORRY[self.language]))
 
-    async def _turn(self, answer: CallReply) -> Reply | None:
+    async def _turn(self, answer: CallReply) -> CollectedReply | None:
         """One model turn, told as it comes; None where it failed, which was said. What fails before it has said anything is
         asked once more where that helps: a worker that is lost comes back, a prompt that is too long is shortened."""
         lost = False
@@ -357,8 +357,8 @@ class CallReplies:
             self._broken(answer)
             return None
 
-    async def _tried(self, answer: CallReply) -> tuple[Reply, Failed | None]:
-        turn, failed = Reply(), None
+    async def _tried(self, answer: CallReply) -> tuple[CollectedReply, Failed | None]:
+        turn, failed = CollectedReply(), None
         messages = (*answer.request.messages, *answer.errand.messages)
         request = msgspec.structs.replace(answer.request, messages=messages)
         async with self._generate(
@@ -378,7 +378,7 @@ class CallReplies:
         answer.request = shorter
         return True
 
-    def _say(self, answer: CallReply, turn: Reply, events: Iterable[Event]) -> Failed | None:
+    def _say(self, answer: CallReply, turn: CollectedReply, events: Iterable[Event]) -> Failed | None:
         text: list[str] = []
         failed: Failed | None = None
         for event in events:

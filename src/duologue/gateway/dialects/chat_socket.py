@@ -227,7 +227,7 @@ class ChatSocket:
         """The answer to sound, and to the messages of a call."""
         return Unsupported(NO_CALL if self._desk.has_voice else NO_VOICE, code="voice_unavailable")
 
-    def _begin(self, envelope: chat.Envelope, group: TaskGroup) -> None:
+    def _begin(self, envelope: chat.FrameHeader, group: TaskGroup) -> None:
         """Start the request. Raises Problem when it is not right, or while another one runs."""
         if self._running is not None:
             raise Busy("A request is running on this socket already; wait for its end, or cancel it.")

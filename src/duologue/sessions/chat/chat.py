@@ -26,7 +26,7 @@ from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.sessions.chat.constraint import offered_tools, shape
 from duologue.sessions.chat.logprobs import Alignment
 from duologue.sessions.chat.spoken_prompt import for_the_ear
-from duologue.sessions.chat.thinking_budget import BEHIND_THOUGHT, THOUGHT_TOKENS, ThoughtLimit
+from duologue.sessions.chat.thinking_budget import BEHIND_THOUGHT, THOUGHT_TOKENS, ThinkingBudget
 from duologue.text.output.channels import ChannelMachine
 from duologue.text.stream.repetition import Repetition
 from duologue.text.stream.stops import StopMachine
@@ -85,7 +85,7 @@ async def reply(
         await emit(Failed(problem.code, problem.message, problem.status, problem.param))
 
 
-class Counted(Struct, frozen=True):
+class PromptTokens(Struct, frozen=True):
     """Tokens of a prompt, and of the `context` one chat has (0: not known)."""
 
     tokens: int
@@ -93,7 +93,7 @@ class Counted(Struct, frozen=True):
     estimated: bool = False
 
 
-async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) -> Counted:
+async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) -> PromptTokens:
     """The tokens a reply to `request` would begin with, rendered as `reply` renders them; `now` is told to the
     template. It takes no slot. What the engine cannot count is estimated: all of it on a chat engine, pictures, sound
     and film on any, and what is far too long for the context. Raises the Problems of rendering.
@@ -103,14 +103,14 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
     context = engine.card.context
     media = sum(MEDIA_TOKENS[type(part)] for message in request.messages for part in message.parts)
     if not isinstance(engine, PromptEngine):
-        return Counted(_estimated(request) + media, context, estimated=True)
+        return PromptTokens(_estimated(request) + media, context, estimated=True)
     if not request.messages:
-        return Counted(0, context)
+        return PromptTokens(0, context)
     text = _rendered(engine.template, request, now)
     rough = math.ceil(len(text.encode(errors="replace")) / BYTES_A_TOKEN)
     if rough > FAR_TOO_LONG * context:
-        return Counted(rough + media, context, estimated=True)
-    return Counted(len(await engine.tokenize(text)) + media, context, estimated=media > 0)
+        return PromptTokens(rough + media, context, estimated=True)
+    return PromptTokens(len(await engine.tokenize(text)) + media, context, estimated=media > 0)
 
 
 def _estimated(request: ChatRequest) -> int:
@@ -329,11 +329,11 @@ class _PromptTurn:
                 return GenerationEnded("length", self.generated), await self._last(machine, stops, aligned)
         return ended
 
-    def _thought_limit(self) -> ThoughtLimit:
+    def _thought_limit(self) -> ThinkingBudget:
         request, tags = self.request, self.engine.template.reasoning
         if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
-            return ThoughtLimit(None, "")
-        return ThoughtLimit(THOUGHT_TOKENS[request.effort], tags.end)
+            return ThinkingBudget(None, "")
+        return ThinkingBudget(THOUGHT_TOKENS[request.effort], tags.end)
 
     async def _write(
         self,
@@ -341,7 +341,7 @@ class _PromptTurn:
         machine: ChannelMachine,
         stops: StopMachine | None,
         aligned: Alignment | None,
-        limit: ThoughtLimit,
+        limit: ThinkingBudget,
     ) -> tuple[GenerationEnded, str | None] | None:
         """Write on behind `tokens`; None when a thought has become too long."""
         before, sampling = self.generated, self.request.sampling

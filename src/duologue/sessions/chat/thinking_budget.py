@@ -15,7 +15,7 @@ MOST_CLOSINGS = 8
 """Thoughts of one reply that are closed for being too long."""
 
 
-class ThoughtLimit:
+class ThinkingBudget:
     """How many tokens a reply may think (None: as many as it likes), and what it has written so far."""
 
     def __init__(self, tokens: int | None, end: str) -> None:

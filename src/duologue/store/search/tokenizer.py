@@ -37,7 +37,7 @@ _KANA_VOICING = 8
 _QUOTED = re.compile(r'["“”„«»]')
 
 
-class Word(NamedTuple):
+class SearchWord(NamedTuple):
     """A word of a text: where it stands, in characters, and how it is folded."""
 
     start: int
@@ -65,11 +65,11 @@ def folded(text: str) -> str:
     return " ".join(words)
 
 
-def words_of(text: str) -> Iterator[Word]:
+def words_of(text: str) -> Iterator[SearchWord]:
     """The words of a text and their places. A character that folds to several words gives several at its place."""
     for match in _WORD.finditer(text):
         for part in _fold(match.group()):
-            yield Word(match.start(), match.end(), part)
+            yield SearchWord(match.start(), match.end(), part)
 
 
 def terms_of(query: str) -> tuple[Term, ...]:

@@ -14,10 +14,10 @@ from contextvars import ContextVar
 
 import anyio
 
-from duologue.tools.values import Answer, Ask, Report
+from duologue.tools.values import Ask, ElicitationAnswer, Report
 from duologue.values.conversations import Approval
 
-CANCELLED = Answer("cancel")
+CANCELLED = ElicitationAnswer("cancel")
 
 
 class Lost(Exception):
@@ -42,11 +42,11 @@ class ToolCallContext:
         self._ask = ask
         self._asking: set[anyio.CancelScope] = set()
 
-    async def form(self, message: str, schema: Mapping[str, object], now: int) -> Answer:
+    async def form(self, message: str, schema: Mapping[str, object], now: int) -> ElicitationAnswer:
         """Ask for values of `schema`."""
         return await self._asked("form", message, now, schema=dict(schema))
 
-    async def link(self, message: str, url: str, now: int) -> Answer:
+    async def link(self, message: str, url: str, now: int) -> ElicitationAnswer:
         """Ask to open `url`. Only an address of the web is ever shown."""
         if not url.startswith(("https://", "http://")):
             return CANCELLED
@@ -54,7 +54,7 @@ class ToolCallContext:
 
     async def _asked(
         self, kind: str, message: str, now: int, *, schema: dict[str, object] | None = None, url: str = ""
-    ) -> Answer:
+    ) -> ElicitationAnswer:
         approval = Approval(
             id=secrets.token_urlsafe(16),
             run="",

@@ -24,7 +24,7 @@ from duologue.tools.mcp.call_context import Lost
 from duologue.tools.mcp.health import Journal, Phase
 from duologue.tools.mcp.login import LoginNeeded
 from duologue.tools.mcp.server_config import Definition
-from duologue.tools.mcp.session import Session
+from duologue.tools.mcp.session import McpSession
 from duologue.tools.ssrf_guard import Addresses
 
 BELOW = (types.CONNECTION_CLOSED, types.INTERNAL_ERROR)
@@ -42,13 +42,13 @@ async def opened(
     on_phase: Callable[[Phase], None],
     addresses: Addresses | None = None,
     auth: httpx2.Auth | None = None,
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[McpSession]:
     """A session with a server, from its start to its end. With `addresses` every connection is checked.
 
     Raises what the transport raises when it cannot be opened: a Problem with a sentence where one is known.
     """
     signs = transports.Signs()
-    session = Session(definition, journal, signs, now)
+    session = McpSession(definition, journal, signs, now)
     try:
         async with AsyncExitStack() as stack:
             client = await _first_that_answers(
@@ -68,7 +68,7 @@ async def _first_that_answers(
     stack: AsyncExitStack,
     definition: Definition,
     journal: Journal,
-    session: Session,
+    session: McpSession,
     signs: transports.Signs,
     on_phase: Callable[[Phase], None],
     addresses: Addresses | None,
@@ -105,7 +105,7 @@ async def _first_that_answers(
 @asynccontextmanager
 async def _handshake(
     transport: AbstractAsyncContextManager[tuple[Any, Any]],
-    session: Session,
+    session: McpSession,
     on_phase: Callable[[Phase], None],
 ) -> AsyncIterator[Client]:
     @asynccontextmanager

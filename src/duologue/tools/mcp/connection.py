@@ -18,7 +18,7 @@ from duologue.tools.mcp import backoff
 from duologue.tools.mcp.call_context import Lost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing
 from duologue.tools.mcp.health import Journal, Phase, ServerHealth
-from duologue.tools.mcp.login import Login, LoginNeeded
+from duologue.tools.mcp.login import LoginNeeded, McpLogin
 from duologue.tools.mcp.server_config import Definition
 from duologue.tools.values import Keep, ToolOutcome, failure
 from duologue.values.conversations import Content
@@ -65,7 +65,7 @@ R = TypeVar("R")
 Open = Callable[[Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]]
 
 
-class Connection:
+class McpConnection:
     """One server's connection. `run` keeps it up until it is cancelled; everything else may be asked at any time.
 
     `now` gives ms since 1970, `sleep` waits for seconds; `on_change` hears of every change of phase or lists.
@@ -81,7 +81,7 @@ class Connection:
         now: Callable[[], int],
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         on_change: Callable[[], None] = lambda: None,
-        login: Login | None = None,
+        login: McpLogin | None = None,
     ) -> None:
         self.definition = definition
         self.journal = journal

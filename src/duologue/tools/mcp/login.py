@@ -35,7 +35,7 @@ class Returned(Struct, frozen=True):
     issuer: str | None = None
 
 
-class Login:
+class McpLogin:
     """One person's signing in at one server. Only a person who asked for it is sent anywhere: without
     `interactive`, a server that wants a sign-in is left at that."""
 

@@ -19,7 +19,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from duologue.tools.mcp.login import Login
+from duologue.tools.mcp.login import McpLogin
 
 Kept = TypeVar("Kept", bound=BaseModel)
 
@@ -92,7 +92,7 @@ class Provider(OAuthClientProvider):
         await super()._handle_token_response(response)
 
 
-def provider(url: str, server: str, login: Login, rows: TokenRows) -> Provider:
+def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> Provider:
     """The authentication of `login.user` at the server at `url`."""
 
     async def returned() -> AuthorizationCodeResult:

@@ -17,9 +17,9 @@ from anyio.abc import TaskGroup
 
 from duologue.errors import BadRequest, Forbidden, NotFound, Problem, Unavailable
 from duologue.tools.mcp import server_config
-from duologue.tools.mcp.connection import Connection, OpenSession
+from duologue.tools.mcp.connection import McpConnection, OpenSession
 from duologue.tools.mcp.health import Journal, Phase, ServerHealth
-from duologue.tools.mcp.login import Login, Returned
+from duologue.tools.mcp.login import McpLogin, Returned
 from duologue.tools.mcp.server_config import Definition, ServerRow
 from duologue.tools.ssrf_guard import Addresses
 
@@ -44,11 +44,11 @@ def load() -> None:
 
 
 OpenServer = Callable[
-    [Definition, Journal, Login | None, Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]
+    [Definition, Journal, McpLogin | None, Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]
 ]
 
 
-class Hub:
+class ServerRegistry:
     """Every server's connection. `run` holds them; servers can be added and removed while it does.
 
     The first connection is made when `begin` has returned: a server has more urgent things to do at its start.
@@ -77,9 +77,9 @@ class Hub:
         self._sleep = sleep
         self._on_change = on_change
         self._open_server = open_server or self._opened
-        self._shared: dict[str, Connection] = {}
-        self._personal: dict[tuple[str, str], Connection] = {}
-        self._scopes: dict[Connection, anyio.CancelScope] = {}
+        self._shared: dict[str, McpConnection] = {}
+        self._personal: dict[tuple[str, str], McpConnection] = {}
+        self._scopes: dict[McpConnection, anyio.CancelScope] = {}
         self._without_tokens: set[tuple[str, str]] = set()
         self._tasks: TaskGroup | None = None
         self._begin = begin
@@ -102,13 +102,13 @@ class Hub:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    def _start(self, definition: Definition, login: Login | None = None) -> Connection:
+    def _start(self, definition: Definition, login: McpLogin | None = None) -> McpConnection:
         journal = Journal(definition.secrets, self._now)
 
         def open_session(on_phase: Callable[[Phase], None]) -> AbstractAsyncContextManager[OpenSession]:
             return self._open_server(definition, journal, login, on_phase)
 
-        connection = Connection(
+        connection = McpConnection(
             definition,
             journal,
             open_session,
@@ -131,7 +131,7 @@ class Hub:
         self._tasks.start_soon(self._held, connection, self._scopes[connection])
         return connection
 
-    async def _held(self, connection: Connection, scope: anyio.CancelScope) -> None:
+    async def _held(self, connection: McpConnection, scope: anyio.CancelScope) -> None:
         with scope:
             await self._begun.wait()
             await connection.run()
@@ -141,14 +141,18 @@ class Hub:
             await self._begin()
         self._begun.set()
 
-    def _end(self, connection: Connection) -> None:
+    def _end(self, connection: McpConnection) -> None:
         scope = self._scopes.pop(connection, None)
         if scope is not None:
             scope.cancel()
 
     @asynccontextmanager
     async def _opened(
-        self, definition: Definition, journal: Journal, login: Login | None, on_phase: Callable[[Phase], None]
+        self,
+        definition: Definition,
+        journal: Journal,
+        login: McpLogin | None,
+        on_phase: Callable[[Phase], None],
     ) -> AsyncIterator[OpenSession]:
         # Inside: the SDK takes most of a second to import, and a server without tools needs none of it.
         from duologue.tools.mcp import connect, oauth
@@ -162,11 +166,11 @@ class Hub:
         ) as session:
             yield session
 
-    async def connections(self, user: str) -> tuple[Connection, ...]:
+    async def connections(self, user: str) -> tuple[McpConnection, ...]:
         """Every server's connection as `user` has it, by name."""
         return tuple([await self.connection(name, user) for name in sorted(self._shared)])
 
-    async def connection(self, name: str, user: str) -> Connection:
+    async def connection(self, name: str, user: str) -> McpConnection:
         """The connection `user` has to a server. Raises NotFound (tool_server_not_found)."""
         shared = self._shared.get(name)
         if shared is None:
@@ -188,7 +192,7 @@ class Hub:
             return shared
         # Signed in before this start: the connection comes back without asking anybody.
         return self._personal.get((name, user)) or self._start(
-            shared.definition, Login(user, "", interactive=False)
+            shared.definition, McpLogin(user, "", interactive=False)
         )
 
     async def sign_in(self, name: str, user: str, redirect: str) -> ServerHealth:
@@ -205,7 +209,7 @@ class Hub:
         if before is not None:
             self._end(before)
         self._without_tokens.discard((name, user))
-        connection = self._start(shared.definition, Login(user, redirect, interactive=True))
+        connection = self._start(shared.definition, McpLogin(user, redirect, interactive=True))
         await connection.settled()
         return connection.health()
 
@@ -221,7 +225,7 @@ class Hub:
         self._personal[name, login.user].journal.add(f"The sign-in was turned down: {reason}")
         login.arrived(Returned("", state))
 
-    def _signing_in(self, state: str) -> tuple[str, Login]:
+    def _signing_in(self, state: str) -> tuple[str, McpLogin]:
         for (name, _), connection in self._personal.items():
             if state and connection.login is not None and connection.login.state == state:
                 return name, connection.login

@@ -35,7 +35,7 @@ from duologue.tools.mcp.capabilities import (
 )
 from duologue.tools.mcp.health import Journal
 from duologue.tools.mcp.server_config import Definition
-from duologue.tools.values import Answer, Keep, ToolOutcome, failure
+from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome, failure
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
 PAGES = 20
@@ -51,7 +51,7 @@ FORGOTTEN = (400, 401, 404)
 R = TypeVar("R")
 
 
-class Session:
+class McpSession:
     """An open session. Its methods may be used by any task; `news` is set when it ends or its lists changed."""
 
     def __init__(
@@ -297,7 +297,7 @@ class Session:
         schema = _plain(params.requested_schema)
         return self._elicited(schema, await calling.form(params.message, schema, self._now()))
 
-    def _elicited(self, schema: dict[str, object], answer: Answer) -> types.ElicitResult:
+    def _elicited(self, schema: dict[str, object], answer: ElicitationAnswer) -> types.ElicitResult:
         if answer.decision != "accept":
             return types.ElicitResult(action=answer.decision)
         try:
