@@ -11,7 +11,7 @@ import anyio
 from duologue.errors import Problem
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values import call_events
-from duologue.values.events import Failed, TimedWord
+from duologue.values.events import Failed, ReplyWord
 from duologue.values.speech import (
     SpeechCard,
     SpeechEngineStatus,
@@ -122,7 +122,7 @@ class Seat:
             self._words += 1
             self._say(
                 call_events.ReplyAudio(
-                    0, 0, b"\1\2" * WORD, (TimedWord(word, start, start + WORD, 0, len(word)),)
+                    0, 0, b"\1\2" * WORD, (ReplyWord(word, start, start + WORD, 0, len(word)),)
                 )
             )
             if isinstance(self._seats.fails, Failed):

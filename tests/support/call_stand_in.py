@@ -40,7 +40,7 @@ from duologue.turns.facts_and_decisions import (
 from duologue.turns.machine import TurnMachine
 from duologue.turns.playout import Playout, played_in
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 T = TypeVar("T")
 WORD = 8000
@@ -260,7 +260,7 @@ class CallStandIn:
         for count, text in enumerate(voice.text.split()):
             at = voice.text.index(text, place)
             place = at + len(text)
-            words.append(TimedWord(text, count * WORD, (count + 1) * WORD, at, place))
+            words.append(ReplyWord(text, count * WORD, (count + 1) * WORD, at, place))
         voice.playout.make(len(words) * WORD, tuple(words))
         self.tell(TextCame(number))
         voice.playout.finish()

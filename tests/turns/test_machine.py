@@ -43,7 +43,7 @@ from duologue.turns.facts_and_decisions import (
 )
 from duologue.turns.playout import played_in
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 EIGHT = "one two three four five six seven eight"
 LONG = " ".join(f"word{number}" for number in range(40))
@@ -987,8 +987,8 @@ WORDS = st.sampled_from(
 SPEECH, SILENCE = Frame(0.9, -20.0), Frame(0.02, -70.0)
 
 
-def _words(samples: int) -> tuple[TimedWord, ...]:
-    return (TimedWord("one", 0, samples // 2, 0, 3), TimedWord("two", samples // 2, samples, 4, 7))
+def _words(samples: int) -> tuple[ReplyWord, ...]:
+    return (ReplyWord("one", 0, samples // 2, 0, 3), ReplyWord("two", samples // 2, samples, 4, 7))
 
 
 FACTS = st.one_of(

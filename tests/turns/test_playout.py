@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.turns.playout import AHEAD, AHEAD_UNMARKED, Playout
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 SECOND = 16_000
 SPOKEN = 24_000
@@ -30,7 +30,7 @@ def worded(text: str = "Hello, dear world. How are you?", each: int = 1000) -> P
     for number, one in enumerate(text.split()):
         at = text.index(one, place)
         place = at + len(one)
-        words.append(TimedWord(one, number * each, (number + 1) * each, at, at + len(one.rstrip(",.?!"))))
+        words.append(ReplyWord(one, number * each, (number + 1) * each, at, at + len(one.rstrip(",.?!"))))
     playout.make(each * len(words), words)
     playout.finish()
     return playout
@@ -194,7 +194,7 @@ def test_all_of_it_was_heard_at_its_end_with_whatever_is_not_spoken() -> None:
 def test_what_was_written_and_has_no_sound_yet_is_unheard() -> None:
     playout = Playout()
     playout.write("One two three")
-    playout.make(2_000, [TimedWord("One", 0, 1_000, 0, 3), TimedWord("two", 1_000, 2_000, 4, 7)])
+    playout.make(2_000, [ReplyWord("One", 0, 1_000, 0, 3), ReplyWord("two", 1_000, 2_000, 4, 7)])
     assert playout.heard(2_000) == ("One two", " three")
 
 
@@ -202,9 +202,9 @@ def test_marks_that_stick_to_a_word_go_with_it() -> None:
     playout = Playout()
     playout.write("**Bold** and (so on)")
     words = [
-        TimedWord("bold", 0, 10, 2, 6),
-        TimedWord("and", 10, 20, 9, 12),
-        TimedWord("so", 20, 30, 14, 16),
+        ReplyWord("bold", 0, 10, 2, 6),
+        ReplyWord("and", 10, 20, 9, 12),
+        ReplyWord("so", 20, 30, 14, 16),
     ]
     playout.make(30, words)
     assert playout.heard(10) == ("**Bold**", " and (so on)")
@@ -218,11 +218,11 @@ def test_a_written_word_said_by_several_is_heard_with_the_last() -> None:
     playout.make(
         50,
         [
-            TimedWord("it", 0, 10, 0, 2),
-            TimedWord("costs", 10, 20, 3, 8),
-            TimedWord("twenty", 20, 30, 9, 9),
-            TimedWord("three", 30, 40, 9, 11),
-            TimedWord("euros", 40, 50, 12, 17),
+            ReplyWord("it", 0, 10, 0, 2),
+            ReplyWord("costs", 10, 20, 3, 8),
+            ReplyWord("twenty", 20, 30, 9, 9),
+            ReplyWord("three", 30, 40, 9, 11),
+            ReplyWord("euros", 40, 50, 12, 17),
         ],
     )
     assert playout.heard(35)[0] == "It costs"

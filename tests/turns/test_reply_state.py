@@ -13,7 +13,7 @@ from duologue.turns.facts_and_decisions import (
 )
 from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 PAUSING = TurnSettings(pauses=True, marks=True)
 
@@ -30,7 +30,7 @@ def made(settings: TurnSettings = PAUSING) -> tuple[ReplyState, list[Decision]]:
 def sounding(settings: TurnSettings = PAUSING) -> tuple[ReplyState, list[Decision]]:
     mouth, log = made(settings)
     assert mouth.main is not None
-    words = tuple(TimedWord(f"w{n}", n * 8000, (n + 1) * 8000, 3 * n, 3 * n + 2) for n in range(10))
+    words = tuple(ReplyWord(f"w{n}", n * 8000, (n + 1) * 8000, 3 * n, 3 * n + 2) for n in range(10))
     mouth.made(mouth.main, 80_000, words, 0)
     mouth.played(mouth.main, 24_000, seconds(1))
     return mouth, log
@@ -160,5 +160,5 @@ def test_words_long_past_are_forgotten() -> None:
     for second in range(1, 200):
         made = 80_000 + 24_000 * second
         mouth.played(main, made, 0)
-        mouth.made(main, made, (TimedWord("x", made - 24_000, made, 0, 1),), 0)
+        mouth.made(main, made, (ReplyWord("x", made - 24_000, made, 0, 1),), 0)
     assert len(main.words) < 20

@@ -19,9 +19,9 @@ from duologue.values.events import (
     Progress,
     Queued,
     ReasoningDelta,
+    ReplyWord,
     Started,
     TextDelta,
-    TimedWord,
     Timings,
     ToolCallDelta,
     Usage,
@@ -203,7 +203,7 @@ SOUND = array("h", [0, 16384, -16384]).tobytes()
 
 def test_sound_comes_in_chunks_with_its_words_when_the_reply_is_streamed() -> None:
     client = Client(tts={"enabled": True})
-    [chunk] = client.hears(AudioDelta(SOUND, (TimedWord("Hi", 0, 2400, 0, 2),)))
+    [chunk] = client.hears(AudioDelta(SOUND, (ReplyWord("Hi", 0, 2400, 0, 2),)))
     assert array("f", base64.b64decode(chunk["audio_data"])).tolist() == [0.0, 0.5, -0.5]
     assert chunk["words"] == [{"text": "Hi", "start_ms": 0, "end_ms": 100, "at": 0, "to": 2}]
     [done] = client.hears(Done("stop"))

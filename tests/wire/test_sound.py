@@ -5,7 +5,7 @@ from array import array
 from io import BytesIO
 from wave import open as open_wave
 
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 from duologue.values.speech import HeardPart
 from duologue.wire.sound import caption, sound_text, transcript
 
@@ -21,7 +21,7 @@ def test_samples_are_floats_or_whole_numbers_or_a_file():
 
 def test_a_word_has_its_time_and_its_place():
     word = {"text": "two", "start_ms": 500, "end_ms": 750, "at": 4, "to": 7}
-    assert caption(TimedWord("two", 12_000, 18_000, 4, 7)) == word
+    assert caption(ReplyWord("two", 12_000, 18_000, 4, 7)) == word
 
 
 def test_what_was_not_understood_says_so():

@@ -11,7 +11,7 @@ from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem
 from duologue.values import call_events
 from duologue.values.conversations import CLIENT, Approval, CallRecord, StoredMessage, TextContent
-from duologue.values.events import Queued, TimedWord
+from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ToolCall
 from duologue.wire import voice
 
@@ -183,7 +183,7 @@ def test_the_texts_of_a_reply_are_told_as_a_whole():
 
 
 def test_captions_come_before_their_sound_in_milliseconds():
-    sound = call_events.ReplyAudio(0, 1, b"\0\0", (TimedWord("Hello", 2400, 12000, 0, 5),))
+    sound = call_events.ReplyAudio(0, 1, b"\0\0", (ReplyWord("Hello", 2400, 12000, 0, 5),))
     messages = told(call_events.ReplyAudioStarted(0, 1), sound)
     assert types(messages) == ["audio_start", "caption", "sound"]
     assert messages[1]["words"] == [{"text": "Hello", "start_ms": 100, "end_ms": 500, "at": 0, "to": 5}]

@@ -49,7 +49,7 @@ from duologue.values.messages import Tool
 from duologue.values.messages import user as message_of
 from duologue.values.requests import ChatRequest
 
-__all__ = ["Answer", "LeftOut", "Offer", "OfferedTool", "ToolOutcome", "Toolbox"]
+__all__ = ["LeftOut", "Offer", "OfferedTool", "ToolOutcome", "Toolbox"]
 
 INSTRUCTIONS = 1500
 """Characters of one server's instructions a model gets."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duologue.values.call_events import CallState, Ending
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 FRAME = 512
 """Samples (16 kHz) one Frame stands for: 32 ms."""
@@ -61,7 +61,7 @@ class SoundMade(Struct, frozen=True):
 
     reply: int
     samples: int
-    words: tuple[TimedWord, ...] = ()
+    words: tuple[ReplyWord, ...] = ()
 
 
 class SoundComplete(Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 AHEAD = SPOKEN_RATE
 """Samples that may be sent and not played yet, to a client that tells what it played and asks for nothing else."""
@@ -35,7 +35,7 @@ class Playout:
         self.sent = 0
         self.complete = False
         self.written = ""
-        self.words: list[TimedWord] = []
+        self.words: list[ReplyWord] = []
         self._marked = 0
         self._patience_from: int | None = None
         self._reckoned = 0
@@ -49,7 +49,7 @@ class Playout:
         """More of the reply's text was written."""
         self.written += text
 
-    def make(self, samples: int, words: Iterable[TimedWord] = ()) -> None:
+    def make(self, samples: int, words: Iterable[ReplyWord] = ()) -> None:
         """There are `samples` of sound in all, and these words begin in what is new."""
         self.made = max(self.made, samples)
         self.words.extend(words)

@@ -33,7 +33,7 @@ from duologue.turns.facts_and_decisions import (
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.call_events import Ending
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 ReplyFact = TextCame | SoundMade | SoundComplete | PlayedTo | Worked | Broke
 
@@ -59,7 +59,7 @@ class Saying(Struct):
     made: int = 0
     played: int = 0
     complete: bool = False
-    words: list[TimedWord] = field(default_factory=list)
+    words: list[ReplyWord] = field(default_factory=list)
     progress: int = 0
     """When there was last something new of it, or something to hear."""
     moved: int = 0
@@ -200,7 +200,7 @@ class ReplyState:
                 pass
         saying.progress = now
 
-    def made(self, saying: Saying, samples: int, words: tuple[TimedWord, ...], now: int) -> None:
+    def made(self, saying: Saying, samples: int, words: tuple[ReplyWord, ...], now: int) -> None:
         if saying.silent:
             saying.moved = now
         saying.made = max(saying.made, samples)

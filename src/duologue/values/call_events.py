@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 from duologue.values.speech import Transcript
 
 CallState = Literal["listening", "hearing", "thinking", "speaking", "paused", "waiting"]
@@ -207,7 +207,7 @@ class ReplyAudio(Struct, frozen=True, tag="sound"):
     epoch: int
     reply: int
     pcm: bytes
-    words: tuple[TimedWord, ...] = ()
+    words: tuple[ReplyWord, ...] = ()
 
 
 class ReplyAudioEnded(Struct, frozen=True, tag="sound_ends"):

@@ -95,7 +95,7 @@ class ToolCallDelta(Struct, frozen=True, tag="tool_call"):
     name: str | None = None
 
 
-class TimedWord(Struct, frozen=True):
+class ReplyWord(Struct, frozen=True):
     """A spoken word: samples at 24 kHz from the reply's first sample; `at`..`to` is its range in the written text."""
 
     text: str
@@ -109,7 +109,7 @@ class AudioDelta(Struct, frozen=True, tag="audio"):
     """Sound of the reply: 16-bit mono at 24 kHz, and the words that begin in it."""
 
     pcm: bytes
-    words: tuple[TimedWord, ...] = ()
+    words: tuple[ReplyWord, ...] = ()
 
 
 class Done(Struct, frozen=True, tag="done"):

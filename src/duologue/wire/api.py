@@ -26,7 +26,7 @@ from duologue.values.requests import Effort, Sampling
 from duologue.wire.validation import MAX_TOKENS, MEGABYTE, SamplingFields, Stops, part_tag
 from duologue.wire.validation_errors import refusal, shortened
 
-A = TypeVar("A", bound="Asked")
+A = TypeVar("A", bound="RequestBody")
 
 TITLE = 200
 NAME = 200

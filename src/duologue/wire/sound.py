@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from duologue.values.audio import SPOKEN_RATE, to_float32, wav_header
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 from duologue.values.speech import HeardPart
 from duologue.wire import media_parts
 
@@ -22,7 +22,7 @@ def sound_text(pcm: bytes, form: SoundFormat) -> str:
     return media_parts.to_base64(pcm if form == "s16" else wav_header(SPOKEN_RATE, len(pcm)) + pcm)
 
 
-def caption(word: TimedWord) -> dict[str, object]:
+def caption(word: ReplyWord) -> dict[str, object]:
     """A word with its time in the reply's sound, and its place in the reply's text."""
     return {
         "text": word.text,

@@ -19,7 +19,7 @@ from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import CLIENT, Approval, CallRecord, Decision, StoredMessage
-from duologue.values.events import Queued, TimedWord
+from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import media_parts
 from duologue.wire.validation import Body, FunctionTool, RequestLimits, check_text, decode_json, validate
@@ -439,7 +439,7 @@ class VoiceEncoder:
         return _json({"type": kind, "epoch": self.epoch} | fields)
 
 
-def _caption(word: TimedWord) -> dict[str, object]:
+def _caption(word: ReplyWord) -> dict[str, object]:
     return {
         "text": word.text,
         "start_ms": round(word.start * 1000 / SPOKEN_RATE),

@@ -17,7 +17,7 @@ def segment(word: str, start: int, end: int) -> SimpleNamespace:
     return SimpleNamespace(word=word, start_frame=start, end_frame=end, prob=0.9, ascore=0.5, lscore=0.5)
 
 
-class Decoder:
+class FakePocketsphinx:
     """Hears a word with every piece, and can be out of order."""
 
     def __init__(self, *, broken: bool = False) -> None:
@@ -47,7 +47,7 @@ class Decoder:
 
 
 def test_words_come_piece_by_piece_and_stand_in_the_end():
-    ear = Decoder(Decoder(), KNOWN)
+    ear = Decoder(FakePocketsphinx(), KNOWN)
     ear.begin(-20.0)
     assert [ear.hear(bytes(3200)) for _ in range(2)] == ["Tea", "Tea tea"]
     words, sure = ear.end()
@@ -56,20 +56,20 @@ def test_words_come_piece_by_piece_and_stand_in_the_end():
 
 
 def test_where_nothing_was_said_nothing_is_understood():
-    ear = Decoder(Decoder(), KNOWN)
+    ear = Decoder(FakePocketsphinx(), KNOWN)
     ear.begin(-20.0)
     assert ear.end() == ((), 0.0)
 
 
 @pytest.mark.parametrize(("level", "first"), [(-20.0, 40.0), (-25.0, 40.0), (-36.0, 27.5), (-10.0, 45.0)])
 def test_a_soft_speaker_is_expected_to_be_soft(level, first):
-    decoder = Decoder()
+    decoder = FakePocketsphinx()
     Decoder(decoder, KNOWN).begin(level)
     assert decoder.expected == f"{first:.2f},1.00,-2.00"
 
 
 def test_digital_silence_never_reaches_the_decoder_and_loud_sound_stays_in_its_bounds():
-    decoder = Decoder()
+    decoder = FakePocketsphinx()
     ear = Decoder(decoder, KNOWN)
     ear.begin(-20.0)
     ear.hear(bytes(3200))
@@ -82,7 +82,7 @@ def test_digital_silence_never_reaches_the_decoder_and_loud_sound_stays_in_its_b
 
 def test_a_decoder_that_does_not_go_on_says_so():
     with pytest.raises(EngineFailed, match="out of memory"):
-        Decoder(Decoder(broken=True), KNOWN).begin(-20.0)
+        Decoder(FakePocketsphinx(broken=True), KNOWN).begin(-20.0)
 
 
 def test_a_sentence_has_no_fillers():

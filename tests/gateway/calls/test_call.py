@@ -19,7 +19,7 @@ from duologue.gateway.workers.connection import WORKER_LOST
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.conversations import StoredMessage, TextContent
-from duologue.values.events import Done, TextDelta, TimedWord, ToolCallDelta
+from duologue.values.events import Done, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
 from duologue.wire import voice
 
@@ -129,9 +129,9 @@ async def test_a_lost_session_is_followed_by_another_that_says_so_and_keeps_what
     first, second = FakeLease(), FakeLease()
     room = Room(first, second, generate=FakeGenerate(words("One two three.")))
     spoken = (
-        TimedWord("One", 0, 5000, 0, 3),
-        TimedWord("two", 6000, 11000, 4, 7),
-        TimedWord("three.", 12000, 20000, 8, 14),
+        ReplyWord("One", 0, 5000, 0, 3),
+        ReplyWord("two", 6000, 11000, 4, 7),
+        ReplyWord("three.", 12000, 20000, 8, 14),
     )
     async with room.running():
         first.say(call_events.ReplyRequested(0, 1, 1, 1, "count"))
@@ -189,7 +189,7 @@ async def test_a_filler_in_between_makes_nobody_forget_what_was_heard():
             call_events.UserSaid(0, 1, "count"),
             call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "One two."),
-            call_events.ReplyAudio(0, 1, b"\0\0" * 9600, (TimedWord("One", 0, 5000, 0, 3),)),
+            call_events.ReplyAudio(0, 1, b"\0\0" * 9600, (ReplyWord("One", 0, 5000, 0, 3),)),
             call_events.ReplyAudioStarted(0, 2),
             call_events.ReplyAudio(0, 2, b"\0\0" * 4800),
             call_events.ReplyAudioEnded(0, 2, 4800),

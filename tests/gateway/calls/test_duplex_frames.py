@@ -9,7 +9,7 @@ from duologue.gateway.calls.duplex_frames import DELAY, PATIENCE, DuplexBuffer
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.duplex import Unit
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 SECOND = HEARD_RATE
 
@@ -30,7 +30,7 @@ def saying(
     each = round(seconds * SPOKEN_RATE / len(text.split()))
     for number, word in enumerate(text.split()):
         at = text.index(word, at)
-        words.append(TimedWord(word, number * each, (number + 1) * each, at, at + len(word.rstrip(".,"))))
+        words.append(ReplyWord(word, number * each, (number + 1) * each, at, at + len(word.rstrip(".,"))))
     events: list[call_events.CallEvent] = [
         call_events.State(epoch, "speaking"),
         call_events.ReplyAudioStarted(epoch, reply),

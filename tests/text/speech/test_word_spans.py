@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from duologue.text.speech.normalise import Speakable, speakable
 from duologue.text.speech.word_spans import letters_in, spread_words, words_in, written_words
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 
-def spoken(made: Speakable) -> list[TimedWord]:
+def spoken(made: Speakable) -> list[ReplyWord]:
     """Words as an engine gives them: a hundred samples each, places in the spoken text."""
     return [
-        TimedWord(made.text[at:to], 100 * index, 100 * index + 90, at, to)
+        ReplyWord(made.text[at:to], 100 * index, 100 * index + 90, at, to)
         for index, (at, to) in enumerate(words_in(made.text))
     ]
 
@@ -73,14 +73,14 @@ def test_words_without_times_are_spread_by_their_letters():
 
 def test_a_part_of_a_word_is_found_too():
     made = speakable("hello there")
-    assert written_words([TimedWord("ell", 0, 1, 1, 4)], made)[0].to == 4
+    assert written_words([ReplyWord("ell", 0, 1, 1, 4)], made)[0].to == 4
 
 
 def test_a_place_that_says_nothing_is_found_where_it_stands():
     made = speakable("one\ntwo")
-    words = written_words([TimedWord(".", 0, 1, 3, 4), TimedWord("x", 0, 1, 90, 95)], made)
+    words = written_words([ReplyWord(".", 0, 1, 3, 4), ReplyWord("x", 0, 1, 90, 95)], made)
     assert [(word.at, word.to) for word in words] == [(4, 4), (7, 7)] or words[0].at == words[0].to
-    assert written_words([TimedWord("x", 0, 1, 0, 1)], Speakable("x"))[0].to == 0
+    assert written_words([ReplyWord("x", 0, 1, 0, 1)], Speakable("x"))[0].to == 0
 
 
 WRITTEN = st.lists(

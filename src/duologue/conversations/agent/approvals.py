@@ -17,7 +17,7 @@ from duologue.values.runs import ApprovalAnswered, ApprovalAsked, RunEvent
 
 log = logging.getLogger(__name__)
 
-Reply = Decision | Literal["accept", "decline", "cancel"]
+ApprovalReply = Decision | Literal["accept", "decline", "cancel"]
 """To a `tool` question a decision; to a `form` or a `link` whether it was accepted."""
 
 
@@ -36,7 +36,7 @@ class _Open:
         self.approval = approval
         self.over = anyio.Event()
         self.kept = False
-        self.reply: Reply | None = None
+        self.reply: ApprovalReply | None = None
         self.values: dict[str, object] = {}
 
 
@@ -53,7 +53,7 @@ class OpenApprovals:
     def open(self) -> tuple[Approval, ...]:
         return tuple(question.approval for question in self._open.values())
 
-    async def ask(self, approval: Approval) -> tuple[Reply | None, dict[str, object]]:
+    async def ask(self, approval: Approval) -> tuple[ApprovalReply | None, dict[str, object]]:
         """The reply and the values that came with it; None when nobody replied before `approval.expires`, or it was
         withdrawn. Raises Unavailable when it cannot be kept."""
         question = self._open[approval.id] = _Open(approval)
@@ -72,7 +72,7 @@ class OpenApprovals:
             await self.withdraw(approval.id)
         return question.reply, question.values
 
-    def answered(self, id: str, reply: Reply, values: dict[str, object]) -> bool:
+    def answered(self, id: str, reply: ApprovalReply, values: dict[str, object]) -> bool:
         """Someone answered; whether the question was still open."""
         question = self._open.pop(id, None)
         if question is None:
@@ -105,7 +105,7 @@ class OpenApprovals:
                 log.warning("a question could not be closed: %s", problem.message)
 
 
-def _decision(reply: Reply) -> Decision:
+def _decision(reply: ApprovalReply) -> Decision:
     match reply:
         case "accept":
             return "once"

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
-from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.approvals import ApprovalReply, OpenApprovals
 from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.conversations.agent.loop import Action, Agent, judge
 from duologue.conversations.agent.tool_calls import Client, ToolCallBatch, ToolCallRun, call_row, free_tools
@@ -135,7 +135,7 @@ class CallToolLoop:
         """What it waits for an answer to."""
         return self._questions.open
 
-    async def answer(self, id: str, reply: Reply, values: dict[str, object] | None = None) -> bool:
+    async def answer(self, id: str, reply: ApprovalReply, values: dict[str, object] | None = None) -> bool:
         """Whether the question was open. Raises BadRequest for a reply of the other kind."""
         approval = next((one for one in self._questions.open if one.id == id), None)
         if approval is None:

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.approvals import ApprovalReply, OpenApprovals
 from duologue.conversations.agent.dependencies import RunDependencies, ToolDependencies
 from duologue.conversations.agent.loop import Answered, Judged
 from duologue.errors import Problem
@@ -115,7 +115,7 @@ class ToolCallBatch:
             created=now,
             expires=expires,
         )
-        reply: Reply | None = None
+        reply: ApprovalReply | None = None
         with call.scope:
             call.questions.add(approval.id)
             self._change(call, "asked", expires=expires)

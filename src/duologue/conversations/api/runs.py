@@ -42,7 +42,7 @@ class Answered(Struct, frozen=True):
     decision: str | None
 
 
-class OpenApprovals(Struct, frozen=True):
+class ApprovalList(Struct, frozen=True):
     approvals: list[Approval]
 
 
@@ -128,13 +128,13 @@ def _add_approvals(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/approvals",
         summary="The questions that wait for you",
-        openapi_extra=documented(answers=OpenApprovals),
+        openapi_extra=documented(answers=ApprovalList),
     )
     async def list_approvals(request: Request) -> Response:
         user = user_of(request)
         stores = (service.stores.durable, service.stores.temporary)
         found = [approval for store in stores for approval in await store.approvals.pending(user)]
-        return answer(OpenApprovals(sorted(found, key=lambda approval: (approval.created, approval.id))))
+        return answer(ApprovalList(sorted(found, key=lambda approval: (approval.created, approval.id))))
 
     @routes.post(
         "/approvals/{id}",

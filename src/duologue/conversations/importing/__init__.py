@@ -28,7 +28,7 @@ FILES = "files/"
 
 def conversations(data: bytes, user: str) -> Iterator[Found]:
     """What a file holds, for this user. Raises BadRequest (`import_unknown`, `import_unreadable`) when it is no file
-    of conversations at all, TooLarge when an archive unpacks to too much; a damaged entry is a Trouble."""
+    of conversations at all, TooLarge when an archive unpacks to too much; a damaged entry is an ImportProblem."""
     if data.startswith((MAGIC, EMPTY)):
         yield from _from_archive(Archive(data), user)
         return
@@ -106,4 +106,4 @@ def _asset(archive: Archive | None) -> chatgpt.Asset:
     return asset
 
 
-__all__ = ["Found", "Trouble", "conversations"]
+__all__ = ["Found", "ImportProblem", "conversations"]

@@ -18,7 +18,7 @@ import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent import loop as loop
-from duologue.conversations.agent.approvals import OpenApprovals, Reply
+from duologue.conversations.agent.approvals import ApprovalReply, OpenApprovals
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.agent.loop import Action, Agent, Judged, judge
 from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
@@ -133,7 +133,7 @@ class ActiveRun:
         """A message waits to steer this run."""
         self._post(self._steered)
 
-    def answer(self, id: str, reply: Reply, values: dict[str, object]) -> bool:
+    def answer(self, id: str, reply: ApprovalReply, values: dict[str, object]) -> bool:
         """Whether the question was open here."""
         return self._questions.answered(id, reply, values)
 

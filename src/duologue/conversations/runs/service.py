@@ -16,7 +16,7 @@ import anyio.abc
 import msgspec
 
 from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent.approvals import Reply
+from duologue.conversations.agent.approvals import ApprovalReply
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_rules import first_words
@@ -274,7 +274,7 @@ class RunService:
         return await self._wait(user, running, msgspec.structs.replace(message, how="steer"))
 
     async def answer(
-        self, user: str, id: str, reply: Reply, values: dict[str, object] | None = None
+        self, user: str, id: str, reply: ApprovalReply, values: dict[str, object] | None = None
     ) -> StoredApproval:
         """Answer a question, from whatever device. The first answer counts; gives the question as it is kept. `tool` and
         `server` are remembered and answer the other open questions they cover. Raises NotFound, BadRequest for a reply of

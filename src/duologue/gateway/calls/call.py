@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.conversations.agent.approvals import Reply as Decided
+from duologue.conversations.agent.approvals import ApprovalReply as Decided
 from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory

@@ -17,7 +17,7 @@ from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
 from duologue.values.duplex import AudioArrival, Unit
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 DELAY = 0.2
 """Seconds that clients of this protocol wait before they play the first sound of a reply."""
@@ -52,7 +52,7 @@ class _Spoken(Struct):
     written: str = ""
     told: int = 0
     """Characters of `written` that were given."""
-    words: list[TimedWord] = field(default_factory=list)
+    words: list[ReplyWord] = field(default_factory=list)
     timed: bool = False
     given: int = 0
     marked: int = 0

@@ -14,7 +14,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.conversations.agent.approvals import CollectedReply as Decided
+from duologue.conversations.agent.approvals import ApprovalReply as Decided
 from duologue.conversations.agent.call_agent import CallToolLoop
 from duologue.errors import ContextExceeded, Problem
 from duologue.gateway.calls.context_window import nearly_full
@@ -28,7 +28,7 @@ from duologue.tools.values import ToolOutcome, failure
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
 from duologue.values.conversations import StoredCall, StoredMessage, TextContent
-from duologue.values.events import Done, Event, Failed, TextDelta, TimedWord, ToolCallDelta
+from duologue.values.events import Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, RunEvent
@@ -62,7 +62,7 @@ class CallReply:
         self.is_cut = False
         """The caller has spoken over it; what was heard of it is still to be told."""
         self.text = ""
-        self.words: list[TimedWord] = []
+        self.words: list[ReplyWord] = []
         self.played = 0
         self.kept = False
         """Whether the turn it answers is kept already."""
@@ -263,7 +263,7 @@ class CallReplies:
         self._stop(answer)
         self._keep(answer, event.heard, event.unheard, event.ending)
 
-    def sounded(self, reply: int, *, text: str = "", words: Sequence[TimedWord] = ()) -> None:
+    def sounded(self, reply: int, *, text: str = "", words: Sequence[ReplyWord] = ()) -> None:
         """More of it went out."""
         if (answer := self._answers.get(reply)) is not None:
             answer.text += text

@@ -33,8 +33,7 @@ from duologue.values.speech import SpeechRequest, Transcript, TranscriptionReque
 from duologue.wire import transcripts
 from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
 from duologue.wire.transcripts import LISTS, Heard, TranscriptionFields, TranscriptStream
-from duologue.wire.validation import MEGABYTE, decode_json, validate
-from duologue.wire.validation import AudioLimits as TextLimits
+from duologue.wire.validation import MEGABYTE, RequestLimits, decode_json, validate
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +43,7 @@ FIELDS = 64
 """Fields a form may have."""
 
 
-class AudioLimits(TextLimits, Protocol):
+class AudioLimits(RequestLimits, Protocol):
     """What one request may bring; each is a setting, named in its error."""
 
     @property

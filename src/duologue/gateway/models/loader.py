@@ -206,7 +206,7 @@ class Loader:
         self._running()  # the server may have been told to stop meanwhile
         for view in going:
             await self._remove(view.worker)
-        view = self._pool.add(prepared.loadout)
+        view = self._pool.add(prepared.load_spec)
         self._current = Load(name, view)
         return self._current
 

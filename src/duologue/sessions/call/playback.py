@@ -23,7 +23,7 @@ from duologue.turns.facts_and_decisions import Fact, PlayedTo, SoundComplete, So
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 TICK = 0.02
 """Seconds between two looks at what may be sent, while something sounds."""
@@ -215,7 +215,7 @@ class Playback:
         with speaking.scope:
             await speaking.reply.make()
 
-    def _changed(self, reply: SpokenReply, words: tuple[TimedWord, ...]) -> None:
+    def _changed(self, reply: SpokenReply, words: tuple[ReplyWord, ...]) -> None:
         speaking = self.replies.get(reply.number)
         if speaking is None or speaking.reply is not reply or speaking.over:
             return

@@ -22,7 +22,7 @@ from duologue.text.speech.clause_splitter import Clause, Clauses
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Taken(Struct, frozen=True):
     """Sound to be sent: `words` begin in it, and `text` is what had been written up to its end and was not told yet."""
 
     pcm: bytes
-    words: tuple[TimedWord, ...]
+    words: tuple[ReplyWord, ...]
     text: str
 
 
@@ -76,7 +76,7 @@ class SpokenReply:
         voicing: VoiceStyle,
         *,
         clips: ClipCache | None = None,
-        changed: Callable[[SpokenReply, tuple[TimedWord, ...]], None] = lambda reply, words: None,
+        changed: Callable[[SpokenReply, tuple[ReplyWord, ...]], None] = lambda reply, words: None,
         failed: Callable[[SpokenReply, Problem], None] = lambda reply, problem: None,
     ) -> None:
         self.number = number
@@ -100,7 +100,7 @@ class SpokenReply:
         self._clauses: deque[Clause] = deque()
         self._told = 0
         self._sound: deque[bytes] = deque()
-        self._words: deque[TimedWord] = deque()
+        self._words: deque[ReplyWord] = deque()
         self._marks: deque[_Mark] = deque()
         self._news = anyio.Event()
 
@@ -176,7 +176,7 @@ class SpokenReply:
             wanted -= samples(piece)
         pcm = b"".join(pieces)
         self.sent += samples(pcm)
-        words: list[TimedWord] = []
+        words: list[ReplyWord] = []
         while self._words and self._words[0].start < self.sent:
             words.append(self._words.popleft())
         self._news.set()
@@ -224,7 +224,7 @@ class SpokenReply:
             pcm = b"".join(untimed)
             self._add(pcm, spread_words(said, samples(pcm), at=clause.at, start=begun))
 
-    def _add(self, pcm: bytes, words: tuple[TimedWord, ...]) -> None:
+    def _add(self, pcm: bytes, words: tuple[ReplyWord, ...]) -> None:
         self._sound.append(pcm)
         self.made += samples(pcm)
         self._words.extend(words)

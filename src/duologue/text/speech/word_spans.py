@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from duologue.text.speech.normalise import Speakable
-from duologue.values.events import TimedWord
+from duologue.values.events import ReplyWord
 
 # Scripts that are written without spaces are spoken, and cut, character by character.
 SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -47,7 +47,7 @@ def letters_in(text: str) -> int:
 
 def written_words(
     words: Sequence[Sounded], spoken: Speakable, *, at: int = 0, start: int = 0
-) -> tuple[TimedWord, ...]:
+) -> tuple[ReplyWord, ...]:
     """The words of a piece of sound as words of the reply: `at` is where the clause begins in the reply's written text,
     `start` the reply's sample (24 kHz) at which the clause's sound begins.
 
@@ -58,11 +58,11 @@ def written_words(
     made = []
     for word in words:
         begin, end = _range(spoken, starts, word.at, word.to)
-        made.append(TimedWord(word.text, start + word.start, start + word.end, at + begin, at + end))
+        made.append(ReplyWord(word.text, start + word.start, start + word.end, at + begin, at + end))
     return tuple(made)
 
 
-def spread_words(spoken: Speakable, samples: int, *, at: int = 0, start: int = 0) -> tuple[TimedWord, ...]:
+def spread_words(spoken: Speakable, samples: int, *, at: int = 0, start: int = 0) -> tuple[ReplyWord, ...]:
     """The words of a clause whose engine gave no times: spread over its `samples` by their letters. Otherwise as above."""
     ranges = words_in(spoken.text)
     starts = [span.start for span in spoken.spans]
@@ -73,7 +73,7 @@ def spread_words(spoken: Speakable, samples: int, *, at: int = 0, start: int = 0
         before += length
         written = _range(spoken, starts, begin, end)
         made.append(
-            TimedWord(spoken.text[begin:end], start + first, start + last, at + written[0], at + written[1])
+            ReplyWord(spoken.text[begin:end], start + first, start + last, at + written[0], at + written[1])
         )
     return tuple(made)
 
