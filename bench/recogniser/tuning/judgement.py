@@ -14,7 +14,7 @@ import msgspec
 
 from duologue.engines.audio.silence import peak
 from duologue.engines.sphinx.confidence import Judgement, signs
-from duologue.engines.sphinx.decoder import PIECE, Ear, opened
+from duologue.engines.sphinx.decoder import PIECE, Decoder, opened
 from duologue.values.audio import HEARD_RATE
 from recogniser.tuning.judging import RIGHT, judged
 from recogniser.tuning.lines import BENCH, listed
@@ -63,7 +63,7 @@ async def _spoken(speak: Speak, text: str, voice: str) -> bytes:
     return await speak(text, voice, 1.0)
 
 
-def _signs(ear: Ear, told: _Told, pcm: bytes) -> tuple[float, ...] | None:
+def _signs(ear: Decoder, told: _Told, pcm: bytes) -> tuple[float, ...] | None:
     ear.begin(peak(pcm))
     for at in range(0, len(pcm), PIECE):
         ear.hear(pcm[at : at + PIECE])

@@ -14,7 +14,7 @@ from typing import Any
 
 import xllamacpp
 from duologue.engines.llama.request import grammar_fields
-from duologue.text.output.reply_grammar import Calls, offered
+from duologue.text.output.reply_grammar import AllowedToolCalls, offered
 from duologue.values.messages import Tool
 
 from duologue_mini.evaluation.heldout import Reply as Said
@@ -142,7 +142,7 @@ class ChatModel:
         declarations = [
             Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
         ]
-        grammar = offered(Calls("hermes", tuple(declarations)))
+        grammar = offered(AllowedToolCalls("hermes", tuple(declarations)))
         return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
     def time_request(self, prompt: str, tokens: int) -> Timing:
