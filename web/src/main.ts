@@ -17,14 +17,14 @@ import { Notices } from "./chat/announce/notices.svelte";
 import { Search } from "./chat/list/search.svelte";
 import { shell as words } from "./language/en/shell";
 import { preferredTongue, speak } from "./language/language.svelte";
-import { keepPage } from "./offline/register";
-import { forgetTexts } from "./settings/browser_traces";
+import { registerWorker } from "./offline/register";
+import { clearStorage } from "./settings/browser_data";
 import { optionsFor } from "./settings/options";
-import { isAnother } from "./settings/owner";
+import { isDifferentUser } from "./settings/owner";
 import { Preferences } from "./settings/preferences.svelte";
 import { Server } from "./settings/server.svelte";
 import { BrowserStorage } from "./settings/storage";
-import { addressOf, placeOf } from "./shell/place";
+import { chatAddress, parseRoute } from "./shell/route";
 import { Shell } from "./shell/shell.svelte";
 import App from "./ui/app/App.svelte";
 import { Voice } from "./voice/voice.svelte";
@@ -80,9 +80,9 @@ const chat: Chat = new Chat({
   onLoaded: (conversation) => list.add(conversation),
   // A chat that began gets its name late: whoever has gone to another screen meanwhile stays there.
   navigate: (conversation, stays = conversation !== null) => {
-    const { screen, conversation: there } = placeOf(location.hash);
-    if (stays && screen !== "chat") shell.chat = addressOf(conversation);
-    else if (screen !== "chat" || there !== conversation) shell.go(addressOf(conversation));
+    const { screen, conversation: there } = parseRoute(location.hash);
+    if (stays && screen !== "chat") shell.lastChatAddress = chatAddress(conversation);
+    else if (screen !== "chat" || there !== conversation) shell.navigate(chatAddress(conversation));
   },
 });
 
@@ -100,7 +100,7 @@ const list: ConversationList = new ConversationList({
     attachments.delete(id);
     return open;
   },
-  onRestored: (id) => (location.hash = addressOf(id)),
+  onRestored: (id) => (location.hash = chatAddress(id)),
   onUpdated: (conversation) => chat.onUpdated(conversation),
 });
 
@@ -151,7 +151,7 @@ const feed = openFeed(stream, {
 const LEGACY_KEY = "duologue.conversation";
 
 /** A conversation that an earlier version kept in this tab goes to the server, once. */
-async function bringOver(): Promise<void> {
+async function importLegacy(): Promise<void> {
   if (tab.get(LEGACY_KEY) === null) return;
   const { forgetLegacy, legacyConversation } = await import("./chat/legacy_conversation");
   const file = legacyConversation(tab, Date.now());
@@ -159,27 +159,27 @@ async function bringOver(): Promise<void> {
   const answer = await client.import("conversation.jsonl", file.text);
   if (answer.kind !== "ok") return;
   forgetLegacy(tab);
-  if (placeOf(location.hash).conversation === null && chat.shown.length === 0) location.hash = addressOf(answer.value.conversations[0] ?? file.id);
+  if (parseRoute(location.hash).conversation === null && chat.shown.length === 0) location.hash = chatAddress(answer.value.conversations[0] ?? file.id);
 }
 
 /** Who is here, as long as this page is. */
 let person: string | null = null;
-let forsaken = false;
+let abandoned = false;
 
 /** Whoever comes next is somebody else: nothing of who was here stays behind, in the page or in the browser. */
-function makeRoom(): void {
-  forsaken = true;
-  forgetTexts([() => localStorage, () => sessionStorage]);
+function resetForNewUser(): void {
+  abandoned = true;
+  clearStorage([() => localStorage, () => sessionStorage]);
   location.reload();
 }
 
 /** The server can be asked: now, or again. */
 function begin(): void {
   const { user = person } = server.capabilities?.auth ?? {};
-  if (user !== null && (isAnother(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return makeRoom();
+  if (user !== null && (isDifferentUser(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return resetForNewUser();
   person = user;
-  void bringOver();
-  void preferences.load().then(() => preferences.locate(Intl.DateTimeFormat().resolvedOptions().timeZone ?? ""));
+  void importLegacy();
+  void preferences.load().then(() => preferences.setTimeZone(Intl.DateTimeFormat().resolvedOptions().timeZone ?? ""));
   void list.load();
   feed.resume();
   chat.resume();
@@ -189,46 +189,46 @@ function begin(): void {
 }
 
 // A browser has few lines to one server: a tab nobody looks at lets go of its own.
-const REST = 20_000;
-let callOffRest: (() => void) | null = null;
+const PAUSE_DELAY_MS = 20_000;
+let cancelPause: (() => void) | null = null;
 
-function look(): void {
-  callOffRest?.();
-  callOffRest = null;
+function onVisibilityChange(): void {
+  cancelPause?.();
+  cancelPause = null;
   if (document.visibilityState === "visible") {
     void server.refresh();
     feed.resume();
     chat.resume();
   } else {
-    if (!forsaken) draftSync?.flushOnExit();
-    callOffRest = clock.after(REST, () => {
+    if (!abandoned) draftSync?.flushOnExit();
+    cancelPause = clock.after(PAUSE_DELAY_MS, () => {
       feed.pause();
       chat.pause();
     });
   }
 }
 
-function arrive(): void {
-  const place = shell.arrive(location.hash);
+function onHashChange(): void {
+  const place = shell.onHashChange(location.hash);
   if (place.screen === "chat") void chat.open(place);
 }
 
-addEventListener("hashchange", arrive);
-addEventListener("online", look);
+addEventListener("hashchange", onHashChange);
+addEventListener("online", onVisibilityChange);
 addEventListener("pagehide", ({ persisted }) => {
-  if (forsaken) return;
+  if (abandoned) return;
   // One that is only put aside goes on with what it was at.
   if (!persisted) chat.saveUnsent();
-  preferences.part();
+  preferences.flushOnExit();
   draftSync?.flushOnExit();
 });
-document.addEventListener("visibilitychange", look);
+document.addEventListener("visibilitychange", onVisibilityChange);
 
 // After all that is urgent.
-addEventListener("load", () => void keepPage(navigator.serviceWorker, build));
+addEventListener("load", () => void registerWorker(navigator.serviceWorker, build));
 
 void server.refresh();
-arrive();
-const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, ask, stream, makeRoom };
+onHashChange();
+const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, ask, stream, resetForNewUser };
 // Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
 void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { parts, begin } }));

@@ -1,36 +1,35 @@
-// The admin page's state: workers, queue and the figures of the last while, asked for again and again while the page
-// is open. Knows no DOM.
+// State of the admin screen: workers, queue and recent metrics, polled while the screen is open. No DOM.
 import { type AdminClient, type QueueState, type Sample, type WorkerRow } from "../wire/admin";
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 
-/** Milliseconds between two looks. */
-const POLL = 2000;
-/** Seconds that are shown. */
-export const SPAN = 900;
+/** Milliseconds between polls. */
+const POLL_MS = 2000;
+/** Seconds of history shown. */
+export const SPAN_S = 900;
 
-export interface AdminSurroundings {
+export interface AdminDependencies {
   readonly client: AdminClient;
   readonly clock: Clock;
-  readonly say: (sentence: string) => void;
+  readonly notify: (sentence: string) => void;
 }
 
 export class Admin {
-  readonly #around: AdminSurroundings;
+  readonly #deps: AdminDependencies;
   #workers = $state.raw<readonly WorkerRow[]>([]);
   #queue = $state.raw<QueueState | null>(null);
   #samples = $state.raw<readonly Sample[]>([]);
   #now = $state(0);
   #step = $state(5);
   #problem = $state("");
-  #known = $state(false);
-  /** Counts its openings; 0 while it is closed. */
+  #loaded = $state(false);
+  /** Number of the current opening, 0 while closed: an answer to an earlier opening is dropped. */
   #opening = 0;
   #openings = 0;
   #cancelTimer: (() => void) | null = null;
 
-  constructor(around: AdminSurroundings) {
-    this.#around = around;
+  constructor(deps: AdminDependencies) {
+    this.#deps = deps;
   }
 
   get workers(): readonly WorkerRow[] {
@@ -41,12 +40,12 @@ export class Admin {
     return this.#queue;
   }
 
-  /** Oldest first, of the last `SPAN` seconds. */
+  /** The last `SPAN_S` seconds, oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }
 
-  /** The server's clock at the last look, unix seconds. */
+  /** Server time of the last poll, unix seconds. */
   get now(): number {
     return this.#now;
   }
@@ -60,14 +59,14 @@ export class Admin {
     return this.#problem;
   }
 
-  get known(): boolean {
-    return this.#known;
+  get loaded(): boolean {
+    return this.#loaded;
   }
 
   open(): void {
     if (this.#opening > 0) return;
     this.#opening = ++this.#openings;
-    void this.#look();
+    void this.#poll();
   }
 
   close(): void {
@@ -76,28 +75,28 @@ export class Admin {
   }
 
   async restart(worker: string): Promise<void> {
-    const answer = await this.#around.client.restart(worker);
-    if (answer.kind !== "ok") this.#around.say(problemOf(answer));
+    const answer = await this.#deps.client.restart(worker);
+    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
   }
 
-  async #look(): Promise<void> {
-    const { client, clock } = this.#around;
+  async #poll(): Promise<void> {
+    const { client, clock } = this.#deps;
     const opening = this.#opening;
     const since = this.#samples.at(-1)?.at ?? 0;
-    const [workers, queue, figures] = await Promise.all([client.workers(), client.queue(), client.figures(since)]);
+    const [workers, queue, metrics] = await Promise.all([client.workers(), client.queue(), client.metrics(since)]);
     if (opening !== this.#opening) return;
-    const bad = [workers, queue, figures].find((answer: Answer<unknown>) => answer.kind !== "ok");
-    this.#problem = bad ? problemOf(bad) : "";
+    const failure = [workers, queue, metrics].find((answer: Answer<unknown>) => answer.kind !== "ok");
+    this.#problem = failure ? problemOf(failure) : "";
     if (workers.kind === "ok") this.#workers = workers.value.workers;
     if (queue.kind === "ok") this.#queue = queue.value;
-    if (figures.kind === "ok") {
-      const { now, step, samples } = figures.value;
+    if (metrics.kind === "ok") {
+      const { now, step, samples } = metrics.value;
       this.#now = now;
       this.#step = step;
       const newer = samples.filter(({ at }) => at > since);
-      this.#samples = [...this.#samples, ...newer].filter(({ at }) => at > now - SPAN);
-      this.#known = true;
+      this.#samples = [...this.#samples, ...newer].filter(({ at }) => at > now - SPAN_S);
+      this.#loaded = true;
     }
-    this.#cancelTimer = clock.after(POLL, () => void this.#look());
+    this.#cancelTimer = clock.after(POLL_MS, () => void this.#poll());
   }
 }

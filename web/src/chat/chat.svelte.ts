@@ -5,7 +5,7 @@ import type { DeletionPreview, ApprovalAnswer, ConversationDetail } from "../wir
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, resendable, textOf } from "../wire/rows";
-import type { Place as ShellPlace } from "../shell/place";
+import type { Route } from "../shell/route";
 import type { ListEvent } from "./list/feed";
 import { PendingMessages } from "./reply/pending_messages.svelte";
 import { isUnanswered, ActiveReply } from "./reply/active_reply.svelte";
@@ -14,7 +14,7 @@ import { removeRestored, restoreUnsent } from "./draft/restore";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
 import { ModelContext } from "./model_context.svelte";
 
-type Place = Pick<ShellPlace, "conversation" | "message">;
+type ChatRoute = Pick<Route, "conversation" | "message">;
 
 /** Options of a conversation without messages. A temporary one is in no folder. */
 export interface NewChatOptions {
@@ -35,7 +35,7 @@ export class Chat {
   readonly #pending: PendingMessages;
   #id = $state.raw<string | null>(null);
   #conversation = $state.raw<Conversation | null>(null);
-  #opening = $state.raw<Place | null>(null);
+  #opening = $state.raw<ChatRoute | null>(null);
   #problem = $state("");
   #previous = $state.raw<string | null>(null);
   #newOptions = $state.raw<NewChatOptions>({});
@@ -126,8 +126,8 @@ export class Chat {
   }
 
   /** Opens what the address names. The present conversation stays visible until the next one is loaded. */
-  async open(place: Place): Promise<void> {
-    const { conversation, message } = place;
+  async open(route: ChatRoute): Promise<void> {
+    const { conversation, message } = route;
     const epoch = ++this.#epoch;
     this.#opening = null;
     if (conversation !== null && conversation === this.#id) return this.#reveal(message);
@@ -136,7 +136,7 @@ export class Chat {
       if (this.#id !== null) this.#newOptions = {};
       return this.#switchTo(null);
     }
-    this.#opening = place;
+    this.#opening = route;
     const answer = await this.#deps.client.open(conversation);
     if (epoch !== this.#epoch) return;
     if (answer.kind === "ok") {

@@ -1,6 +1,6 @@
 // Model and options of the conversation on the page: its own choices over the user's preferences. A choice is stored
 // with the conversation and becomes the default of the next new one. No DOM.
-import { chosen } from "../settings/options";
+import { mergeOptions } from "../settings/options";
 import type { Preferences } from "../settings/preferences.svelte";
 import type { Answer } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
@@ -26,7 +26,7 @@ export class Choices {
 
   /** The options in effect. */
   get current(): GenerationOptions {
-    return chosen(this.#deps.preferences.options, this.#own);
+    return mergeOptions(this.#deps.preferences.options, this.#own);
   }
 
   /** The conversation's own options. */
@@ -50,7 +50,7 @@ export class Choices {
   /** Changes this conversation's options only; does nothing in a new one. */
   async chooseHere(options: OptionChanges): Promise<void> {
     if (this.#conversation === null) return;
-    this.#own = chosen(this.#own, options as GenerationOptions);
+    this.#own = mergeOptions(this.#own, options as GenerationOptions);
     const answer = await this.#deps.save(this.#conversation, this.#own);
     if (answer.kind !== "ok") this.#deps.reportProblem(answer);
   }

@@ -1,12 +1,12 @@
-// Where diagrams draw themselves: in chats in which one was asked for. For as long as the page is open.
+// The chats in which the user has asked for diagrams to be drawn, as long as the page is open.
 import { SvelteSet } from "svelte/reactivity";
 
 const chats = new SvelteSet<string>();
 
-export function drawsDiagrams(chat: string | null): boolean {
+export function diagramsEnabled(chat: string | null): boolean {
   return chat !== null && chats.has(chat);
 }
 
-export function drawDiagrams(chat: string | null): void {
+export function enableDiagrams(chat: string | null): void {
   if (chat !== null) chats.add(chat);
 }

@@ -1,14 +1,14 @@
-// Where maths stands in a Markdown text: between $ and $, $$ and $$, \( and \), \[ and \]. Owns the rules that tell it
-// from money and from escaped brackets. Maths never reaches over a blank line and never into code, so that what stands
-// before a blank line is settled, however the text goes on. Knows nothing of how formulas are drawn.
+// Finds maths in Markdown: between $ and $, $$ and $$, \( and \), \[ and \]. Owns the rules that distinguish it from
+// money and from escaped brackets. Maths never spans a blank line or code, so text before a blank line is final however
+// the text continues.
 import type { MarkedExtension, TokenizerAndRendererExtension, Tokens } from "marked";
 
 export interface Maths {
-  /** The text from its first delimiter to behind its last. */
+  /** The source including delimiters. */
   readonly raw: string;
-  /** The formula alone. */
+  /** The formula without delimiters. */
   readonly formula: string;
-  /** Whether it stands in lines of its own. */
+  /** Display style, on lines of its own. */
   readonly display: boolean;
 }
 
@@ -23,18 +23,18 @@ const PAIRS: readonly Pair[] = [
   { open: "\\[", close: "\\]", display: true },
   { open: "\\(", close: "\\)", display: false },
 ];
-const LONGEST = 10_000;
+const MAX_LENGTH = 10_000;
 const BLANK_LINE = /\n[ \t]*\n/;
 const WORD = /[\p{L}\p{N}]/u;
-/** Two words beside each other: prose between two prices, not a product of variables. */
+/** Two words in a row: prose between two prices, not a product of variables. */
 const PROSE = /\p{L}{2,}[ ,.;:]+\p{L}{2,}/u;
 const INDENT = /^ {0,3}(?=\$\$|\\\[)/;
 const REST_OF_LINE = /^[ \t]*(?:\n|$)/;
 const CANDIDATE = /\$|\\[([]/g;
 
-/** Index of `close` in `text` from `from` on, or -1: where another begins inside, where code does, or a blank line. */
+/** Index of `close` in `text` from `from` on; -1 if another opening delimiter, code or a blank line comes first. */
 function closing(text: string, from: number, { open, close }: Pair): number {
-  const end = Math.min(text.length, from + LONGEST);
+  const end = Math.min(text.length, from + MAX_LENGTH);
   for (let at = from; at < end; at++) {
     if (text.startsWith(close, at)) return at;
     const character = text[at];
@@ -45,54 +45,54 @@ function closing(text: string, from: number, { open, close }: Pair): number {
   return -1;
 }
 
-/** The maths between a pair at the very beginning of a text. */
+/** The maths at the very start of a text, delimited by `pair`. */
 function between(text: string, pair: Pair): Maths | null {
   if (!text.startsWith(pair.open)) return null;
   const end = closing(text, pair.open.length, pair);
   const formula = text.slice(pair.open.length, end).trim();
   if (end === -1 || formula === "") return null;
-  // \[such a thing\](address) is a link whose brackets are escaped by mistake, but no formula.
+  // \[text\](address) is a link with brackets escaped by mistake, not a formula.
   if (pair.close === "\\]" && text.startsWith("(", end + 2)) return null;
   return { raw: text.slice(0, end + pair.close.length), formula, display: pair.display };
 }
 
-/** What is between single dollars, unless it is money: on one line, with nothing blank inside the dollars, and
- * followed by neither letter nor digit. */
+/** Maths between single dollars, unless it looks like money: on one line, no space just inside the dollars, and not
+ * followed by a letter or digit. */
 function betweenDollars(text: string): Maths | null {
   if (text[0] !== "$" || !/[^\s$]/.test(text[1] ?? "")) return null;
-  for (let at = 1; at < Math.min(text.length, LONGEST); at++) {
+  for (let at = 1; at < Math.min(text.length, MAX_LENGTH); at++) {
     const character = text[at];
     if (character === "\n" || character === "`") return null;
     if (character === "\\") at++;
     if (character !== "$") continue;
     const formula = text.slice(1, at);
-    const settled = !/\s/.test(text[at - 1]!) && !WORD.test(text[at + 1] ?? "") && text[at + 1] !== "$";
-    const prose = !formula.includes("\\") && PROSE.test(formula);
-    return settled && !prose ? { raw: text.slice(0, at + 1), formula, display: false } : null;
+    const isDelimited = !/\s/.test(text[at - 1]!) && !WORD.test(text[at + 1] ?? "") && text[at + 1] !== "$";
+    const isProse = !formula.includes("\\") && PROSE.test(formula);
+    return isDelimited && !isProse ? { raw: text.slice(0, at + 1), formula, display: false } : null;
   }
   return null;
 }
 
-/** The maths that a text begins with. */
+/** The maths at the start of a text. */
 export function mathsAt(text: string): Maths | null {
   for (const pair of PAIRS) {
-    const found = between(text, pair);
-    if (found !== null) return found;
+    const match = between(text, pair);
+    if (match !== null) return match;
   }
   return betweenDollars(text);
 }
 
-/** The maths that a text begins with and that has its lines for itself. */
+/** The maths at the start of a text, if it fills its lines. */
 export function mathsBlockAt(text: string): Maths | null {
   const indent = INDENT.exec(text)?.[0];
   if (indent === undefined) return null;
-  const found = mathsAt(text.slice(indent.length));
-  if (found === null) return null;
-  const rest = REST_OF_LINE.exec(text.slice(indent.length + found.raw.length))?.[0];
-  return rest === undefined ? null : { ...found, raw: indent + found.raw + rest };
+  const match = mathsAt(text.slice(indent.length));
+  if (match === null) return null;
+  const rest = REST_OF_LINE.exec(text.slice(indent.length + match.raw.length))?.[0];
+  return rest === undefined ? null : { ...match, raw: indent + match.raw + rest };
 }
 
-/** Index of the first line of a text, but not its very first, on which a block of maths begins. */
+/** Index of the first line after the first on which a block of maths begins. */
 export function nextMathsBlock(text: string): number | undefined {
   for (const { index } of text.matchAll(/\n(?= {0,3}(?:\$\$|\\\[))/g)) {
     if (mathsBlockAt(text.slice(index + 1)) !== null) return index + 1;
@@ -100,19 +100,19 @@ export function nextMathsBlock(text: string): number | undefined {
   return undefined;
 }
 
-/** Index of the next place in a line at which maths may begin. */
+/** Index of the next position at which inline maths may begin. */
 export function nextMaths(text: string): number | undefined {
-  for (const { index, 0: found } of text.matchAll(CANDIDATE)) {
+  for (const { index, 0: match } of text.matchAll(CANDIDATE)) {
     const before = text[index - 1] ?? "";
-    if (found !== "$") {
+    if (match !== "$") {
       if (before !== "\\") return index;
     } else if (before !== "\\" && before !== "$" && !WORD.test(before)) return index;
   }
   return undefined;
 }
 
-/** What closes the formula that a growing text ends in the middle of, put behind it; the text as it is where it ends in
- * none. Not for single dollars: they may be money still. */
+/** Appends the closing delimiter if the text ends inside a formula. Not for single dollars, which may turn out to be
+ * money. */
 export function withMathsClosed(text: string): string {
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
@@ -126,44 +126,44 @@ export function withMathsClosed(text: string): string {
       const whole = mathsAt(rest);
       const pair = PAIRS.find(({ open }) => rest.startsWith(open));
       if (whole !== null) at += whole.raw.length - 1;
-      else if (pair !== undefined && mathsAt(closedBy(rest, pair)) !== null) return closedBy(text, pair);
+      else if (pair !== undefined && mathsAt(withClosing(rest, pair)) !== null) return withClosing(text, pair);
       else if (character === "\\") at++;
     }
   }
   return text;
 }
 
-/** Half a delimiter at the end is the beginning of the one that is put there. */
-function closedBy(text: string, { close }: Pair): string {
+/** Half a delimiter at the end is the beginning of the closing one. */
+function withClosing(text: string, { close }: Pair): string {
   const half = close === "$$" ? /(?<!\\)\$$/ : /(?<!\\)(?:\\\\)*\\$/;
   return (half.test(text) ? text.slice(0, -1) : text) + close;
 }
 
-/** The text with each of its formulas given to `change`. */
+/** Replaces each formula with what `change` returns. */
 export function replaceMaths(text: string, change: (raw: string) => string): string {
-  let changed = "";
+  let result = "";
   let rest = text;
   for (let next = nextMaths(rest); next !== undefined; next = nextMaths(rest)) {
-    const found = mathsAt(rest.slice(next))?.raw;
-    changed += rest.slice(0, next) + (found === undefined ? rest[next]! : change(found));
-    rest = rest.slice(next + (found?.length ?? 1));
+    const match = mathsAt(rest.slice(next))?.raw;
+    result += rest.slice(0, next) + (match === undefined ? rest[next]! : change(match));
+    rest = rest.slice(next + (match?.length ?? 1));
   }
-  return changed + rest;
+  return result + rest;
 }
 
 function token(type: string, { raw, formula, display }: Maths): Tokens.Generic {
   return { type, raw, text: formula, display };
 }
 
-/** Maths for the lexer. `draw` gives the HTML of a formula; `block` where it is no part of a paragraph. */
+/** A marked extension for maths. `draw` returns a formula's HTML; `block` is true outside a paragraph. */
 export function mathsExtension(draw: (formula: string, display: boolean, block: boolean) => string): MarkedExtension {
   const block: TokenizerAndRendererExtension = {
     name: "mathsBlock",
     level: "block",
     start: nextMathsBlock,
     tokenizer(source) {
-      const found = mathsBlockAt(source);
-      return found?.display ? token("mathsBlock", found) : undefined;
+      const match = mathsBlockAt(source);
+      return match?.display ? token("mathsBlock", match) : undefined;
     },
     renderer: ({ text }) => draw(text, true, true),
   };
@@ -172,11 +172,11 @@ export function mathsExtension(draw: (formula: string, display: boolean, block: 
     level: "inline",
     start: nextMaths,
     tokenizer(source) {
-      const found = mathsAt(source);
-      return found === null ? undefined : token("maths", found);
+      const match = mathsAt(source);
+      return match === null ? undefined : token("maths", match);
     },
     renderer: ({ text, display }) => draw(text, display, false),
   };
-  // Nothing in a formula is emphasis.
+  // Characters in a formula are not emphasis.
   return { extensions: [block, line], hooks: { emStrongMask: (text) => replaceMaths(text, (raw) => "a".repeat(raw.length)) } };
 }

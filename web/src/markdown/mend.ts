@@ -1,16 +1,16 @@
-// What to show of a block that is still being written: emphasis is closed, and what may yet turn into something
-// else (a lone list marker, the head of a table, half a fence) is held back, so that nothing flashes. What closes
-// emphasis comes when the page has time; until it is there, marks at the end are held back and no more.
+// Completes an unfinished block for display: closes emphasis, and holds back what may still turn into something else (a
+// lone list marker, a table header, half a fence), so that nothing flickers. Closing emphasis needs a library that is
+// loaded later; until then, trailing marks are only held back.
 import { replaceMaths } from "./maths";
 
 const LONE_MARKER = /^[ \t>]*(?:[-+*_=#>`~|]+|\d{1,9}[.)])[ \t]*$/;
 const TRAILING_MARKS = /[*_~`]+$/;
 const ROW = /^ {0,3}\|/;
-/** Stands for a formula while the text around it is mended. */
-const ASIDE = "\uE000";
+/** Stands for a formula while the text around it is completed. */
+const PLACEHOLDER = "\uE000";
 const PART_OF_DELIMITER = /^[ \t|:-]*$/;
 
-function withoutUnsettledLines(raw: string): string {
+function withoutAmbiguousLines(raw: string): string {
   const lines = raw.split("\n");
   const last = lines.at(-1) ?? "";
   const before = lines.at(-2) ?? "";
@@ -24,21 +24,21 @@ function withoutUnsettledLines(raw: string): string {
 
 let closeMarks: (text: string) => string = (text) => text;
 
-/** Fetch what closes emphasis. */
-export async function learnToMend(): Promise<void> {
+/** Loads the library that closes emphasis. */
+export async function loadRemend(): Promise<void> {
   const { default: remend } = await import("remend");
   closeMarks = (text) => remend(text, { linkMode: "text-only", katex: false, inlineKatex: false });
 }
 
 function withoutOpenMarks(raw: string, isTable: boolean): string {
-  const settled = isTable ? raw : withoutUnsettledLines(raw);
-  return closeMarks(settled.replace(TRAILING_MARKS, ""));
+  const stable = isTable ? raw : withoutAmbiguousLines(raw);
+  return closeMarks(stable.replace(TRAILING_MARKS, ""));
 }
 
-/** Markdown to draw in place of an unfinished block's `raw` text. */
+/** The Markdown to display for the `raw` text of an unfinished block. */
 export function mend(raw: string, isTable: boolean): string {
-  if (raw.includes(ASIDE)) return withoutOpenMarks(raw, isTable);
+  if (raw.includes(PLACEHOLDER)) return withoutOpenMarks(raw, isTable);
   const formulas: string[] = [];
-  const around = replaceMaths(raw, (formula) => (formulas.push(formula), ASIDE));
-  return withoutOpenMarks(around, isTable).replaceAll(ASIDE, () => formulas.shift() ?? "");
+  const around = replaceMaths(raw, (formula) => (formulas.push(formula), PLACEHOLDER));
+  return withoutOpenMarks(around, isTable).replaceAll(PLACEHOLDER, () => formulas.shift() ?? "");
 }

@@ -1,7 +1,7 @@
-// Markdown tokens to an HTML string. Model output is never trusted: raw HTML is shown as the text it is, links
-// lead only to the web and mail, and images become links, because a fetched image address can carry a
-// conversation away. Knows no DOM and no language: `data-says` marks where a word of the page's own belongs. What it
-// gives is sanitised once more before it is drawn.
+// Renders Markdown tokens to an HTML string. Model output is never trusted: raw HTML is shown as text, links lead only
+// to the web and mail, and images become links, because fetching an image address can leak the conversation. No DOM,
+// and no translated words: `data-says` marks where the page inserts its own. The result is sanitised again before it is
+// drawn.
 import { Lexer, Marked, Parser, Renderer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 
 import { mathsExtension, nextMathsBlock } from "./maths";
@@ -13,7 +13,8 @@ export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** The address when a link may lead there, else null. Relative ones would lead into this server, so they may not. */
+/** The address if a link may lead there, else null. Relative links would lead into this server, so they are not
+ * allowed. */
 export function safeAddress(href: string): string | null {
   try {
     const url = new URL(href);
@@ -40,7 +41,7 @@ class PageRenderer extends Renderer {
   }
 
   override heading({ tokens, depth }: Tokens.Heading): string {
-    // The page's own headings are h1 and, per message, h2: the model's begin below them.
+    // The page uses h1, and h2 for each message: the model's headings start below.
     const level = Math.min(depth + 2, 6);
     return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
   }
@@ -72,7 +73,7 @@ class PageRenderer extends Renderer {
 }
 
 class PageTokenizer extends Tokenizer {
-  /** A line of equals signs inside a formula underlines nothing. */
+  /** A line of equals signs inside a formula is not a heading underline. */
   override lheading(source: string): Tokens.Heading | undefined {
     const heading = super.lheading(source);
     const formula = heading && nextMathsBlock(source);
@@ -80,7 +81,7 @@ class PageTokenizer extends Tokenizer {
   }
 }
 
-/** A formula as its source, until it is drawn. */
+/** A formula's source, replaced when it is drawn. */
 function formula(source: string, display: boolean, block: boolean): string {
   const kind = display ? "display" : "line";
   const scrolls = display ? ' data-scrolls="maths"' : "";
@@ -94,20 +95,20 @@ const options = {
   tokenizer: new PageTokenizer(),
 };
 
-/** The source as one paragraph of plain text. */
+/** The source as a single plain paragraph. */
 function plain(source: string): TokensList {
   const text: Tokens.Text = { type: "text", raw: source, text: source, escaped: false };
   const paragraph: Tokens.Paragraph = { type: "paragraph", raw: source, text: source, tokens: [text] };
   return Object.assign([paragraph], { links: {} });
 }
 
-/** Top-level tokens; their `raw` texts joined are the source. */
+/** Top-level tokens; joined, their `raw` texts are the source. */
 export function lex(source: string): TokensList {
   try {
     return new Lexer(options).lex(source);
   } catch {
-    // A few texts make the lexer throw (a quote behind a tab inside a list, marked 18.2). Whatever a model writes
-    // must not take the page down.
+    // Some texts make the lexer throw (a quote after a tab inside a list, marked 18.2). Model output must not break the
+    // page.
     return plain(source);
   }
 }

@@ -1,4 +1,4 @@
-// The last door before the page: only what the renderer itself writes gets through, whatever came before it.
+// The last check before the page: only what the renderer itself produces passes.
 import DOMPurify from "dompurify";
 
 const ALLOWED_TAGS = [

@@ -1,41 +1,41 @@
-// The models page's state: what the server has, what is on its way, and what a person does about it. Kept in step by
-// the server's stream of events while the page is open. Knows no DOM.
+// State of the models screen: models, downloads and loads in progress, and their commands. Kept current by the server's
+// event stream while the screen is open. No DOM.
 import type { Clock } from "../wire/transport/clock";
 import type { EventStream, StreamListener } from "../wire/transport/event_stream";
 import { problemOf } from "../wire/transport/http";
 import { type Download, type LoadRequest, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models";
 
-/** Changes that come together are read once, milliseconds. */
-const SETTLE = 150;
+/** Changes within this time (milliseconds) cause one reload. */
+const REFRESH_DELAY_MS = 150;
 
-export interface ModelsSurroundings {
+export interface ModelsDependencies {
   readonly client: ModelsClient;
   readonly clock: Clock;
   readonly stream: (address: string, listener: StreamListener) => EventStream;
-  /** What is loaded has changed: the page offers other models now. */
-  readonly changed: () => void;
-  readonly say: (sentence: string) => void;
+  /** The set of loaded models has changed. */
+  readonly onModelsChanged: () => void;
+  readonly notify: (sentence: string) => void;
 }
 
-/** A model that is being loaded from this page; `progress` 0 to 1, null where it cannot be told. */
-export interface Loading {
+/** A model this page is loading; `progress` 0 to 1, null if unknown. */
+export interface ModelLoad {
   readonly name: string;
   readonly progress: number | null;
   readonly problem: string;
   readonly code: string;
-  readonly wish: LoadRequest;
+  readonly request: LoadRequest;
 }
 
 export class Models {
-  readonly #around: ModelsSurroundings;
+  readonly #deps: ModelsDependencies;
   #overview = $state.raw<ModelsOverview | null>(null);
   #problem = $state("");
-  #loading = $state.raw<readonly Loading[]>([]);
+  #loading = $state.raw<readonly ModelLoad[]>([]);
   #feed: EventStream | null = null;
-  #asked = false;
+  #refreshScheduled = false;
 
-  constructor(around: ModelsSurroundings) {
-    this.#around = around;
+  constructor(deps: ModelsDependencies) {
+    this.#deps = deps;
   }
 
   /** Null before the first answer. */
@@ -47,21 +47,21 @@ export class Models {
     return this.#problem;
   }
 
-  get loading(): readonly Loading[] {
+  get loading(): readonly ModelLoad[] {
     return this.#loading;
   }
 
-  /** Downloads that are not over, or ended badly. */
+  /** Downloads that are not done, failed ones included. */
   get downloads(): readonly Download[] {
     return (this.#overview?.downloads ?? []).filter(({ state }) => state !== "done");
   }
 
   open(): void {
     void this.refresh();
-    this.#feed ??= this.#around.stream("api/models/events", {
-      event: (data) => this.heard(data),
-      // What was missed while the line was gone.
-      opened: () => this.#refreshSoon(),
+    this.#feed ??= this.#deps.stream("api/models/events", {
+      event: (data) => this.handleEvent(data),
+      // Catch up on what was missed while disconnected.
+      opened: () => this.#scheduleRefresh(),
     });
     this.#feed.resume();
   }
@@ -71,62 +71,62 @@ export class Models {
     this.#feed = null;
   }
 
-  heard(data: string): void {
+  handleEvent(data: string): void {
     const event = readModelsEvent(data);
     if (event === null) return;
     if (event.type === "download") this.#put(event.download);
-    if (event.type !== "download" || event.download.state === "done") this.#refreshSoon();
-    if (event.type === "loaded") this.#around.changed();
+    if (event.type !== "download" || event.download.state === "done") this.#scheduleRefresh();
+    if (event.type === "loaded") this.#deps.onModelsChanged();
   }
 
   async refresh(): Promise<void> {
-    const answer = await this.#around.client.overview();
+    const answer = await this.#deps.client.overview();
     this.#problem = problemOf(answer);
     if (answer.kind === "ok") this.#overview = answer.value;
   }
 
-  async load(wish: LoadRequest): Promise<void> {
-    const { name } = wish;
-    this.#setLoading({ name, progress: null, problem: "", code: "", wish });
-    const answer = await this.#around.client.load(wish, (progress) => this.#setLoading({ name, progress, problem: "", code: "", wish }));
+  async load(request: LoadRequest): Promise<void> {
+    const { name } = request;
+    this.#setLoading({ name, progress: null, problem: "", code: "", request });
+    const answer = await this.#deps.client.load(request, (progress) => this.#setLoading({ name, progress, problem: "", code: "", request }));
     if (answer.kind === "ok") this.dismiss(name);
-    else this.#setLoading({ name, progress: null, problem: problemOf(answer), code: answer.kind === "refused" ? answer.code : "", wish });
-    this.#around.changed();
+    else this.#setLoading({ name, progress: null, problem: problemOf(answer), code: answer.kind === "refused" ? answer.code : "", request });
+    this.#deps.onModelsChanged();
     await this.refresh();
   }
 
-  /** A load that failed is out of sight. */
+  /** Hides a failed load. */
   dismiss(name: string): void {
     this.#loading = this.#loading.filter((other) => other.name !== name);
   }
 
   async unload(worker: string): Promise<void> {
-    const answer = await this.#around.client.unload(worker);
-    if (answer.kind !== "ok") this.#around.say(problemOf(answer));
-    this.#around.changed();
+    const answer = await this.#deps.client.unload(worker);
+    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
+    this.#deps.onModelsChanged();
     await this.refresh();
   }
 
-  /** Begin a download, or go on with one; gives a sentence when that fails. */
+  /** Starts or resumes a download. Returns a sentence if that fails. */
   async download(what: string): Promise<string> {
-    const answer = await this.#around.client.download(what);
+    const answer = await this.#deps.client.download(what);
     if (answer.kind === "ok") this.#put(answer.value);
     return problemOf(answer);
   }
 
   async stop(id: string): Promise<void> {
-    const answer = await this.#around.client.stop(id);
-    if (answer.kind !== "ok") this.#around.say(problemOf(answer));
+    const answer = await this.#deps.client.stop(id);
+    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
     await this.refresh();
   }
 
   async remove(name: string): Promise<void> {
-    const answer = await this.#around.client.remove(name);
-    if (answer.kind !== "ok") this.#around.say(problemOf(answer));
+    const answer = await this.#deps.client.remove(name);
+    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
     await this.refresh();
   }
 
-  #setLoading(loading: Loading): void {
+  #setLoading(loading: ModelLoad): void {
     this.#loading = [...this.#loading.filter(({ name }) => name !== loading.name), loading];
   }
 
@@ -138,11 +138,11 @@ export class Models {
     this.#overview = { ...this.#overview, downloads: next };
   }
 
-  #refreshSoon(): void {
-    if (this.#asked) return;
-    this.#asked = true;
-    this.#around.clock.after(SETTLE, () => {
-      this.#asked = false;
+  #scheduleRefresh(): void {
+    if (this.#refreshScheduled) return;
+    this.#refreshScheduled = true;
+    this.#deps.clock.after(REFRESH_DELAY_MS, () => {
+      this.#refreshScheduled = false;
       void this.refresh();
     });
   }

@@ -1,4 +1,4 @@
-// Bytes as a person reads them: "4.2 GB", "312 MB". Decimal, as disks and downloads count. Pure.
+// Formats a size in bytes: "4.2 GB", "312 MB". Decimal units, as disks use. Pure.
 import { currentTongue } from "../language/language.svelte";
 import { models as words } from "../language/en/models";
 

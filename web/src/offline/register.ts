@@ -1,5 +1,4 @@
-// Has the page kept for the time when the server is away. Knows the browser's registry of service workers, and nothing
-// of what they do.
+// Registers the service worker.
 
 interface Registry {
   register(address: string): Promise<Registration | undefined>;
@@ -16,9 +15,10 @@ interface Registration extends EventTarget {
   readonly active: Worker | null;
 }
 
-/** Register the worker, and tell it that this page is of `build`, also one that waits for former pages to go. Without it, in an
- * insecure place, or with a certificate nobody trusts, the page is as good as ever and not kept. */
-export async function keepPage(registry: Registry | undefined, build: string | null): Promise<void> {
+/** Registers the worker and tells it this page's build, including one that waits for older pages to close.
+ * Registration fails without a secure context or with an untrusted certificate; the page then works as usual, only
+ * not offline. */
+export async function registerWorker(registry: Registry | undefined, build: string | null): Promise<void> {
   if (registry === undefined || build === null) return;
   let registration: Registration | undefined;
   try {
@@ -27,10 +27,10 @@ export async function keepPage(registry: Registry | undefined, build: string | n
     return;
   }
   if (registration === undefined) return;
-  const tell = () => registration.waiting?.postMessage(build);
-  const watch = () => registration.installing?.addEventListener("statechange", tell);
+  const sendBuild = () => registration.waiting?.postMessage(build);
+  const watchInstall = () => registration.installing?.addEventListener("statechange", sendBuild);
   registration.active?.postMessage(build);
-  tell();
-  watch();
-  registration.addEventListener("updatefound", watch);
+  sendBuild();
+  watchInstall();
+  registration.addEventListener("updatefound", watchInstall);
 }

@@ -1,15 +1,15 @@
-// The service worker: keeps the page, so that it opens while the server is away. Decides nothing (see answering.ts);
-// the build writes its name and the list of its files in front of this script.
-import { fileAt, formerStores, isGone, PAGE, storeOf, wayOf } from "./answering";
+// The service worker: caches the page, so that it opens while the server is away. The decisions are in cache_policy.ts;
+// the build prepends its name and the list of its files to this script.
+import { fileAt, outdatedCaches, isUpstreamDown, PAGE, cacheName, policyFor } from "./cache_policy";
 
 declare const DUOLOGUE_BUILD: string;
 declare const DUOLOGUE_FILES: readonly string[];
 
-// What a service worker has beside what every script has; the two libraries of types exclude each other.
-interface Later extends Event {
+// Types of a service worker: TypeScript's own library for it excludes the DOM library.
+interface ExtendableEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
-interface Fetching extends Later {
+interface FetchEvent extends ExtendableEvent {
   readonly request: Request;
   respondWith(answer: Promise<Response>): void;
 }
@@ -22,21 +22,22 @@ interface Scope extends EventTarget {
 const worker = self as unknown as Scope;
 const scope = worker.registration.scope;
 const files = new Set(DUOLOGUE_FILES);
-const store = storeOf(scope, DUOLOGUE_BUILD);
-/** Milliseconds a network that says nothing is waited for, where there is something to show instead. */
-const PATIENCE = 6000;
-/** Files fetched at a time: a browser has few lines to one server, and the page needs some. */
-const LANES = 3;
+const currentCache = cacheName(scope, DUOLOGUE_BUILD);
+/** Milliseconds to wait for the network when there is a cached copy. */
+const TIMEOUT_MS = 6000;
+/** Parallel downloads: a browser opens few connections to one server, and the page needs some. */
+const MAX_PARALLEL = 3;
 
-/** Ask for a file to keep it. Throws when it is not the one of this build. */
-async function fetched(file: string): Promise<Response> {
+/** Downloads a file for the cache. Throws if it is not this build's. */
+async function download(file: string): Promise<Response> {
   const address = new URL(file === PAGE ? "./" : file, scope);
   const answer = await fetch(address, { cache: "no-cache", credentials: "same-origin" });
   if (file !== PAGE) {
     if (!answer.ok) throw new Error(`${file} is not there`);
     return answer;
   }
-  // Before the login the page comes with the status of a missing key, and is the page all the same.
+  // Without a login the server sends the page with an error status. Its content is the same, but the cached response
+  // has to be a successful one.
   const body = await answer.text();
   if (!body.includes(`content="${DUOLOGUE_BUILD}"`)) throw new Error("the page is of another build");
   const headers = new Headers(answer.headers);
@@ -44,58 +45,58 @@ async function fetched(file: string): Promise<Response> {
   return new Response(body, { headers });
 }
 
-async function keep(): Promise<void> {
-  const kept = await caches.open(store);
-  const waiting = [...files].values();
-  const lane = async () => {
-    for (const file of waiting) {
+async function fillCache(): Promise<void> {
+  const cached = await caches.open(currentCache);
+  const queue = [...files].values();
+  const runQueue = async () => {
+    for (const file of queue) {
       const address = new URL(file, scope).href;
-      const former = file.startsWith("assets/") ? await caches.match(address, { ignoreVary: true }) : undefined;
-      await kept.put(address, former ?? (await fetched(file)));
+      const previous = file.startsWith("assets/") ? await caches.match(address, { ignoreVary: true }) : undefined;
+      await cached.put(address, previous ?? (await download(file)));
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: MAX_PARALLEL }, runQueue));
 }
 
-async function kept(request: Request): Promise<Response | undefined> {
+async function cached(request: Request): Promise<Response | undefined> {
   const file = fileAt(request.url, scope) ?? "";
-  return (await caches.open(store)).match(new URL(file, scope), { ignoreVary: true });
+  return (await caches.open(currentCache)).match(new URL(file, scope), { ignoreVary: true });
 }
 
-async function fresh(request: Request): Promise<Response> {
-  const asked = fetch(request);
-  const late = new Promise<null>((done) => setTimeout(() => done(null), PATIENCE));
-  const answer = await Promise.race([asked.catch(() => null), late]);
-  if (answer !== null && !isGone(answer.status)) return answer;
-  return (await kept(request)) ?? (answer === null ? asked : answer);
+async function networkFirst(request: Request): Promise<Response> {
+  const response = fetch(request);
+  const timeout = new Promise<null>((done) => setTimeout(() => done(null), TIMEOUT_MS));
+  const answer = await Promise.race([response.catch(() => null), timeout]);
+  if (answer !== null && !isUpstreamDown(answer.status)) return answer;
+  return (await cached(request)) ?? (answer === null ? response : answer);
 }
 
-worker.addEventListener("install", (event) => (event as Later).waitUntil(keep()));
+worker.addEventListener("install", (event) => (event as ExtendableEvent).waitUntil(fillCache()));
 
 worker.addEventListener("activate", (event) => {
-  const tidy = async () => {
-    const former = formerStores(await caches.keys(), scope, DUOLOGUE_BUILD);
-    await Promise.all(former.map((each) => caches.delete(each)));
+  const cleanUp = async () => {
+    const previous = outdatedCaches(await caches.keys(), scope, DUOLOGUE_BUILD);
+    await Promise.all(previous.map((each) => caches.delete(each)));
     await worker.clients.claim();
   };
-  (event as Later).waitUntil(tidy());
+  (event as ExtendableEvent).waitUntil(cleanUp());
 });
 
 worker.addEventListener("fetch", (event) => {
-  const { request } = event as Fetching;
-  const way = wayOf(request, scope, files);
-  if (way === "untouched") return;
-  const answer = way === "fresh" ? fresh(request) : kept(request).then((found) => found ?? fetch(request));
-  (event as Fetching).respondWith(answer);
+  const { request } = event as FetchEvent;
+  const policy = policyFor(request, scope, files);
+  if (policy === "bypass") return;
+  const answer = policy === "network-first" ? networkFirst(request) : cached(request).then((hit) => hit ?? fetch(request));
+  (event as FetchEvent).respondWith(answer);
 });
 
-// A page of this build says so. Where it is the only one, none is left that needs what the former worker keeps. And
-// somebody may have taken away what is kept.
+// A page of this build announces itself. If it is the only page open, no page needs the previous worker's cache any
+// more, and this worker takes over. The cache is filled again if the user has deleted it.
 worker.addEventListener("message", (event) => {
-  const attend = async () => {
+  const activateWhenAlone = async () => {
     const open = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
     if (open.length <= 1) await worker.skipWaiting();
-    if (!(await caches.has(store))) await keep();
+    if (!(await caches.has(currentCache))) await fillCache();
   };
-  if ((event as MessageEvent).data === DUOLOGUE_BUILD) (event as unknown as Later).waitUntil(attend());
+  if ((event as MessageEvent).data === DUOLOGUE_BUILD) (event as unknown as ExtendableEvent).waitUntil(activateWhenAlone());
 });

@@ -1,4 +1,4 @@
-// Files of conversations on their way into the server, one after the other, and what came of each. Knows no DOM.
+// Imports files of conversations one after the other. No DOM.
 import type { ImportReport } from "../wire/conversations";
 import { problemOf } from "../wire/transport/http";
 import { newId } from "../wire/rows";
@@ -7,9 +7,9 @@ import type { SendFile, Upload } from "../wire/transport/upload";
 export interface Import {
   readonly key: string;
   readonly name: string;
-  /** `reading`: all of it is there, and the server takes it apart. */
+  /** `reading`: uploaded, and being parsed by the server. */
   readonly stage: "waiting" | "sending" | "reading" | "done" | "failed";
-  /** How much of it is there, 0 to 1. */
+  /** Uploaded share, 0 to 1. */
   readonly share: number;
   readonly report: ImportReport | null;
   readonly problem: string;
@@ -42,7 +42,7 @@ export class Imports {
     void this.#next();
   }
 
-  /** Take it away; one that is on its way is stopped. What the server has read of it stays there. */
+  /** Removes an entry and aborts its upload. What the server has already imported stays. */
   remove(key: string): void {
     this.#waiting = this.#waiting.filter((other) => other.key !== key);
     if (this.#current?.key === key) this.#current.upload.abort();

@@ -1,5 +1,5 @@
-// How the next reply is asked for: what the person chose for this conversation, else what they like, as far as the
-// model can do it. Pure.
+// Options of the next run: the conversation's choices over the user's preferences, limited to what the model supports.
+// Pure.
 import type { Capabilities, Model } from "../wire/server";
 import type { Effort, GenerationOptions } from "../wire/settings";
 
@@ -9,22 +9,22 @@ export interface Options {
   readonly effort?: Effort;
   readonly tools?: boolean;
   readonly servers?: Readonly<Record<string, boolean>>;
-  /** The name the reply is shown under until the server says it. */
+  /** Model name shown until the server reports one. */
   readonly speaker: string;
 }
 
-interface Known {
+interface ServerInfo {
   readonly capabilities: Capabilities | null;
   model(name: string): Model | null;
 }
 
-/** The conversation's own choices over the person's. */
-export function chosen(likes: GenerationOptions, own: GenerationOptions): GenerationOptions {
-  return { ...likes, ...own, servers: { ...likes.servers, ...own.servers } };
+/** The conversation's own choices over the user's preferences. */
+export function mergeOptions(preferred: GenerationOptions, own: GenerationOptions): GenerationOptions {
+  return { ...preferred, ...own, servers: { ...preferred.servers, ...own.servers } };
 }
 
-/** `options` as `chosen` gives them. Sampling is not among what is sent: the server layers that itself. */
-export function optionsFor(server: Known, options: GenerationOptions): Options {
+/** `options` as merged by `mergeOptions`. Sampling is not sent: the server merges that itself. */
+export function optionsFor(server: ServerInfo, options: GenerationOptions): Options {
   const model = server.model(options.model ?? "");
   const verbs = model?.verbs ?? [];
   const { thinking = false, effort, tools, servers = {} } = options;

@@ -1,5 +1,5 @@
-// How the next token is chosen: every parameter there is, in which group it stands, what it may be, and how it is
-// written and read in a field. The ranges are the server's (`SamplingFields`). Pure: words are the catalogue's.
+// All sampling parameters: group, allowed values, and conversion between text fields and values. The ranges are those
+// of the server's `SamplingFields`, which a test compares. Pure.
 import type { Tongue } from "../language/language.svelte";
 
 export const GROUPS = ["basics", "repetition", "dry", "xtc", "dynamic", "mirostat", "advanced"] as const;
@@ -14,7 +14,7 @@ interface Numeric {
   readonly most: number;
 }
 
-/** `lines` is one text a line, `biases` a token and its bias a line, `choice` one of a few numbers. */
+/** `lines`: one text per line; `biases`: "token: bias" per line; `choice`: one of a few numbers. */
 export type Kind = Numeric | { readonly kind: "switch" } | { readonly kind: "choice"; readonly choices: readonly number[] } | { readonly kind: "lines"; readonly most: number; readonly known?: readonly string[] } | { readonly kind: "biases" };
 
 export type Parameter = Kind & { readonly name: ParameterName; readonly group: Group };
@@ -23,10 +23,10 @@ const number = (least: number, most: number): Numeric => ({ kind: "number", leas
 const whole = (least: number, most: number): Numeric => ({ kind: "whole", least, most });
 
 const MILLION = 1_000_000;
-/** The server takes 64 bits; a number of the page is exact up to here. */
+/** The server accepts 64 bits; JavaScript numbers are exact up to here. */
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** The steps of choosing a token, by the names they have in llama.cpp. */
+/** Sampler steps by their llama.cpp names. */
 export const SAMPLERS = ["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p"] as const;
 const SPELLINGS: Readonly<Record<string, string>> = { typical_p: "typ_p", typical: "typ_p", temp: "temperature", nucleus: "top_p" };
 
@@ -64,34 +64,34 @@ const KINDS = {
 
 export type ParameterName = keyof typeof KINDS;
 
-/** All of them, in the order they are shown. `logprobs` is not among them: it is for programs that read the figures. */
+/** In display order. `logprobs` is left out: it is for programs that read the values. */
 export const PARAMETERS: readonly Parameter[] = Object.entries(KINDS).map(([name, [group, kind]]) => ({ ...(kind as Kind), name: name as ParameterName, group }));
 
-/** Texts that end a reply. Kept beside the sampling, and every model applies them. */
+/** Stop strings. Stored beside the sampling; every model applies them. */
 export const STOP_WORDS: Kind = { kind: "lines", most: 16 };
 
-/** What is wrong with what was typed; the sentence is the catalogue's. */
-export type Fault =
+/** Why an input is invalid; the sentence is in the catalogue. */
+export type InputFault =
   | { readonly kind: "number" | "whole" | "bias" }
   | { readonly kind: "range"; readonly least: number; readonly most: number }
   | { readonly kind: "many"; readonly most: number }
   | { readonly kind: "unknown"; readonly name: string; readonly known: readonly string[] };
 
-/** Null as a value: nothing was typed, so nothing is asked for. */
-export type Reading = { readonly value: Value | null } | { readonly fault: Fault };
+/** A null value means that the field is empty and the parameter is not sent. */
+export type ParseResult = { readonly value: Value | null } | { readonly fault: InputFault };
 
 const NUMBER = /^[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?$/i;
 const WHOLE = /^[-+]?\d+$/;
 
-/** A number as people type it in a language: German takes a comma, and a point that was copied from elsewhere. */
-function numberOf(text: string, tongue: Tongue): number | null {
+/** Parses a number as written in a language. German accepts a comma, and also a copied decimal point. */
+function localNumber(text: string, tongue: Tongue): number | null {
   if (!NUMBER.test(text) || (tongue === "en" && text.includes(","))) return null;
   return Number(text.replace(",", "."));
 }
 
-function readNumber(text: string, { kind, least, most }: Numeric, tongue: Tongue): Reading {
-  if (kind === "whole" && !WHOLE.test(text)) return { fault: { kind: numberOf(text, tongue) === null ? "number" : "whole" } };
-  const value = numberOf(text, tongue);
+function parseNumber(text: string, { kind, least, most }: Numeric, tongue: Tongue): ParseResult {
+  if (kind === "whole" && !WHOLE.test(text)) return { fault: { kind: localNumber(text, tongue) === null ? "number" : "whole" } };
+  const value = localNumber(text, tongue);
   if (value === null) return { fault: { kind: "number" } };
   return value < least || value > most ? { fault: { kind: "range", least, most } } : { value };
 }
@@ -99,17 +99,17 @@ function readNumber(text: string, { kind, least, most }: Numeric, tongue: Tongue
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
 
 /** "\n" in a line stands for a line break. */
-function unescaped(line: string): string {
+function unescapeText(line: string): string {
   return line.replace(/\\([ntr\\])/g, (_, letter: string) => ESCAPES[letter] ?? letter);
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replace(/[\\\n\t\r]/g, (letter) => `\\${{ "\n": "n", "\t": "t", "\r": "r" }[letter] ?? letter}`);
 }
 
-function readLines(text: string, most: number, known: readonly string[] | undefined): Reading {
-  // Spaces are part of a text that ends a reply, but not of a name.
-  const lines = known ? text.split(/[\s,;]+/) : text.split(/\r?\n/).map(unescaped);
+function parseLines(text: string, most: number, known: readonly string[] | undefined): ParseResult {
+  // Spaces belong to a stop string, but not to a sampler name.
+  const lines = known ? text.split(/[\s,;]+/) : text.split(/\r?\n/).map(unescapeText);
   const values = lines.filter((line) => line !== "");
   if (values.length === 0) return { value: null };
   if (values.length > most) return { fault: { kind: "many", most } };
@@ -119,53 +119,53 @@ function readLines(text: string, most: number, known: readonly string[] | undefi
   return at < 0 ? { value: names } : { fault: { kind: "unknown", name: values[at] ?? "", known } };
 }
 
-function readBiases(text: string, tongue: Tongue): Reading {
+function parseBiases(text: string, tongue: Tongue): ParseResult {
   const biases: Record<string, number> = {};
   for (const line of text.split(/\r?\n/).filter((line) => line.trim() !== "")) {
-    // The last colon: a token may hold one.
+    // The last colon, since a token may contain one.
     const at = line.lastIndexOf(":");
-    const bias = numberOf(line.slice(at + 1).trim(), tongue);
+    const bias = localNumber(line.slice(at + 1).trim(), tongue);
     if (at < 1 || bias === null) return { fault: { kind: "bias" } };
-    biases[unescaped(line.slice(0, at))] = bias;
+    biases[unescapeText(line.slice(0, at))] = bias;
   }
   return { value: Object.keys(biases).length === 0 ? null : biases };
 }
 
-/** What was typed into a field, as a value or what is wrong with it. */
-export function readValue(kind: Kind, text: string, tongue: Tongue): Reading {
-  const typed = text.trim();
-  if (typed === "" && kind.kind !== "lines") return { value: null };
+/** Parses the text of a field. */
+export function parseValue(kind: Kind, text: string, tongue: Tongue): ParseResult {
+  const input = text.trim();
+  if (input === "" && kind.kind !== "lines") return { value: null };
   switch (kind.kind) {
     case "number":
     case "whole":
-      return readNumber(typed, kind, tongue);
+      return parseNumber(input, kind, tongue);
     case "choice": {
-      const value = Number(typed);
+      const value = Number(input);
       const least = Math.min(...kind.choices);
       return kind.choices.includes(value) ? { value } : { fault: { kind: "range", least, most: Math.max(...kind.choices) } };
     }
     case "switch":
-      return { value: typed === "true" };
+      return { value: input === "true" };
     case "lines":
-      return readLines(text, kind.most, kind.known);
+      return parseLines(text, kind.most, kind.known);
     case "biases":
-      return readBiases(text, tongue);
+      return parseBiases(text, tongue);
   }
 }
 
-/** A number for a field or a sentence, as the language writes it. */
-export function numberText(value: number, tongue: Tongue, grouped = false): string {
+/** Formats a number for a field or a sentence in a language. */
+export function formatNumber(value: number, tongue: Tongue, grouped = false): string {
   return new Intl.NumberFormat(tongue, { useGrouping: grouped, maximumFractionDigits: 12 }).format(value);
 }
 
-/** A value for its field: `readValue` gives it back. */
-export function writtenValue(kind: Kind, value: unknown, tongue: Tongue): string {
+/** Formats a value for its field; `parseValue` reads it back. */
+export function formatValue(kind: Kind, value: unknown, tongue: Tongue): string {
   if (value === null || value === undefined) return "";
-  if (typeof value === "number") return numberText(value, tongue);
-  if (Array.isArray(value)) return kind.kind === "lines" && kind.known ? value.join(", ") : value.map((text) => escaped(String(text))).join("\n");
+  if (typeof value === "number") return formatNumber(value, tongue);
+  if (Array.isArray(value)) return kind.kind === "lines" && kind.known ? value.join(", ") : value.map((text) => escapeText(String(text))).join("\n");
   if (typeof value === "object") {
     return Object.entries(value)
-      .map(([token, bias]) => `${escaped(token)}: ${numberText(Number(bias), tongue)}`)
+      .map(([token, bias]) => `${escapeText(token)}: ${formatNumber(Number(bias), tongue)}`)
       .join("\n");
   }
   return String(value);

@@ -1,24 +1,24 @@
-// The people who may come in and their keys, as an admin sees and changes them. Knows no DOM.
+// User accounts and their API keys, for admins. No DOM.
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Account, Key, KeyClient, NewKey, Role } from "../wire/keys";
 
 export interface Person {
   readonly account: Account;
-  /** Those that are valid, the newest first. */
+  /** Valid keys, newest first. */
   readonly keys: readonly Key[];
 }
 
-type Asking = Pick<KeyClient, "list" | "make" | "revoke" | "changeUser">;
+type PeopleClient = Pick<KeyClient, "list" | "create" | "revoke" | "changeUser">;
 
 export class People {
-  readonly #client: Asking;
+  readonly #client: PeopleClient;
   #all = $state.raw<readonly Person[]>([]);
-  #known = $state(false);
+  #loaded = $state(false);
   #problem = $state("");
-  #made = $state.raw<NewKey | null>(null);
+  #newKey = $state.raw<NewKey | null>(null);
   #busy = $state(false);
 
-  constructor(client: Asking) {
+  constructor(client: PeopleClient) {
     this.#client = client;
   }
 
@@ -26,12 +26,12 @@ export class People {
     return this.#all;
   }
 
-  /** The server has said who there is. */
-  get known(): boolean {
-    return this.#known;
+  /** Loaded at least once. */
+  get loaded(): boolean {
+    return this.#loaded;
   }
 
-  /** Why the last thing did not work. */
+  /** Why the last command failed; empty if it did not. */
   get problem(): string {
     return this.#problem;
   }
@@ -40,13 +40,13 @@ export class People {
     return this.#busy;
   }
 
-  /** A key that was just made, and is shown this once. */
-  get made(): NewKey | null {
-    return this.#made;
+  /** The key just created, whose secret is shown only now. */
+  get newKey(): NewKey | null {
+    return this.#newKey;
   }
 
-  forgetMade(): void {
-    this.#made = null;
+  dismissNewKey(): void {
+    this.#newKey = null;
   }
 
   async load(): Promise<void> {
@@ -55,26 +55,26 @@ export class People {
     const { keys, users } = answer.value;
     const valid = keys.filter(({ revoked }) => revoked === 0).sort((one, other) => other.created - one.created);
     this.#all = users.map((account) => ({ account, keys: valid.filter(({ user }) => user === account.id) })).sort((one, other) => one.account.name.localeCompare(other.account.name));
-    this.#known = true;
+    this.#loaded = true;
   }
 
-  async make(name: string, role: Role): Promise<boolean> {
-    return this.#doing(async () => {
-      const answer = await this.#client.make(name.trim(), role);
-      if (answer.kind === "ok") this.#made = answer.value;
+  async create(name: string, role: Role): Promise<boolean> {
+    return this.#run(async () => {
+      const answer = await this.#client.create(name.trim(), role);
+      if (answer.kind === "ok") this.#newKey = answer.value;
       return answer;
     });
   }
 
   revoke(id: string): Promise<boolean> {
-    return this.#doing(() => this.#client.revoke(id));
+    return this.#run(() => this.#client.revoke(id));
   }
 
   change(name: string, changes: { readonly role?: Role; readonly disabled?: boolean }): Promise<boolean> {
-    return this.#doing(() => this.#client.changeUser(name, changes));
+    return this.#run(() => this.#client.changeUser(name, changes));
   }
 
-  async #doing(act: () => Promise<Answer<unknown>>): Promise<boolean> {
+  async #run(act: () => Promise<Answer<unknown>>): Promise<boolean> {
     if (this.#busy) return false;
     this.#busy = true;
     this.#problem = "";

@@ -1,6 +1,6 @@
-// What this person likes: kept by the server for every device, and in this browser so that it is there at the first
-// paint and while the server is away. Below it lie the operator's first values, and below those the page's own.
-// `public/theme.js` reads the same key before the first paint.
+// The user's preferences, stored by the server for every device and mirrored in this browser, for the first paint and
+// while the server is away. Operator defaults apply below them, and the page's defaults below those. `public/theme.js`
+// reads the same key before the first paint.
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
@@ -8,7 +8,7 @@ import type { TextStorage } from "./storage";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-export const FIRST: PagePreferences = {
+export const DEFAULTS: PagePreferences = {
   theme: "system",
   language: "",
   streaming: true,
@@ -30,18 +30,18 @@ export const FIRST: PagePreferences = {
 
 export interface SettingsClient {
   read(): Promise<Answer<Settings>>;
-  /** `leaving`: the page is on its way out, and waits for no answer. */
+  /** `leaving`: the page is being unloaded and cannot wait for the answer. */
   change(changes: Changes, leaving?: boolean): Promise<Answer<Settings>>;
 }
 
 const KEY = "duologue.preferences";
-const UNSENT = "duologue.preferences.unsent";
-/** What the server had when a page went away with changes whose arrival it could not wait for. */
-const PARTED = "duologue.preferences.parted";
-/** Changes that follow each other are sent together, milliseconds; the first of them goes at once. */
-const SETTLE = 400;
-/** A server that is in trouble is told again after so many milliseconds. */
-const AGAIN = 5000;
+const UNSENT_KEY = "duologue.preferences.unsent";
+/** The server's state when a page was unloaded with unsent changes, whose arrival it could not wait for. */
+const EXIT_KEY = "duologue.preferences.parted";
+/** Later changes are sent together after this time (milliseconds); the first one at once. */
+const SEND_INTERVAL_MS = 400;
+/** Retry delay after a server error, milliseconds. */
+const RETRY_MS = 5000;
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -51,86 +51,86 @@ function isPlain(value: unknown): value is Plain {
 
 const plainOf = (value: unknown): Plain => (isPlain(value) ? value : {});
 
-/** Changes that were sent by a page that went away, and what the server had then. */
-interface Parted {
+/** Changes sent while the page was being unloaded, and the server's state before. */
+interface ExitSnapshot {
   readonly sent: Plain;
-  readonly was: Plain;
+  readonly known: Plain;
 }
 
-/** RFC 7396. */
-export function merged(old: Plain, patch: Plain, keepsNulls = false): Plain {
+/** Applies a JSON merge patch (RFC 7396). `keepsNulls` composes two patches instead of applying one. */
+export function mergePatch(old: Plain, patch: Plain, keepsNulls = false): Plain {
   const next: Record<string, unknown> = { ...old };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null && !keepsNulls) delete next[name];
-    else if (isPlain(value)) next[name] = merged(isPlain(next[name]) ? next[name] : {}, value, keepsNulls);
+    else if (isPlain(value)) next[name] = mergePatch(isPlain(next[name]) ? next[name] : {}, value, keepsNulls);
     else next[name] = value;
   }
   return next;
 }
 
-/** Values of another kind than the page's own are not taken: somebody else may have written them. */
-function fitting(page: Plain): Partial<PagePreferences> {
+/** Drops values of the wrong type or outside the choices: storage and operator defaults may hold anything. */
+function validPage(page: Plain): Partial<PagePreferences> {
   const choices: Plain = { theme: THEMES, language: ["", "en", "de"], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
-  const fits = ([name, value]: [string, unknown]) => {
+  const isValid = ([name, value]: [string, unknown]) => {
     const allowed = choices[name] as readonly unknown[] | undefined;
-    return allowed ? allowed.includes(value) : typeof value === typeof FIRST[name as keyof PagePreferences] && value !== null;
+    return allowed ? allowed.includes(value) : typeof value === typeof DEFAULTS[name as keyof PagePreferences] && value !== null;
   };
-  return Object.fromEntries(Object.entries(page).filter(fits));
+  return Object.fromEntries(Object.entries(page).filter(isValid));
 }
 
 function read(storage: TextStorage, key: string): Plain {
   try {
-    const kept: unknown = JSON.parse(storage.get(key) ?? "{}");
-    return isPlain(kept) ? kept : {};
+    const stored: unknown = JSON.parse(storage.get(key) ?? "{}");
+    return isPlain(stored) ? stored : {};
   } catch {
-    // Not written by us: start afresh.
+    // Not valid JSON: start with defaults.
     return {};
   }
 }
 
-/** `changes` without what is at a path like "options.sampling.top_p"; null where there is nothing at it. */
-function without(changes: Plain, path: string): Plain | null {
+/** `changes` without the value at a path like "options.sampling.top_p"; null if there is none. */
+function omitPath(changes: Plain, path: string): Plain | null {
   const [name = "", ...rest] = path.split(/[.[]/);
   if (!(name in changes)) return null;
   const { [name]: inner, ...others } = changes;
   if (rest.length === 0 || !isPlain(inner)) return others;
-  const left = without(inner, rest.join("."));
-  if (left === null) return null;
-  return Object.keys(left).length === 0 ? others : { ...others, [name]: left };
+  const inside = omitPath(inner, rest.join("."));
+  if (inside === null) return null;
+  return Object.keys(inside).length === 0 ? others : { ...others, [name]: inside };
 }
 
-/** `changes` without what is still as it was `sent`, where the server has something else now than it had then: it arrived, or
- * somebody has changed it since. */
-function outstanding(changes: Plain, { sent, was }: Parted, now: Plain): Plain {
-  const left: [string, unknown][] = [];
+/** `changes` without those that need not be sent again: still as they were `sent` on unload, while the server's value
+ * has changed since. Either they arrived, or a later change elsewhere replaced them. */
+function unacknowledged(changes: Plain, { sent, known }: ExitSnapshot, now: Plain): Plain {
+  const rest: [string, unknown][] = [];
   for (const [name, value] of Object.entries(changes)) {
     if (isPlain(value)) {
-      const inner = outstanding(value, { sent: plainOf(sent[name]), was: plainOf(was[name]) }, plainOf(now[name]));
-      if (Object.keys(inner).length > 0) left.push([name, inner]);
-    } else if (value !== sent[name] || JSON.stringify(was[name]) === JSON.stringify(now[name])) left.push([name, value]);
+      const inner = unacknowledged(value, { sent: plainOf(sent[name]), known: plainOf(known[name]) }, plainOf(now[name]));
+      if (Object.keys(inner).length > 0) rest.push([name, inner]);
+    } else if (value !== sent[name] || JSON.stringify(known[name]) === JSON.stringify(now[name])) rest.push([name, value]);
   }
-  return Object.fromEntries(left);
+  return Object.fromEntries(rest);
 }
 
-/** Not the change is at fault: it can be sent again as it is. */
-function isTrouble(answer: Answer<unknown>): boolean {
+/** The server failed, not the change: it can be sent again unchanged. */
+function isRetryable(answer: Answer<unknown>): boolean {
   return answer.kind === "refused" && (answer.status >= 500 || answer.status === 408 || answer.status === 429);
 }
 
-/** What an earlier version kept, as changes the server has not heard of. */
-function former({ theme, thinking, model }: Plain): Changes {
+/** The format of an early version, as unsent changes. */
+function legacyChanges({ theme, thinking, model }: Plain): Changes {
   return {
     ...(THEMES.includes(theme as Theme) ? { page: { theme: theme as Theme } } : {}),
     options: { ...(thinking === true ? { thinking } : {}), ...(typeof model === "string" && model !== "" ? { model } : {}) },
   };
 }
 
-/** "waiting": the server does not answer, and what was changed is sent when it does. */
+/** "waiting": the server is unreachable; changes are sent when it answers. */
 export type Saving = "untouched" | "saving" | "saved" | "waiting";
 
 export interface RefusedChange {
   readonly message: string;
-  /** Where it is, like "options.sampling.top_p"; empty where the server did not say. */
+  /** The field at fault, like "options.sampling.top_p"; empty if the server did not name one. */
   readonly param: string;
 }
 
@@ -139,60 +139,60 @@ export class Preferences {
   readonly #client: SettingsClient;
   readonly #clock: Clock;
   readonly #reportProblem: (sentence: string) => void;
-  /** What the server has, as far as is known. */
-  #kept = $state.raw<Settings>({});
-  /** What was changed here and is not there yet. */
-  #changed = $state.raw<Changes>({});
+  /** Last known state on the server. */
+  #saved = $state.raw<Settings>({});
+  /** Changes the server has not confirmed. */
+  #unsaved = $state.raw<Changes>({});
   #defaults = $state.raw<Settings>({});
   #saving = $state<Saving>("untouched");
-  #refused = $state.raw<RefusedChange | null>(null);
+  #refusal = $state.raw<RefusedChange | null>(null);
   #cancelTimer: (() => void) | null = null;
   #sending = false;
   #sentAt = -Infinity;
-  #parted: Parted | null = null;
-  /** Counts the server's answers to changes: what was read before one and comes after it is old. */
-  #answers = 0;
+  #exitSnapshot: ExitSnapshot | null = null;
+  /** Counts answers to changes: a read that began before the latest answer is stale. */
+  #answerCount = 0;
 
-  readonly #own = $derived(merged(this.#kept as Plain, this.#changed as Plain) as Settings);
-  readonly #whole = $derived(merged(this.#defaults as Plain, this.#own as Plain) as Settings);
-  readonly #page = $derived<PagePreferences>({ ...FIRST, ...fitting((this.#whole.page ?? {}) as Plain) });
+  readonly #own = $derived(mergePatch(this.#saved as Plain, this.#unsaved as Plain) as Settings);
+  readonly #whole = $derived(mergePatch(this.#defaults as Plain, this.#own as Plain) as Settings);
+  readonly #page = $derived<PagePreferences>({ ...DEFAULTS, ...validPage((this.#whole.page ?? {}) as Plain) });
 
-  /** `complain` is told when the server will not keep something. */
+  /** `reportProblem` is called when the server refuses a change. */
   constructor(storage: TextStorage, client: SettingsClient, clock: Clock, reportProblem: (sentence: string) => void) {
     this.#storage = storage;
     this.#client = client;
     this.#clock = clock;
     this.#reportProblem = reportProblem;
-    const kept = read(storage, KEY);
-    if ("theme" in kept || "thinking" in kept || "model" in kept) this.#changed = former(kept);
+    const stored = read(storage, KEY);
+    if ("theme" in stored || "thinking" in stored || "model" in stored) this.#unsaved = legacyChanges(stored);
     else {
-      this.#kept = kept as Settings;
-      this.#changed = read(storage, UNSENT) as Changes;
-      if (storage.get(PARTED) !== null) this.#parted = { sent: this.#changed as Plain, was: read(storage, PARTED) };
+      this.#saved = stored as Settings;
+      this.#unsaved = read(storage, UNSENT_KEY) as Changes;
+      if (storage.get(EXIT_KEY) !== null) this.#exitSnapshot = { sent: this.#unsaved as Plain, known: read(storage, EXIT_KEY) };
     }
   }
 
-  /** What was chosen, and the first values of the rest. */
+  /** The page's preferences, with defaults for the rest. */
   get page(): PagePreferences {
     return this.#page;
   }
 
-  /** How replies are made, where nothing else is said. */
+  /** Default generation options. */
   get options(): GenerationOptions {
     return this.#whole.options ?? {};
   }
 
-  /** The system prompt of new conversations. */
+  /** System prompt of new conversations. */
   get system(): string {
     return this.#whole.system ?? "";
   }
 
-  /** Only what this person chose. */
+  /** Only the user's own settings. */
   get own(): Settings {
     return this.#own;
   }
 
-  /** The operator's first values. */
+  /** The operator's defaults. */
   get defaults(): Settings {
     return this.#defaults;
   }
@@ -201,96 +201,96 @@ export class Preferences {
     this.#defaults = defaults;
   }
 
-  /** How far what was changed is. */
+  /** Progress of saving. */
   get saving(): Saving {
     return this.#saving;
   }
 
-  /** What the server would not keep, until something is changed again. */
-  get refused(): RefusedChange | null {
-    return this.#refused;
+  /** The last refused change, until the next change. */
+  get refusal(): RefusedChange | null {
+    return this.#refusal;
   }
 
-  /** Change some of it: here at once, on the server as soon as can be. */
+  /** Applies changes locally at once and sends them soon. */
   change(changes: Changes): void {
-    this.#changed = merged(this.#changed as Plain, changes as Plain, true) as Changes;
+    this.#unsaved = mergePatch(this.#unsaved as Plain, changes as Plain, true) as Changes;
     this.#saving = "saving";
-    this.#refused = null;
-    this.#keep();
-    this.#sendSoon(this.#clock.now() - this.#sentAt > SETTLE && !this.#sending ? 0 : SETTLE);
+    this.#refusal = null;
+    this.#store();
+    this.#scheduleSend(this.#clock.now() - this.#sentAt > SEND_INTERVAL_MS && !this.#sending ? 0 : SEND_INTERVAL_MS);
   }
 
-  /** The page goes away: what is not there yet is sent now, and the next page will look whether it arrived. */
-  part(): void {
-    if (Object.keys(this.#changed).length === 0) return;
-    this.#storage.put(PARTED, JSON.stringify(this.#kept));
-    void this.#client.change(this.#changed, true);
+  /** The page is being unloaded: sends unsaved changes, and stores the server's state for the next page to compare. */
+  flushOnExit(): void {
+    if (Object.keys(this.#unsaved).length === 0) return;
+    this.#storage.put(EXIT_KEY, JSON.stringify(this.#saved));
+    void this.#client.change(this.#unsaved, true);
   }
 
-  /** Read what the server has. What was changed while it was away goes there. */
+  /** Loads the server's state and sends what was changed while it was away. */
   async load(): Promise<void> {
-    const answers = this.#answers;
+    const answerCount = this.#answerCount;
     const answer = await this.#client.read();
-    if (answer.kind !== "ok" || answers !== this.#answers) return;
-    this.#kept = answer.value;
-    if (this.#parted) this.#changed = outstanding(this.#changed as Plain, this.#parted, answer.value as Plain) as Changes;
-    this.#parted = null;
-    this.#keep();
-    if (Object.keys(this.#changed).length > 0) this.#sendSoon();
+    if (answer.kind !== "ok" || answerCount !== this.#answerCount) return;
+    this.#saved = answer.value;
+    if (this.#exitSnapshot) this.#unsaved = unacknowledged(this.#unsaved as Plain, this.#exitSnapshot, answer.value as Plain) as Changes;
+    this.#exitSnapshot = null;
+    this.#store();
+    if (Object.keys(this.#unsaved).length > 0) this.#scheduleSend();
   }
 
-  /** Where this browser is, as IANA names it: the server reads its clock there. Told where the server has another. */
-  async locate(zone: string): Promise<void> {
-    if (zone === "" || this.#kept.zone === zone) return;
+  /** Sets the browser's IANA time zone on the server, which uses it for dates in prompts. Sent only if it differs. */
+  async setTimeZone(zone: string): Promise<void> {
+    if (zone === "" || this.#saved.zone === zone) return;
     const answer = await this.#client.change({ zone });
     if (answer.kind !== "ok") return;
-    this.#answers++;
-    this.#kept = answer.value;
-    this.#keep();
+    this.#answerCount++;
+    this.#saved = answer.value;
+    this.#store();
   }
 
-  #keep(): void {
+  #store(): void {
     this.#storage.put(KEY, JSON.stringify(this.#own));
-    this.#storage.put(UNSENT, Object.keys(this.#changed).length === 0 ? null : JSON.stringify(this.#changed));
-    if (this.#parted === null) this.#storage.put(PARTED, null);
+    this.#storage.put(UNSENT_KEY, Object.keys(this.#unsaved).length === 0 ? null : JSON.stringify(this.#unsaved));
+    if (this.#exitSnapshot === null) this.#storage.put(EXIT_KEY, null);
   }
 
-  #sendSoon(wait = SETTLE): void {
+  #scheduleSend(delay = SEND_INTERVAL_MS): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#clock.after(wait, () => void this.#send());
+    this.#cancelTimer = this.#clock.after(delay, () => void this.#send());
   }
 
   async #send(): Promise<void> {
-    if (this.#sending) return this.#sendSoon();
-    const sent = this.#changed;
+    if (this.#sending) return this.#scheduleSend();
+    const sent = this.#unsaved;
     if (Object.keys(sent).length === 0) return;
     this.#sending = true;
     this.#sentAt = this.#clock.now();
     const answer = await this.#client.change(sent);
     this.#sending = false;
-    // What cannot be sent stays here, and goes with the next change or the next start.
-    if (answer.kind === "unreachable" || answer.kind === "unauthorized" || isTrouble(answer)) {
+    // Unsent changes stay here and go with the next change or the next start.
+    if (answer.kind === "unreachable" || answer.kind === "unauthorized" || isRetryable(answer)) {
       this.#saving = "waiting";
-      if (isTrouble(answer)) this.#sendSoon(AGAIN);
+      if (isRetryable(answer)) this.#scheduleSend(RETRY_MS);
       return;
     }
     if (answer.kind === "ok") {
-      this.#answers++;
-      this.#kept = answer.value;
-      if (this.#changed === sent) this.#changed = {};
+      this.#answerCount++;
+      this.#saved = answer.value;
+      if (this.#unsaved === sent) this.#unsaved = {};
     } else this.#dropRefused(sent, problemOf(answer), answer.param ?? "");
-    this.#keep();
-    if (Object.keys(this.#changed).length > 0) this.#sendSoon();
-    else if (this.#refused === null) this.#saving = "saved";
+    this.#store();
+    if (Object.keys(this.#unsaved).length > 0) this.#scheduleSend();
+    else if (this.#refusal === null) this.#saving = "saved";
     else this.#saving = "untouched";
   }
 
-  /** What the server names goes, and the rest is sent again; where it names nothing, all of it goes. */
+  /** Drops the refused field and sends the rest again; drops everything if no field was named. */
   #dropRefused(sent: Changes, message: string, param: string): void {
-    this.#refused = { message, param };
+    this.#refusal = { message, param };
     this.#reportProblem(message);
-    const left = without(this.#changed as Plain, param);
-    if (left !== null) this.#changed = left as Changes;
-    else if (this.#changed === sent) this.#changed = {};
+    const rest = omitPath(this.#unsaved as Plain, param);
+    if (rest !== null) this.#unsaved = rest as Changes;
+    else if (this.#unsaved === sent) this.#unsaved = {};
   }
 }

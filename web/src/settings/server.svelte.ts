@@ -1,94 +1,94 @@
-// What the server says of itself, kept fresh while it is not ready. Owns when to ask; knows no page.
+// The server's capabilities and status, polled until it is ready. Owns the polling.
 import { shell as words } from "../language/en/shell";
 import type { Clock } from "../wire/transport/clock";
 import type { Fetch } from "../wire/transport/http";
 import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
 
-/** "asking" before the first answer; "locked" when a key is needed; "unreachable" when nobody answers. */
-export type Standing = ServerState | "asking" | "locked" | "unreachable";
+/** "asking": before the first answer; "locked": a login is needed; "unreachable": no answer. */
+export type ServerStatus = ServerState | "asking" | "locked" | "unreachable";
 
-const POLL = 1000;
-const SLOWEST_POLL = 5000;
-const STANDINGS = { unauthorized: "locked", refused: "failed", unreachable: "unreachable" } as const;
+const POLL_MS = 1000;
+const SLOWEST_POLL_MS = 5000;
+const ANSWER_STATUS = { unauthorized: "locked", refused: "failed", unreachable: "unreachable" } as const;
 
 export class Server {
   readonly #fetch: Fetch;
   readonly #clock: Clock;
-  #standing = $state<Standing>("asking");
+  #status = $state<ServerStatus>("asking");
   #detail = $state("");
   #capabilities = $state.raw<Capabilities | null>(null);
   #outdated = $state(false);
   readonly #build: string | null;
-  #asking: Promise<void> | null = null;
+  #refreshing: Promise<void> | null = null;
   #cancelTimer: (() => void) | null = null;
   #failures = 0;
 
-  /** `build` is this page's own, null where it has none. */
+  /** `build` identifies this page's build; null in development. */
   constructor(fetch: Fetch, clock: Clock, build: string | null = null) {
     this.#fetch = fetch;
     this.#clock = clock;
     this.#build = build;
   }
 
-  get standing(): Standing {
-    return this.#standing;
+  get status(): ServerStatus {
+    return this.#status;
   }
 
-  /** The server's own sentence about its state, or why it cannot be asked. */
+  /** The server's sentence about its state, or why it cannot be reached. */
   get detail(): string {
     return this.#detail;
   }
 
-  /** The last answer; stays while the server is away. */
+  /** Last answer, kept while the server is away. */
   get capabilities(): Capabilities | null {
     return this.#capabilities;
   }
 
-  /** The server has another build of the page than this one. */
+  /** The server has a newer build of the page. */
   get outdated(): boolean {
     return this.#outdated;
   }
 
-  /** The model called `name`, or else the default one. */
+  /** The model with this name, else the default one. */
   model(name: string): Model | null {
-    const { models = [], default_model: standard } = this.#capabilities ?? {};
-    const called = (wanted: string | null | undefined) => models.find((model) => model.name === wanted);
-    return called(name) ?? called(standard) ?? models[0] ?? null;
+    const { models = [], default_model: defaultModel } = this.#capabilities ?? {};
+    const find = (modelName: string | null | undefined) => models.find((model) => model.name === modelName);
+    return find(name) ?? find(defaultModel) ?? models[0] ?? null;
   }
 
-  /** Ask now; and again, by itself, until the server is ready. */
+  /** Fetches now, and repeats until the server is ready. */
   refresh(): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => (this.#asking = null));
-    return this.#asking;
+    this.#refreshing ??= this.#fetchState().finally(() => (this.#refreshing = null));
+    return this.#refreshing;
   }
 
-  /** Log in; gives a sentence when that fails, else null. */
+  /** Logs in. Returns a sentence if that fails, else null. */
   async login(key: string): Promise<string | null> {
     const answer = await login(this.#fetch, key);
     if (answer.kind === "unreachable") return words().noAnswer;
     if (answer.kind !== "ok") return answer.message;
-    // What was asked before the login says nothing of it.
-    await this.#asking;
+    // A request sent before the login does not show its effect.
+    await this.#refreshing;
     await this.refresh();
-    return this.#standing === "locked" ? words().noCookie : null;
+    return this.#status === "locked" ? words().noCookie : null;
   }
 
-  async #ask(): Promise<void> {
+  async #fetchState(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     const answer = await fetchCapabilities(this.#fetch, this.#build);
     if (answer.kind === "ok") {
       this.#capabilities = answer.value;
-      this.#standing = answer.value.state;
+      this.#status = answer.value.state;
       this.#detail = answer.value.detail;
       this.#outdated = answer.value.outdated ?? false;
     } else {
-      this.#standing = STANDINGS[answer.kind];
+      this.#status = ANSWER_STATUS[answer.kind];
       this.#detail = answer.kind === "unreachable" ? "" : answer.message;
     }
-    this.#failures = this.#standing === "unreachable" || this.#standing === "failed" ? this.#failures + 1 : 0;
-    if (this.#standing === "ready" || this.#standing === "locked") return;
-    const wait = this.#standing === "empty" ? SLOWEST_POLL : Math.min(POLL * Math.max(1, this.#failures), SLOWEST_POLL);
-    this.#cancelTimer = this.#clock.after(wait, () => void this.refresh());
+    this.#failures = this.#status === "unreachable" || this.#status === "failed" ? this.#failures + 1 : 0;
+    if (this.#status === "ready" || this.#status === "locked") return;
+    const delay = this.#status === "empty" ? SLOWEST_POLL_MS : Math.min(POLL_MS * Math.max(1, this.#failures), SLOWEST_POLL_MS);
+    this.#cancelTimer = this.#clock.after(delay, () => void this.refresh());
   }
 }

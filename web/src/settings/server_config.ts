@@ -1,5 +1,5 @@
-// A tool server somebody wants to add: from JSON that was pasted, or from a form. Pure: what is wrong is named, the
-// sentence is the catalogue's; whether the server takes it, the server says.
+// Parses the configuration of a new tool server from pasted JSON or a form. Pure: errors are named here, their
+// sentences are in the catalogue; the server validates the rest.
 import type { ServerConfig } from "../wire/mcp";
 
 export interface NamedConfig {
@@ -8,7 +8,7 @@ export interface NamedConfig {
 }
 
 export type ConfigFault = "empty" | "json" | "shape" | "name";
-export type Found = { readonly servers: readonly NamedConfig[] } | { readonly fault: ConfigFault };
+export type ParseResult = { readonly servers: readonly NamedConfig[] } | { readonly fault: ConfigFault };
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -16,45 +16,45 @@ function isPlain(value: unknown): value is Plain {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const WAYS = ["command", "url", "serverUrl", "httpUrl"];
+const ENDPOINT_KEYS = ["command", "url", "serverUrl", "httpUrl"];
 
 function isConfig(value: unknown): value is Plain {
-  return isPlain(value) && WAYS.some((way) => typeof value[way] === "string");
+  return isPlain(value) && ENDPOINT_KEYS.some((key) => typeof value[key] === "string");
 }
 
-/** JSON from another program's documentation: often without its outer braces, or with a comma at the end. */
-function parsed(text: string): unknown {
+/** JSON copied from documentation often lacks its outer braces or ends in a comma. */
+function parseLoose(text: string): unknown {
   const inner = text.trim().replace(/,$/, "");
   for (const attempt of [inner, `{${inner}}`]) {
     try {
       return JSON.parse(attempt);
     } catch {
-      // The next attempt, or none.
+      // Try the next form.
     }
   }
   return undefined;
 }
 
-/** The servers in a pasted text: `{"mcpServers": {...}}`, servers by name, or one server without its name, which is
- * `name` then. */
-export function serversIn(text: string, name = ""): Found {
+/** The servers in pasted text: `{"mcpServers": {...}}`, servers by name, or a single configuration, which gets
+ * `name`. */
+export function parseServers(text: string, name = ""): ParseResult {
   if (text.trim() === "") return { fault: "empty" };
-  const whole = parsed(text);
-  if (whole === undefined) return { fault: "json" };
-  if (!isPlain(whole)) return { fault: "shape" };
-  if (isConfig(whole)) {
-    const own = name.trim() || (typeof whole["name"] === "string" ? whole["name"] : "");
-    return own === "" ? { fault: "name" } : { servers: [{ name: own, config: whole }] };
+  const json = parseLoose(text);
+  if (json === undefined) return { fault: "json" };
+  if (!isPlain(json)) return { fault: "shape" };
+  if (isConfig(json)) {
+    const ownName = name.trim() || (typeof json["name"] === "string" ? json["name"] : "");
+    return ownName === "" ? { fault: "name" } : { servers: [{ name: ownName, config: json }] };
   }
-  const byName = whole["mcpServers"] ?? whole["servers"] ?? whole;
+  const byName = json["mcpServers"] ?? json["servers"] ?? json;
   if (!isPlain(byName)) return { fault: "shape" };
   const servers = Object.entries(byName);
   if (servers.length === 0 || !servers.every(([, config]) => isConfig(config))) return { fault: "shape" };
   const only = servers.length === 1 && name.trim() !== "" ? name.trim() : null;
-  return { servers: servers.map(([called, config]) => ({ name: only ?? called, config: config as Plain })) };
+  return { servers: servers.map(([key, config]) => ({ name: only ?? key, config: config as Plain })) };
 }
 
-/** What a form asks for; arguments, variables and headers one a line. */
+/** Fields of the form; arguments, variables and headers are one per line. */
 export interface ServerForm {
   readonly name: string;
   readonly kind: "command" | "url";
@@ -75,29 +75,29 @@ function lines(text: string): string[] {
 }
 
 function pairs(text: string, sign: string): Record<string, string> | string {
-  const found: Record<string, string> = {};
+  const entries: Record<string, string> = {};
   for (const line of lines(text)) {
     const at = line.indexOf(sign);
     if (at < 1) return line;
-    found[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+    entries[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
-  return found;
+  return entries;
 }
 
-/** What a filled-in form says, or the first field that is wrong. */
+/** The configuration of a filled-in form, or its first invalid field. */
 export function configOf({ name, kind, command, args, env, url, headers }: ServerForm): NamedConfig | FormFault {
   if (name.trim() === "") return { field: "name" };
   if (kind === "url") {
     if (!/^https?:\/\/\S+$/i.test(url.trim())) return { field: "url" };
-    const sent = pairs(headers, ":");
-    if (typeof sent === "string") return { field: "headers", line: sent };
-    return { name: name.trim(), config: { url: url.trim(), ...(Object.keys(sent).length === 0 ? {} : { headers: sent }) } };
+    const entries = pairs(headers, ":");
+    if (typeof entries === "string") return { field: "headers", line: entries };
+    return { name: name.trim(), config: { url: url.trim(), ...(Object.keys(entries).length === 0 ? {} : { headers: entries }) } };
   }
   if (command.trim() === "") return { field: "command" };
-  const set = pairs(env, "=");
-  if (typeof set === "string") return { field: "env", line: set };
+  const variables = pairs(env, "=");
+  if (typeof variables === "string") return { field: "env", line: variables };
   return {
     name: name.trim(),
-    config: { command: command.trim(), args: lines(args), ...(Object.keys(set).length === 0 ? {} : { env: set }) },
+    config: { command: command.trim(), args: lines(args), ...(Object.keys(variables).length === 0 ? {} : { env: variables }) },
   };
 }

@@ -1,9 +1,9 @@
-// A place that keeps small texts by name. The browser's storage may be full or closed to us (private windows,
-// blocked cookies); then things are kept for as long as the page lives, and nobody has to mind.
+// Stores small texts by key. The browser's storage may be full or blocked (private windows, cookie settings); then
+// texts are kept in memory as long as the page lives.
 
 export interface TextStorage {
   get(key: string): string | null;
-  /** Null takes it away. */
+  /** Null removes the entry. */
   put(key: string, text: string | null): void;
 }
 
@@ -22,10 +22,10 @@ export class MemoryStorage implements TextStorage {
 
 export class BrowserStorage implements TextStorage {
   readonly #storage: () => Storage;
-  /** What the browser would not keep. */
+  /** Entries the browser refused to store. */
   readonly #beside = new MemoryStorage();
 
-  /** `storage` is asked each time: merely naming `localStorage` throws where it is blocked. */
+  /** `storage` is called each time, because merely accessing `localStorage` throws where it is blocked. */
   constructor(storage: () => Storage) {
     this.#storage = storage;
   }

@@ -1,40 +1,40 @@
-// The tool servers as the settings show them: read again while somebody looks, more often while one of them is on its
-// way to another phase. Owns what is being done with each and what came of it. Knows no DOM.
+// Tool servers for the settings screen: polled while the screen is open, faster while one is connecting. Owns the state
+// of commands in progress and their errors. No DOM.
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Permission, Phase, ToolServer, ToolServerClient } from "../wire/mcp";
 import type { NamedConfig } from "./server_config";
 
-const SOON = 1500;
-const SELDOM = 10_000;
-const MOVING = new Set<Phase>(["idle", "starting", "handshake", "listing"]);
+const FAST_POLL_MS = 1500;
+const SLOW_POLL_MS = 10_000;
+const TRANSIENT_PHASES = new Set<Phase>(["idle", "starting", "handshake", "listing"]);
 
-/** Soon it is in another phase; so is one where somebody is signing in. */
-function isMoving({ phase, login }: ToolServer): boolean {
-  return MOVING.has(phase) || (phase === "login" && Boolean(login));
+/** Its phase will change soon; that includes a started sign-in. */
+function isTransient({ phase, login }: ToolServer): boolean {
+  return TRANSIENT_PHASES.has(phase) || (phase === "login" && Boolean(login));
 }
 
-type Asking = Pick<ToolServerClient, "list" | "add" | "switch" | "remove" | "reconnect" | "signIn" | "signOut" | "permissions" | "forget">;
+type ToolServerApi = Pick<ToolServerClient, "list" | "add" | "setDisabled" | "remove" | "reconnect" | "signIn" | "signOut" | "permissions" | "revokePermission">;
 
-export interface Added {
+export interface AddResult {
   readonly name: string;
-  /** Empty where it was taken. */
+  /** Empty if it was accepted. */
   readonly problem: string;
 }
 
 export class ToolServers {
-  readonly #client: Asking;
+  readonly #client: ToolServerApi;
   readonly #clock: Clock;
   #all = $state.raw<readonly ToolServer[]>([]);
   #permissions = $state.raw<readonly Permission[]>([]);
-  #known = $state(false);
+  #loaded = $state(false);
   #problem = $state("");
   #busy = $state.raw<ReadonlySet<string>>(new Set());
-  #refusals = $state.raw<Readonly<Record<string, string>>>({});
+  #errors = $state.raw<Readonly<Record<string, string>>>({});
   #cancelTimer: (() => void) | null = null;
   #watched = false;
 
-  constructor(client: Asking, clock: Clock) {
+  constructor(client: ToolServerApi, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
   }
@@ -43,32 +43,32 @@ export class ToolServers {
     return this.#all;
   }
 
-  /** The server has said what there is. */
-  get known(): boolean {
-    return this.#known;
+  /** Loaded at least once. */
+  get loaded(): boolean {
+    return this.#loaded;
   }
 
-  /** Why they cannot be read. */
+  /** Why the list cannot be loaded. */
   get problem(): string {
     return this.#problem;
   }
 
-  /** Something is being done with it. */
+  /** A command on this server is in progress. */
   busy(name: string): boolean {
     return this.#busy.has(name);
   }
 
-  /** Why the last thing that was to be done with it was not. */
-  refusal(name: string): string {
-    return this.#refusals[name] ?? "";
+  /** Why the last command on this server failed. */
+  error(name: string): string {
+    return this.#errors[name] ?? "";
   }
 
-  /** Whether a tool runs without asking; "*" asks for all of its server. */
-  isFree(server: string, tool: string): boolean {
+  /** Whether a tool runs without asking; "*" is all tools of its server. */
+  isAllowed(server: string, tool: string): boolean {
     return this.#permissions.some((permission) => permission.server === server && permission.tool === tool);
   }
 
-  /** Look until the answer is called. */
+  /** Polls until the returned function is called. */
   watch(): () => void {
     this.#watched = true;
     void this.load();
@@ -85,38 +85,38 @@ export class ToolServers {
     const [servers, permissions] = await Promise.all([this.#client.list(), this.#client.permissions()]);
     if (servers.kind === "ok") {
       this.#all = servers.value;
-      this.#known = true;
+      this.#loaded = true;
     }
     if (permissions.kind === "ok") this.#permissions = permissions.value;
     this.#problem = problemOf(servers) || problemOf(permissions);
-    if (this.#watched) this.#lookAgain();
+    if (this.#watched) this.#schedulePoll();
   }
 
-  #lookAgain(): void {
+  #schedulePoll(): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#clock.after(this.#all.some(isMoving) ? SOON : SELDOM, () => void this.load());
+    this.#cancelTimer = this.#clock.after(this.#all.some(isTransient) ? FAST_POLL_MS : SLOW_POLL_MS, () => void this.load());
   }
 
-  switch(name: string, disabled: boolean): Promise<boolean> {
-    return this.#doing(name, () => this.#client.switch(name, disabled));
+  setDisabled(name: string, disabled: boolean): Promise<boolean> {
+    return this.#run(name, () => this.#client.setDisabled(name, disabled));
   }
 
   remove(name: string): Promise<boolean> {
-    return this.#doing(name, () => this.#client.remove(name));
+    return this.#run(name, () => this.#client.remove(name));
   }
 
   reconnect(name: string): Promise<boolean> {
-    return this.#doing(name, () => this.#client.reconnect(name));
+    return this.#run(name, () => this.#client.reconnect(name));
   }
 
   signOut(name: string): Promise<boolean> {
-    return this.#doing(name, () => this.#client.signOut(name));
+    return this.#run(name, () => this.#client.signOut(name));
   }
 
-  /** Begin to sign in; gives the address to open, or null where there is none to. */
+  /** Starts a sign-in. Returns the URL to open, or null. */
   async signIn(name: string): Promise<string | null> {
     let login = "";
-    await this.#doing(name, async () => {
+    await this.#run(name, async () => {
       const answer = await this.#client.signIn(name);
       if (answer.kind === "ok") login = answer.value.login;
       return answer;
@@ -124,26 +124,26 @@ export class ToolServers {
     return login || null;
   }
 
-  forget(server: string, tool: string): Promise<boolean> {
-    return this.#doing(server, () => this.#client.forget({ server, tool }));
+  revokePermission(server: string, tool: string): Promise<boolean> {
+    return this.#run(server, () => this.#client.revokePermission({ server, tool }));
   }
 
-  /** Add each; what came of them, in their order. */
-  async add(configs: readonly NamedConfig[]): Promise<readonly Added[]> {
-    const added: Added[] = [];
-    for (const { name, config } of configs) added.push({ name, problem: problemOf(await this.#client.add(name, config)) });
+  /** Adds each and returns the results in the same order. */
+  async add(configs: readonly NamedConfig[]): Promise<readonly AddResult[]> {
+    const results: AddResult[] = [];
+    for (const { name, config } of configs) results.push({ name, problem: problemOf(await this.#client.add(name, config)) });
     await this.load();
-    return added;
+    return results;
   }
 
-  async #doing(name: string, act: () => Promise<Answer<unknown>>): Promise<boolean> {
+  async #run(name: string, act: () => Promise<Answer<unknown>>): Promise<boolean> {
     if (this.#busy.has(name)) return false;
     this.#busy = new Set([...this.#busy, name]);
-    this.#refusals = { ...this.#refusals, [name]: "" };
+    this.#errors = { ...this.#errors, [name]: "" };
     const answer = await act();
     await this.load();
     this.#busy = new Set([...this.#busy].filter((other) => other !== name));
-    this.#refusals = { ...this.#refusals, [name]: problemOf(answer) };
+    this.#errors = { ...this.#errors, [name]: problemOf(answer) };
     return answer.kind === "ok";
   }
 }

@@ -1,25 +1,25 @@
-// What can be done from anywhere on the page, by a key or from the palette: what each action does, and whether there is
-// anything to do it to. Knows no key and no DOM but through the desk it is given.
+// Actions available by shortcut or palette anywhere on the page, and when each applies. No keys and no DOM: what needs
+// the page is passed in.
 import type { Chat } from "../chat/chat.svelte";
 import type { ConversationList } from "../chat/list/conversation_list.svelte";
 import { type Preferences, THEMES } from "../settings/preferences.svelte";
 import type { Server } from "../settings/server.svelte";
-import { addressOf, screenAddress } from "./place";
+import { chatAddress, screenAddress } from "./route";
 import type { Voice } from "../voice/voice.svelte";
 import type { Shell } from "./shell.svelte";
 import type { Action } from "./shortcuts";
 
-/** What only the page itself can do. */
-export interface Desk {
+/** Commands implemented by the page's components. */
+export interface PageCommands {
   startNew(how?: { readonly temporary: boolean }): void;
-  toSearch(): void;
-  toComposer(): void;
+  focusSearch(): void;
+  focusComposer(): void;
   toggleSidebar(): void;
   rename(): void;
   copy(text: string): void;
 }
 
-export interface Scene {
+export interface ActionContext {
   readonly shell: Shell;
   readonly chat: Chat;
   readonly list: ConversationList;
@@ -28,84 +28,84 @@ export interface Scene {
   readonly voice: Pick<Voice, "call" | "begin" | "small" | "speak">;
 }
 
-interface Deed {
-  /** Absent: always. */
+interface ActionDefinition {
+  /** Absent: always available. */
   readonly can?: () => boolean;
   readonly run: () => void;
 }
 
 export class Actions {
-  readonly #deeds: Readonly<Record<Action, Deed>>;
+  readonly #definitions: Readonly<Record<Action, ActionDefinition>>;
 
-  constructor(scene: Scene, desk: Desk) {
-    this.#deeds = { ...pageDeeds(scene, desk), ...chatDeeds(scene, desk) } as Record<Action, Deed>;
+  constructor(context: ActionContext, page: PageCommands) {
+    this.#definitions = { ...pageActions(context, page), ...chatActions(context, page) } as Record<Action, ActionDefinition>;
   }
 
   can(action: Action): boolean {
-    return this.#deeds[action].can?.() ?? true;
+    return this.#definitions[action].can?.() ?? true;
   }
 
-  /** Whether there was anything to do. */
+  /** Returns whether the action was available. */
   run(action: Action): boolean {
     if (!this.can(action)) return false;
-    this.#deeds[action].run();
+    this.#definitions[action].run();
     return true;
   }
 }
 
-type Deeds = Partial<Record<Action, Deed>>;
+type ActionTable = Partial<Record<Action, ActionDefinition>>;
 
-function pageDeeds({ shell, preferences, server }: Scene, desk: Desk): Deeds {
-  const offers = (feature: string) => () => server.capabilities?.features?.[feature] ?? false;
+function pageActions({ shell, preferences, server }: ActionContext, page: PageCommands): ActionTable {
+  const hasFeature = (feature: string) => () => server.capabilities?.features?.[feature] ?? false;
   return {
     palette: { run: () => shell.show("palette") },
     shortcuts: { run: () => shell.show("shortcuts") },
-    "new-chat": { run: () => desk.startNew() },
-    "temporary-chat": { run: () => desk.startNew({ temporary: true }) },
-    search: { run: () => desk.toSearch() },
-    composer: { can: () => shell.screen === "chat", run: () => desk.toComposer() },
-    sidebar: { run: () => desk.toggleSidebar() },
+    "new-chat": { run: () => page.startNew() },
+    "temporary-chat": { run: () => page.startNew({ temporary: true }) },
+    search: { run: () => page.focusSearch() },
+    composer: { can: () => shell.screen === "chat", run: () => page.focusComposer() },
+    sidebar: { run: () => page.toggleSidebar() },
     theme: {
       run: () => {
         const { theme } = preferences.page;
         preferences.change({ page: { theme: THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system" } });
       },
     },
-    settings: { run: () => shell.go(screenAddress("settings")) },
-    models: { can: offers("models"), run: () => shell.go(screenAddress("models")) },
-    admin: { can: offers("admin"), run: () => shell.go(screenAddress("admin")) },
+    settings: { run: () => shell.navigate(screenAddress("settings")) },
+    models: { can: hasFeature("models"), run: () => shell.navigate(screenAddress("models")) },
+    admin: { can: hasFeature("admin"), run: () => shell.navigate(screenAddress("admin")) },
   };
 }
 
-function chatDeeds({ shell, chat, list, server, voice }: Scene, desk: Desk): Deeds {
-  const here = () => shell.screen === "chat" && chat.id !== null;
-  const kept = () => here() && list.get(chat.id) !== undefined;
+function chatActions({ shell, chat, list, server, voice }: ActionContext, page: PageCommands): ActionTable {
+  const isOpen = () => shell.screen === "chat" && chat.id !== null;
+  const isListed = () => isOpen() && list.get(chat.id) !== undefined;
   const reply = () => {
     const last = chat.shown.at(-1);
-    return here() && last?.kind === "reply" ? last : null;
+    return isOpen() && last?.kind === "reply" ? last : null;
   };
-  const said = () => (reply()?.rows ?? []).flatMap((row) => (row.role === "assistant" && row.text !== "" ? [row.text] : [])).join("\n\n");
-  const offers = (feature: string) => server.capabilities?.features?.[feature] ?? false;
-  const beside = (step: 1 | -1): Deed => ({
+  const replyText = () => (reply()?.rows ?? []).flatMap((row) => (row.role === "assistant" && row.text !== "" ? [row.text] : [])).join("\n\n");
+  const hasFeature = (feature: string) => server.capabilities?.features?.[feature] ?? false;
+  const neighbourAction = (step: 1 | -1): ActionDefinition => ({
     can: () => list.neighbour(chat.id, step) !== null,
-    run: () => shell.go(addressOf(list.neighbour(chat.id, step))),
+    run: () => shell.navigate(chatAddress(list.neighbour(chat.id, step))),
   });
   return {
-    // While something lies over the page, Escape is for that.
+    // While an overlay is open, Escape closes that instead.
     stop: {
-      can: () => (chat.running || (voice.call?.interruptible ?? false)) && !shell.drawn && shell.overlay === null,
+      can: () => (chat.running || (voice.call?.interruptible ?? false)) && !shell.drawerOpen && shell.overlay === null,
       run: () => (voice.call?.interruptible ? voice.call.interrupt() : chat.stop()),
     },
-    call: { can: () => shell.screen === "chat" && offers("voice"), run: () => voice.begin() },
-    // The same keys once more send it.
-    speak: { can: () => shell.screen === "chat" && offers("transcription") && voice.call === null, run: () => voice.speak() },
+    call: { can: () => shell.screen === "chat" && hasFeature("voice"), run: () => voice.begin() },
+    // Pressing the same keys again sends the recording.
+    speak: { can: () => shell.screen === "chat" && hasFeature("transcription") && voice.call === null, run: () => voice.speak() },
     regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.regenerate(reply()!) },
-    "copy-reply": { can: () => said() !== "", run: () => desk.copy(said()) },
-    "previous-chat": beside(-1),
-    "next-chat": beside(1),
-    "rename-chat": { can: kept, run: () => desk.rename() },
-    "pin-chat": { can: kept, run: () => void list.pin(chat.id!, !list.get(chat.id)!.pinned) },
-    "archive-chat": { can: kept, run: () => void list.archive(chat.id!, !list.get(chat.id)!.archived) },
-    "delete-chat": { can: here, run: () => void list.delete(chat.id!) },
+    "copy-reply": { can: () => replyText() !== "", run: () => page.copy(replyText()) },
+    "previous-chat": neighbourAction(-1),
+    "next-chat": neighbourAction(1),
+    "rename-chat": { can: isListed, run: () => page.rename() },
+    "pin-chat": { can: isListed, run: () => void list.pin(chat.id!, !list.get(chat.id)!.pinned) },
+    "archive-chat": { can: isListed, run: () => void list.archive(chat.id!, !list.get(chat.id)!.archived) },
+    "delete-chat": { can: isOpen, run: () => void list.delete(chat.id!) },
   };
 }

@@ -1,49 +1,49 @@
-// The frame around the screens: which one is in sight, and what lies over it. Knows no screen's content and no DOM.
-import { addressOf, type Place, placeOf, type Screen } from "./place";
+// Which screen and which overlay is open, and the state of the sidebar. No DOM.
+import { chatAddress, type Route, parseRoute, type Screen } from "./route";
 
-/** What lies over the page, one at a time. */
+/** Overlays; one at a time. */
 export type Overlay = "palette" | "shortcuts";
 
 export class Shell {
-  readonly #turnTo: (hash: string) => void;
-  #place = $state.raw<Place>(placeOf(""));
+  readonly #setHash: (hash: string) => void;
+  #route = $state.raw<Route>(parseRoute(""));
   #overlay = $state<Overlay | null>(null);
-  /** The list of chats lies over a narrow page. */
-  drawn = $state(false);
-  /** The list of chats is hidden on a wide page. */
-  folded = $state(false);
-  /** The address of the chat one came from. */
-  chat = $state(addressOf(null));
+  /** On a narrow page: the sidebar is open as a drawer. */
+  drawerOpen = $state(false);
+  /** On a wide page: the sidebar is hidden. */
+  sidebarHidden = $state(false);
+  /** Address of the last chat, to return to from a screen. */
+  lastChatAddress = $state(chatAddress(null));
 
-  /** `turnTo` makes a hash the page's address; `arrive` is called when it is. */
-  constructor(turnTo: (hash: string) => void) {
-    this.#turnTo = turnTo;
+  /** `setHash` changes the address; the browser's event then calls `onHashChange`. */
+  constructor(setHash: (hash: string) => void) {
+    this.#setHash = setHash;
   }
 
-  get place(): Place {
-    return this.#place;
+  get route(): Route {
+    return this.#route;
   }
 
   get screen(): Screen {
-    return this.#place.screen;
+    return this.#route.screen;
   }
 
   get overlay(): Overlay | null {
     return this.#overlay;
   }
 
-  /** The address is another now. */
-  arrive(hash: string): Place {
-    this.#place = placeOf(hash);
-    if (this.#place.screen === "chat") this.chat = addressOf(this.#place.conversation);
+  /** The address has changed. */
+  onHashChange(hash: string): Route {
+    this.#route = parseRoute(hash);
+    if (this.#route.screen === "chat") this.lastChatAddress = chatAddress(this.#route.conversation);
     this.#overlay = null;
-    this.drawn = false;
-    return this.#place;
+    this.drawerOpen = false;
+    return this.#route;
   }
 
-  go(hash: string): void {
+  navigate(hash: string): void {
     this.#overlay = null;
-    this.#turnTo(hash);
+    this.#setHash(hash);
   }
 
   show(overlay: Overlay | null): void {

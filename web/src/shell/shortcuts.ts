@@ -1,5 +1,4 @@
-// Which keys do what: the usual ones, what a person made of them, and how they are written. Pure: a key event's fields
-// in, the name of an action out. Knows no action's doing.
+// Keyboard shortcuts: defaults, the user's own, and how keys are displayed. Pure.
 import { isComposing, type Key } from "../chat/draft/composer_keys";
 
 export const ACTIONS = [
@@ -29,8 +28,8 @@ export const ACTIONS = [
 
 export type Action = (typeof ACTIONS)[number];
 
-/** "Mod" is the Command key on a Mac, Ctrl elsewhere. Chosen so that no browser and no screen reader wants them. */
-export const USUAL: Readonly<Record<Action, string>> = {
+/** "Mod" is the Command key on a Mac, Ctrl elsewhere. Chosen to avoid keys of browsers and screen readers. */
+export const DEFAULT_SHORTCUTS: Readonly<Record<Action, string>> = {
   palette: "Mod+K",
   "new-chat": "Mod+Shift+O",
   "temporary-chat": "",
@@ -57,10 +56,10 @@ export const USUAL: Readonly<Record<Action, string>> = {
 
 export type Bindings = Readonly<Record<Action, string>>;
 
-/** The usual keys with a person's own over them. A key somebody gave to one action is taken from any other. */
+/** The defaults overridden by the user's own. Keys assigned to one action are removed from any other. */
 export function bindingsOf(own: Readonly<Record<string, string>>): Bindings {
   const taken = new Set(ACTIONS.map((action) => own[action]).filter((keys) => keys));
-  return Object.fromEntries(ACTIONS.map((action) => [action, own[action] ?? (taken.has(USUAL[action]) ? "" : USUAL[action])])) as Bindings;
+  return Object.fromEntries(ACTIONS.map((action) => [action, own[action] ?? (taken.has(DEFAULT_SHORTCUTS[action]) ? "" : DEFAULT_SHORTCUTS[action])])) as Bindings;
 }
 
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
@@ -69,23 +68,23 @@ const DIGIT = /^Digit(\d)$/;
 
 export type PressedKey = Key & { readonly code: string };
 
-/** The key that was pressed with its modifiers, as "Mod+Shift+O"; empty for none that could mean something. */
+/** A key event as "Mod+Shift+O"; empty if it cannot be a shortcut. */
 export function keysOf(key: PressedKey, isMac: boolean): string {
   if (isComposing(key) || MODIFIERS.has(key.key)) return "";
   const modifier = isMac ? key.metaKey : key.ctrlKey;
   const other = isMac ? key.ctrlKey : key.metaKey;
   if (other) return "";
-  // With Alt, and on keyboards of other scripts, the character is not what stands on the key.
+  // With Alt, and on non-Latin keyboards, `key` is not the character printed on the key; `code` is.
   const plain = /^[\x21-\x7e]$/.test(key.key) && !key.altKey ? key.key.toUpperCase() : "";
   const name = plain || (LETTER.exec(key.code)?.[1] ?? DIGIT.exec(key.code)?.[1] ?? (key.key.length > 1 ? key.key : ""));
   if (name === "") return "";
-  // A character that needs Shift says so itself.
+  // Shift is already implied by a character like "?".
   const shift = key.shiftKey && (name.length > 1 || /[A-Z0-9]/.test(name));
   return [modifier ? "Mod" : "", key.altKey ? "Alt" : "", shift ? "Shift" : "", name].filter((part) => part !== "").join("+");
 }
 
-/** Whether keys may be given to an action: a lone character would be in the way of typing and of speech input. */
-export function mayBind(keys: string): boolean {
+/** Whether keys may be assigned: single characters would interfere with typing and speech input. */
+export function canBind(keys: string): boolean {
   const parts = keys.split("+");
   const name = parts.at(-1) ?? "";
   if (/^F\d+$/.test(name) || keys === "Escape") return true;
@@ -96,13 +95,13 @@ export function actionOf(keys: string, bindings: Bindings): Action | null {
   return keys === "" ? null : (ACTIONS.find((action) => bindings[action] === keys) ?? null);
 }
 
-const MARKS: Readonly<Record<string, string>> = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
+const SYMBOLS: Readonly<Record<string, string>> = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 const MAC: Readonly<Record<string, string>> = { Mod: "⌘", Alt: "⌥", Shift: "⇧", Backspace: "⌫", Enter: "↩" };
 
-/** As they are written for a person, one entry a key; `names` is what stands on the keys of a keyboard that is no Mac's. */
-export function shown(keys: string, isMac: boolean, names: Readonly<Record<string, string>>): string[] {
+/** The labels of the keys, one per key; `names` are the names on a PC keyboard in the page's language. */
+export function keyLabels(keys: string, isMac: boolean, names: Readonly<Record<string, string>>): string[] {
   if (keys === "") return [];
-  return keys.split("+").map((part) => (isMac ? MAC : names)[part] ?? MARKS[part] ?? part);
+  return keys.split("+").map((part) => (isMac ? MAC : names)[part] ?? SYMBOLS[part] ?? part);
 }
 
 export function isMac(platform: string): boolean {

@@ -83,7 +83,7 @@ export class AdminClient {
   }
 
   /** Samples newer than `since`, unix seconds. */
-  figures(since: number): Promise<Answer<MetricsHistory>> {
+  metrics(since: number): Promise<Answer<MetricsHistory>> {
     return request(this.#fetch, `api/admin/figures?since=${since}`);
   }
 

@@ -47,7 +47,7 @@ export class KeyClient {
   }
 
   /** Creates the user if needed. */
-  make(name: string, role: Role): Promise<Answer<NewKey>> {
+  create(name: string, role: Role): Promise<Answer<NewKey>> {
     return sendJson(this.#fetch, "POST", "api/keys", { name, role });
   }
 

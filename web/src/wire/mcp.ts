@@ -76,7 +76,7 @@ export class ToolServerClient {
   }
 
   /** For all users. */
-  switch(name: string, disabled: boolean): Promise<Answer<ToolServer>> {
+  setDisabled(name: string, disabled: boolean): Promise<Answer<ToolServer>> {
     return sendJson(this.#fetch, "PATCH", this.#at(name), { disabled });
   }
 
@@ -107,7 +107,7 @@ export class ToolServerClient {
   }
 
   /** Revokes the permission: the tool asks again. */
-  forget({ server, tool }: Permission): Promise<Answer<null>> {
+  revokePermission({ server, tool }: Permission): Promise<Answer<null>> {
     return sendJson(this.#fetch, "DELETE", `api/permissions?server=${encodeURIComponent(server)}&tool=${encodeURIComponent(tool)}`);
   }
 

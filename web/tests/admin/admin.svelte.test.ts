@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Admin, SPAN } from "../../src/admin/admin.svelte";
+import { Admin, SPAN_S } from "../../src/admin/admin.svelte";
 import { AdminClient } from "../../src/wire/admin";
 import { FakeClock } from "../clock";
 import { calm } from "../server";
@@ -26,7 +26,7 @@ beforeEach(() => {
     const body = address.includes("figures") ? { now, step: 5, samples } : address === "workers" ? { workers: [] } : { items: [], running_tasks: [] };
     return new Response(JSON.stringify(body));
   };
-  admin = new Admin({ client: new AdminClient(fetch), clock, say: (sentence) => said.push(sentence) });
+  admin = new Admin({ client: new AdminClient(fetch), clock, notify: (sentence) => said.push(sentence) });
 });
 
 describe("the admin page", () => {
@@ -56,7 +56,7 @@ describe("the admin page", () => {
     samples = [{ at: 1000 }];
     admin.open();
     await calm();
-    now = 1000 + SPAN + 5;
+    now = 1000 + SPAN_S + 5;
     samples = [{ at: now }];
     clock.pass(2000);
     await calm();
@@ -72,6 +72,6 @@ describe("the admin page", () => {
     clock.pass(2000);
     await calm();
     expect(admin.problem).toBe("");
-    expect(admin.known).toBe(true);
+    expect(admin.loaded).toBe(true);
   });
 });

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 
-import { type Block, Splitter } from "../../src/markdown/blocks";
-import { learnToMend } from "../../src/markdown/mend";
+import { type Block, MarkdownBlocks } from "../../src/markdown/blocks";
+import { loadRemend } from "../../src/markdown/mend";
 import { lex } from "../../src/markdown/render";
 
-beforeAll(learnToMend);
+beforeAll(loadRemend);
 
 const DOCUMENT = `# Title
 
@@ -80,11 +80,11 @@ function random(seed: number): () => number {
 }
 
 function whole(text: string): readonly Block[] {
-  return new Splitter().update(text, false);
+  return new MarkdownBlocks().update(text, false);
 }
 
 function grown(text: string, cuts: Iterable<number>): readonly Block[] {
-  const splitter = new Splitter();
+  const splitter = new MarkdownBlocks();
   for (const cut of cuts) splitter.update(text.slice(0, cut), true);
   return splitter.update(text, false);
 }
@@ -115,7 +115,7 @@ describe("splitting a growing text", () => {
   });
 
   it("gives finished blocks back as the very same objects", () => {
-    const splitter = new Splitter();
+    const splitter = new MarkdownBlocks();
     const before = splitter.update("one\n\ntwo\n\nthree\n\nfour", true);
     const after = splitter.update("one\n\ntwo\n\nthree\n\nfour and more\n\nfive", true);
     expect(after[0]).toBe(before[0]);
@@ -124,7 +124,7 @@ describe("splitting a growing text", () => {
   });
 
   it("starts over when the text is another one", () => {
-    const splitter = new Splitter();
+    const splitter = new MarkdownBlocks();
     splitter.update("one\n\ntwo\n\nthree\n\nfour", true);
     expect(splitter.update("other", false)).toEqual(whole("other"));
   });
@@ -142,7 +142,7 @@ describe("splitting a growing text", () => {
   });
 
   it("renders a block of a long reply no more than a handful of times", () => {
-    const splitter = new Splitter();
+    const splitter = new MarkdownBlocks();
     const text = Array.from({ length: 200 }, (_, index) => `Paragraph ${index}.`).join("\n\n");
     let fresh = 0;
     let previous: readonly Block[] = [];
@@ -156,7 +156,7 @@ describe("splitting a growing text", () => {
 });
 
 describe("showing an unfinished text", () => {
-  const shown = (text: string) => JSON.stringify(new Splitter().update(text, true));
+  const shown = (text: string) => JSON.stringify(new MarkdownBlocks().update(text, true));
 
   it("never flashes Markdown's own marks", () => {
     const text = "Some **bold words** and *soft ones*, ~~gone~~ and `code`.\n\n- **item** one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nEnd.";
@@ -176,14 +176,14 @@ describe("showing an unfinished text", () => {
   });
 
   it("shows an open fence as code at once, with its language once the line is whole", () => {
-    expect(new Splitter().update("```py", true)).toEqual([{ kind: "code", language: "", code: "", open: true }]);
-    expect(new Splitter().update("```python\nx = 1\n``", true)).toEqual([
+    expect(new MarkdownBlocks().update("```py", true)).toEqual([{ kind: "code", language: "", code: "", open: true }]);
+    expect(new MarkdownBlocks().update("```python\nx = 1\n``", true)).toEqual([
       { kind: "code", language: "python", code: "x = 1", open: true },
     ]);
   });
 
   it("says of a block whether more text may change it", () => {
-    const open = (text: string, growing: boolean) => new Splitter().update(text, growing).map((block) => block.open ?? false);
+    const open = (text: string, growing: boolean) => new MarkdownBlocks().update(text, growing).map((block) => block.open ?? false);
     expect(open("one\n\ntwo", true)).toEqual([false, true]);
     expect(open("one\n\ntwo", false)).toEqual([false, false]);
   });

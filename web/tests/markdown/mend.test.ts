@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 
-import { learnToMend, mend } from "../../src/markdown/mend";
+import { loadRemend, mend } from "../../src/markdown/mend";
 
-beforeAll(learnToMend);
+beforeAll(loadRemend);
 
 describe("an unfinished block", () => {
   it("has its emphasis and code closed", () => {

@@ -31,8 +31,8 @@ beforeEach(() => {
     client: new ModelsClient(fetch),
     clock,
     stream: (address, listener) => new EventStream(fetch, clock, address, listener),
-    changed: () => void changed++,
-    say: (sentence) => said.push(sentence),
+    onModelsChanged: () => void changed++,
+    notify: (sentence) => said.push(sentence),
   });
 });
 
@@ -66,11 +66,11 @@ describe("the models page", () => {
 
   it("draws a download as the server tells of it, and reads what is here when it is done", async () => {
     await models.refresh();
-    models.heard(JSON.stringify({ type: "download", download }));
-    models.heard(JSON.stringify({ type: "download", download: { ...download, done: 60 } }));
+    models.handleEvent(JSON.stringify({ type: "download", download }));
+    models.handleEvent(JSON.stringify({ type: "download", download: { ...download, done: 60 } }));
     expect(models.downloads).toMatchObject([{ done: 60 }]);
     asked = [];
-    models.heard(JSON.stringify({ type: "download", download: { ...download, state: "done" } }));
+    models.handleEvent(JSON.stringify({ type: "download", download: { ...download, state: "done" } }));
     expect(models.downloads).toEqual([]);
     clock.pass(200);
     await calm();
@@ -83,7 +83,7 @@ describe("the models page", () => {
   });
 
   it("minds no event it does not know", () => {
-    for (const data of ["{", "null", '{"type":"weather"}']) models.heard(data);
+    for (const data of ["{", "null", '{"type":"weather"}']) models.handleEvent(data);
     expect(asked).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { keepPage } from "../../src/offline/register";
+import { registerWorker } from "../../src/offline/register";
 
 class Worker extends EventTarget {
   readonly told: string[] = [];
@@ -24,34 +24,34 @@ function registryOf(registration: Registration | undefined) {
 
 it("registers the worker beside the page, under whatever path that is", async () => {
   const registry = registryOf(new Registration());
-  await keepPage(registry, "1a2b");
+  await registerWorker(registry, "1a2b");
   expect(registry.addresses).toEqual(["./sw.js"]);
 });
 
 it("registers nothing for a page that was not built, and where there is no registry", async () => {
   const registry = registryOf(new Registration());
-  await keepPage(registry, null);
-  await keepPage(undefined, "1a2b");
+  await registerWorker(registry, null);
+  await registerWorker(undefined, "1a2b");
   expect(registry.addresses).toEqual([]);
 });
 
 it("goes on without where the browser will not", async () => {
-  await keepPage({ register: () => Promise.reject(new Error("the certificate is not trusted")) }, "1a2b");
-  await keepPage(registryOf(undefined), "1a2b");
+  await registerWorker({ register: () => Promise.reject(new Error("the certificate is not trusted")) }, "1a2b");
+  await registerWorker(registryOf(undefined), "1a2b");
 });
 
 it("tells the workers there are of which build the page is", async () => {
   const registration = new Registration();
   registration.waiting = new Worker();
   registration.active = new Worker();
-  await keepPage(registryOf(registration), "1a2b");
+  await registerWorker(registryOf(registration), "1a2b");
   expect(registration.waiting.told).toEqual(["1a2b"]);
   expect(registration.active.told).toEqual(["1a2b"]);
 });
 
 it("tells one that comes to wait later", async () => {
   const registration = new Registration();
-  await keepPage(registryOf(registration), "1a2b");
+  await registerWorker(registryOf(registration), "1a2b");
   const worker = new Worker();
   registration.installing = worker;
   registration.dispatchEvent(new Event("updatefound"));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { chosen, optionsFor } from "../../src/settings/options";
+import { mergeOptions, optionsFor } from "../../src/settings/options";
 
 const mini = { name: "mini", verbs: ["thinking"] };
 const plain = { name: "plain", verbs: [] };
@@ -29,8 +29,8 @@ describe("how a request is asked", () => {
   });
 
   it("lets a conversation's own choices hold over what is liked", () => {
-    const likes = { model: "big", thinking: true, servers: { a: true, b: true } };
-    expect(chosen(likes, { model: "small", servers: { b: false } })).toEqual({ model: "small", thinking: true, servers: { a: true, b: false } });
+    const preferred = { model: "big", thinking: true, servers: { a: true, b: true } };
+    expect(mergeOptions(preferred, { model: "small", servers: { b: false } })).toEqual({ model: "small", thinking: true, servers: { a: true, b: false } });
   });
 
   it("works before the server was heard", () => {

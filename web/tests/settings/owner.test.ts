@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 
-import { isAnother } from "../../src/settings/owner";
+import { isDifferentUser } from "../../src/settings/owner";
 import { MemoryStorage } from "../../src/settings/storage";
 
 describe("who a browser's texts belong to", () => {
   it("is the first who comes, until it is somebody else", () => {
     const storage = new MemoryStorage();
-    const come = (user: string, path = "/") => isAnother(storage, path, user);
+    const come = (user: string, path = "/") => isDifferentUser(storage, path, user);
     expect([come("ann"), come("ann"), come("bob"), come("bob"), come("ann")]).toEqual([false, false, true, false, true]);
   });
 
   it("is told apart by the server's path: several may share one origin", () => {
     const storage = new MemoryStorage();
-    expect([isAnother(storage, "/a/", "ann"), isAnother(storage, "/b/", "bob"), isAnother(storage, "/a/", "ann")]).toEqual([false, false, false]);
+    expect([isDifferentUser(storage, "/a/", "ann"), isDifferentUser(storage, "/b/", "bob"), isDifferentUser(storage, "/a/", "ann")]).toEqual([false, false, false]);
   });
 });

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { type Kind, type Parameter, PARAMETERS, type ParameterName, readValue, STOP_WORDS, writtenValue } from "../../src/settings/parameters";
+import { type Kind, type Parameter, PARAMETERS, type ParameterName, parseValue, STOP_WORDS, formatValue } from "../../src/settings/parameters";
 
 function called(name: ParameterName): Parameter {
   return PARAMETERS.find((parameter) => parameter.name === name)!;
 }
 
-const typed = (name: ParameterName, text: string, tongue: "en" | "de" = "en") => readValue(called(name), text, tongue);
+const typed = (name: ParameterName, text: string, tongue: "en" | "de" = "en") => parseValue(called(name), text, tongue);
 
 describe("the parameters", () => {
   it("are the server's, with its ranges", () => {
-    const body = readFileSync(new URL("../../../src/duologue/wire/body.py", import.meta.url), "utf8");
+    const body = readFileSync(new URL("../../../src/duologue/wire/validation.py", import.meta.url), "utf8");
     const fields = /class SamplingFields[\s\S]*?def sampling/.exec(body)![0];
     const names = [...fields.matchAll(/^ {4}(\w+): .*None/gm)].map(([, name]) => name).filter((name) => name !== "stop");
     expect(new Set(PARAMETERS.map(({ name }) => name))).toEqual(new Set([...names, "max_tokens"]));
@@ -75,12 +75,12 @@ describe("a typed number", () => {
 
 describe("lines", () => {
   it("are texts with their spaces, and \\n is a line break", () => {
-    expect(readValue(STOP_WORDS, "User: \n\n\\n\\n\nC:\\\\temp", "en")).toEqual({ value: ["User: ", "\n\n", "C:\\temp"] });
-    expect(readValue(STOP_WORDS, "\n\n", "en")).toEqual({ value: null });
+    expect(parseValue(STOP_WORDS, "User: \n\n\\n\\n\nC:\\\\temp", "en")).toEqual({ value: ["User: ", "\n\n", "C:\\temp"] });
+    expect(parseValue(STOP_WORDS, "\n\n", "en")).toEqual({ value: null });
   });
 
   it("are not too many", () => {
-    expect(readValue(STOP_WORDS, "x\n".repeat(17), "en")).toEqual({ fault: { kind: "many", most: 16 } });
+    expect(parseValue(STOP_WORDS, "x\n".repeat(17), "en")).toEqual({ fault: { kind: "many", most: 16 } });
   });
 
   it("that are names are known ones, however they are parted and spelled", () => {
@@ -112,10 +112,10 @@ describe("what is written into a field", () => {
   ];
 
   it.each(values)("%o is read back as %o", (kind, value) => {
-    for (const tongue of ["en", "de"] as const) expect(readValue(kind, writtenValue(kind, value, tongue), tongue)).toEqual({ value });
+    for (const tongue of ["en", "de"] as const) expect(parseValue(kind, formatValue(kind, value, tongue), tongue)).toEqual({ value });
   });
 
   it("is empty for nothing", () => {
-    expect(writtenValue(called("temperature"), undefined, "en")).toBe("");
+    expect(formatValue(called("temperature"), undefined, "en")).toBe("");
   });
 });

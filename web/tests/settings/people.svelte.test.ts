@@ -39,11 +39,11 @@ describe("people and their keys", () => {
 
   it("get a key that is shown once", async () => {
     const { people, asked } = made();
-    expect(await people.make(" Max ", "user")).toBe(true);
+    expect(await people.create(" Max ", "user")).toBe(true);
     expect(asked[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user" } });
-    expect(people.made?.key).toBe("duo_secret");
-    people.forgetMade();
-    expect(people.made).toBeNull();
+    expect(people.newKey?.key).toBe("duo_secret");
+    people.dismissNewKey();
+    expect(people.newKey).toBeNull();
   });
 
   it("lose a key, change their role and are shut out", async () => {
@@ -60,7 +60,7 @@ describe("people and their keys", () => {
     const { people } = made("user");
     await people.load();
     expect(people.problem).toBe("Only an admin may.");
-    expect(people.known).toBe(false);
+    expect(people.loaded).toBe(false);
     expect(await people.revoke("k1")).toBe(false);
     expect(people.problem).toBe("Only an admin may.");
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { FIRST, merged, Preferences } from "../../src/settings/preferences.svelte";
+import { DEFAULTS, mergePatch, Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryStorage } from "../../src/settings/storage";
 import type { Answer } from "../../src/wire/transport/http";
 import type { Changes, Settings } from "../../src/wire/settings";
@@ -28,7 +28,7 @@ class Kept {
     const concerned = param === "" || param.split(".").reduce<unknown>((value, step) => (value as Plain | undefined)?.[step], changes) !== undefined;
     if (this.refusal && concerned) return { kind: "refused", message: this.refusal, code: "bad", status: this.status, ...(param === "" ? {} : { param }) };
     this.sent.push(changes);
-    this.settings = merged(this.settings, changes as Plain) as Plain;
+    this.settings = mergePatch(this.settings, changes as Plain) as Plain;
     return { kind: "ok", value: this.settings as Settings };
   }
 }
@@ -50,7 +50,7 @@ describe("preferences", () => {
     server.away = true;
     preferences.change({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
     const again = made(storage, server).preferences;
-    expect(again.page).toEqual({ ...FIRST, theme: "dark" });
+    expect(again.page).toEqual({ ...DEFAULTS, theme: "dark" });
     expect(again.options).toEqual({ thinking: true, model: "big" });
   });
 
@@ -80,7 +80,7 @@ describe("preferences", () => {
   it("are sent by a page that goes away, and hold on the next one before that arrives", async () => {
     const { preferences, server, storage } = made();
     preferences.change({ page: { theme: "dark" } });
-    preferences.part();
+    preferences.flushOnExit();
     expect(server.settings).toEqual({ page: { theme: "dark" } });
     server.settings = {};
     const next = made(storage, server);
@@ -95,7 +95,7 @@ describe("preferences", () => {
     server.settings = { page: { theme: "system", text_size: "small" } };
     await preferences.load();
     preferences.change({ page: { theme: "dark", text_size: "large" } });
-    preferences.part();
+    preferences.flushOnExit();
     server.settings = { page: { theme: "light", text_size: "small" } };
     const next = made(storage, server);
     await next.preferences.load();
@@ -108,7 +108,7 @@ describe("preferences", () => {
   it("of a page before never undo what was changed on this one before the server answered", async () => {
     const { preferences, server, storage } = made();
     preferences.change({ page: { shortcuts: { "toggle-sidebar": "Ctrl+Alt+J" } } });
-    preferences.part();
+    preferences.flushOnExit();
     const next = made(storage, server);
     next.preferences.change({ page: { shortcuts: null } });
     await next.preferences.load();
@@ -121,11 +121,11 @@ describe("preferences", () => {
     const { preferences, server } = made();
     server.settings = { page: { theme: "dark" }, zone: "UTC" };
     await preferences.load();
-    await preferences.locate("Europe/Berlin");
+    await preferences.setTimeZone("Europe/Berlin");
     expect(server.settings).toEqual({ page: { theme: "dark" }, zone: "Europe/Berlin" });
     server.settings = {};
-    await preferences.locate("Europe/Berlin");
-    await preferences.locate("");
+    await preferences.setTimeZone("Europe/Berlin");
+    await preferences.setTimeZone("");
     expect(server.settings).toEqual({});
     expect(preferences.saving).toBe("untouched");
     expect(preferences.page.theme).toBe("dark");
@@ -190,12 +190,12 @@ describe("preferences", () => {
     server.param = "options.sampling.top_p";
     preferences.change({ options: { sampling: { top_p: 7, temperature: 0.3 } }, page: { theme: "dark" } });
     await settle();
-    expect(preferences.refused).toEqual({ message: server.refusal, param: server.param });
+    expect(preferences.refusal).toEqual({ message: server.refusal, param: server.param });
     await settle();
     expect(server.settings).toEqual({ options: { sampling: { temperature: 0.3 } }, page: { theme: "dark" } });
     expect(preferences.own).toEqual(server.settings);
     preferences.change({ system: "x" });
-    expect(preferences.refused).toBeNull();
+    expect(preferences.refusal).toBeNull();
   });
 
   it("say how far a change is", async () => {
@@ -237,10 +237,10 @@ describe("preferences", () => {
     expect(server.settings).toEqual({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
   });
 
-  it.each(["{", "null", "[]", '{"page":{"theme":"plaid","streaming":7,"shortcuts":null}}'])("fall back to their first values on %s", (kept) => {
+  it.each(["{", "null", "[]", '{"page":{"theme":"plaid","streaming":7,"shortcuts":null}}'])("fall back to their first values on %s", (stored) => {
     const storage = new MemoryStorage();
-    storage.put("duologue.preferences", kept);
-    expect(made(storage).preferences.page).toEqual(FIRST);
+    storage.put("duologue.preferences", stored);
+    expect(made(storage).preferences.page).toEqual(DEFAULTS);
   });
 });
 

@@ -40,7 +40,7 @@ describe("the server's state", () => {
   it("is asked once when ready, and not again", async () => {
     answers = [json(READY)];
     await server.refresh();
-    expect(server.standing).toBe("ready");
+    expect(server.status).toBe("ready");
     expect(clock.pending).toBe(0);
     expect(asked).toEqual([{ address: "api/capabilities", body: undefined, build: "b1" }]);
   });
@@ -48,10 +48,10 @@ describe("the server's state", () => {
   it("is asked again until ready", async () => {
     answers = [json({ ...READY, state: "loading", detail: "Reading the weights." }), json(READY)];
     await server.refresh();
-    expect([server.standing, server.detail]).toEqual(["loading", "Reading the weights."]);
+    expect([server.status, server.detail]).toEqual(["loading", "Reading the weights."]);
     clock.pass(1000);
     await server.refresh();
-    expect(server.standing).toBe("ready");
+    expect(server.status).toBe("ready");
     expect(asked).toHaveLength(2);
   });
 
@@ -59,7 +59,7 @@ describe("the server's state", () => {
     answers = [json(READY), nobody];
     await server.refresh();
     await server.refresh();
-    expect(server.standing).toBe("unreachable");
+    expect(server.status).toBe("unreachable");
     expect(server.capabilities?.default_model).toBe("mini");
     for (let failure = 0; failure < 8; failure++) {
       await server.refresh();
@@ -98,11 +98,11 @@ describe("logging in", () => {
   it("stops asking while locked, and opens with the right key", async () => {
     answers = [locked];
     await server.refresh();
-    expect([server.standing, server.detail, clock.pending]).toEqual(["locked", "A key is needed.", 0]);
+    expect([server.status, server.detail, clock.pending]).toEqual(["locked", "A key is needed.", 0]);
     answers = [json({}), json(READY)];
     expect(await server.login("secret")).toBeNull();
     expect(asked.at(-2)).toMatchObject({ address: "api/session", body: '{"key":"secret"}' });
-    expect(server.standing).toBe("ready");
+    expect(server.status).toBe("ready");
   });
 
   it("gives the server's sentence for a wrong key", async () => {
@@ -138,7 +138,7 @@ describe("what was asked before", () => {
     await new Promise((resolve) => setImmediate(resolve));
     come();
     expect(await entering).toBe(null);
-    expect(late.standing).toBe("ready");
+    expect(late.status).toBe("ready");
   });
 
   it("is asked seldom while the server has no model", async () => {

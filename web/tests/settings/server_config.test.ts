@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { configOf, type ServerForm, serversIn } from "../../src/settings/server_config";
+import { configOf, type ServerForm, parseServers } from "../../src/settings/server_config";
 
 const NOTES = { command: "npx", args: ["notes"] };
 const WEB = { url: "https://example.org/mcp" };
@@ -12,18 +12,18 @@ describe("pasted JSON", () => {
     JSON.stringify({ notes: NOTES, web: WEB }),
     `"mcpServers": ${JSON.stringify({ notes: NOTES, web: WEB })},`,
   ])("names each of its servers: %s", (text) => {
-    expect(serversIn(text)).toEqual({ servers: [{ name: "notes", config: NOTES }, { name: "web", config: WEB }] });
+    expect(parseServers(text)).toEqual({ servers: [{ name: "notes", config: NOTES }, { name: "web", config: WEB }] });
   });
 
   it("may be one server without its name", () => {
-    expect(serversIn(JSON.stringify(WEB), " web ")).toEqual({ servers: [{ name: "web", config: WEB }] });
-    expect(serversIn(JSON.stringify(WEB))).toEqual({ fault: "name" });
-    expect(serversIn(JSON.stringify({ name: "mine", ...WEB }))).toMatchObject({ servers: [{ name: "mine" }] });
+    expect(parseServers(JSON.stringify(WEB), " web ")).toEqual({ servers: [{ name: "web", config: WEB }] });
+    expect(parseServers(JSON.stringify(WEB))).toEqual({ fault: "name" });
+    expect(parseServers(JSON.stringify({ name: "mine", ...WEB }))).toMatchObject({ servers: [{ name: "mine" }] });
   });
 
   it("is renamed where it holds only one", () => {
-    expect(serversIn(JSON.stringify({ notes: NOTES }), "other")).toMatchObject({ servers: [{ name: "other" }] });
-    expect(serversIn(JSON.stringify({ notes: NOTES, web: WEB }), "other")).toMatchObject({ servers: [{ name: "notes" }, { name: "web" }] });
+    expect(parseServers(JSON.stringify({ notes: NOTES }), "other")).toMatchObject({ servers: [{ name: "other" }] });
+    expect(parseServers(JSON.stringify({ notes: NOTES, web: WEB }), "other")).toMatchObject({ servers: [{ name: "notes" }, { name: "web" }] });
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe("pasted JSON", () => {
     ['{"mcpServers": {"notes": {"args": []}}}', "shape"],
     ['{"notes": "npx"}', "shape"],
   ])("%s is none: %s", (text, fault) => {
-    expect(serversIn(text)).toEqual({ fault });
+    expect(parseServers(text)).toEqual({ fault });
   });
 });
 

@@ -77,11 +77,11 @@ describe("the tool servers", () => {
     const { servers } = made();
     refusal = { status: 400, message: "It stands in the configuration." };
     expect(await servers.remove("notes")).toBe(false);
-    expect(servers.refusal("notes")).toBe("It stands in the configuration.");
-    expect(servers.refusal("duologue")).toBe("");
+    expect(servers.error("notes")).toBe("It stands in the configuration.");
+    expect(servers.error("duologue")).toBe("");
     refusal = null;
     expect(await servers.reconnect("notes")).toBe(true);
-    expect(servers.refusal("notes")).toBe("");
+    expect(servers.error("notes")).toBe("");
     expect(servers.busy("notes")).toBe(false);
   });
 
@@ -93,11 +93,11 @@ describe("the tool servers", () => {
     permissions = [{ server: "notes", tool: "write" }];
     const { servers } = made();
     await servers.load();
-    expect(servers.isFree("notes", "write")).toBe(true);
-    expect(servers.isFree("notes", "*")).toBe(false);
-    await servers.forget("notes", "write");
+    expect(servers.isAllowed("notes", "write")).toBe(true);
+    expect(servers.isAllowed("notes", "*")).toBe(false);
+    await servers.revokePermission("notes", "write");
     expect(asked).toContain("DELETE api/permissions?server=notes&tool=write");
-    expect(servers.isFree("notes", "write")).toBe(false);
+    expect(servers.isAllowed("notes", "write")).toBe(false);
   });
 
   it("say why they cannot be read, and keep what was known", async () => {
@@ -111,7 +111,7 @@ describe("the tool servers", () => {
     );
     await away.load();
     expect(away.problem).not.toBe("");
-    expect(away.known).toBe(false);
-    expect(servers.known).toBe(true);
+    expect(away.loaded).toBe(false);
+    expect(servers.loaded).toBe(true);
   });
 });

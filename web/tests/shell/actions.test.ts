@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Actions, type Scene } from "../../src/shell/actions";
+import { Actions, type ActionContext } from "../../src/shell/actions";
 import { ACTIONS } from "../../src/shell/shortcuts";
 
 let done: string[];
-let scene: any;
+let context: any;
 let actions: Actions;
 
 beforeEach(() => {
@@ -12,9 +12,9 @@ beforeEach(() => {
   const note =
     (name: string) =>
     (...given: unknown[]) => void done.push([name, ...given].join(" "));
-  scene = {
-    shell: { screen: "chat", drawn: false, overlay: null, show: note("show"), go: note("go") },
-    chat: { id: null, running: false, shown: [], stop: note("stop"), again: () => note("again")() },
+  context = {
+    shell: { screen: "chat", drawerOpen: false, overlay: null, show: note("show"), navigate: note("go") },
+    chat: { id: null, running: false, shown: [], stop: note("stop"), regenerate: () => note("again")() },
     list: {
       get: (id: string | null) => (id === "c1" ? { id, pinned: true, archived: false } : undefined),
       neighbour: (id: string | null, step: number) => (id === "c1" && step === 1 ? "c2" : null),
@@ -26,10 +26,10 @@ beforeEach(() => {
     server: { capabilities: { features: { models: true } } },
     voice: { call: null, begin: note("call"), speak: note("speak") },
   };
-  actions = new Actions(scene as Scene, {
+  actions = new Actions(context as ActionContext, {
     startNew: (how) => note("anew")(how?.temporary ?? false),
-    toSearch: note("search"),
-    toComposer: note("composer"),
+    focusSearch: note("search"),
+    focusComposer: note("composer"),
     toggleSidebar: note("sidebar"),
     rename: note("rename"),
     copy: note("copy"),
@@ -51,39 +51,39 @@ describe("actions", () => {
   });
 
   it("change the chat on the page", () => {
-    scene.chat.id = "c1";
+    context.chat.id = "c1";
     for (const action of ["pin-chat", "archive-chat", "delete-chat", "rename-chat", "next-chat"] as const) expect(actions.run(action)).toBe(true);
     expect(done).toEqual(["pin c1 false", "archive c1 true", "delete c1", "rename", "go #/c/c2"]);
   });
 
   it("speak a message where speech is written down, though nothing here can be called", () => {
     expect(actions.run("speak")).toBe(false);
-    scene.server.capabilities.features.transcription = true;
+    context.server.capabilities.features.transcription = true;
     expect([actions.run("speak"), actions.run("call")]).toEqual([true, false]);
   });
 
   it("leave Escape to what lies over the page", () => {
-    scene.chat.running = true;
+    context.chat.running = true;
     expect(actions.run("stop")).toBe(true);
-    scene.shell.overlay = "palette";
+    context.shell.overlay = "palette";
     expect(actions.run("stop")).toBe(false);
   });
 
   it("copy what the last reply says, all its parts", () => {
-    scene.chat.id = "c1";
+    context.chat.id = "c1";
     const rows = [{ role: "assistant", text: "One." }, { role: "tool", text: "x" }, { role: "assistant", text: "Two." }];
-    scene.chat.shown = [{ kind: "reply", rows }];
+    context.chat.shown = [{ kind: "reply", rows }];
     actions.run("copy-reply");
     expect(done).toEqual(["copy One.\n\nTwo."]);
   });
 
   it("call where the server has a voice, and silence the call before a written reply", () => {
     expect(actions.run("call")).toBe(false);
-    scene.server.capabilities.features.voice = true;
-    scene.chat.running = true;
-    scene.voice.call = { interruptible: true, interrupt: () => done.push("interrupt") };
+    context.server.capabilities.features.voice = true;
+    context.chat.running = true;
+    context.voice.call = { interruptible: true, interrupt: () => done.push("interrupt") };
     expect([actions.run("call"), actions.run("stop")]).toEqual([true, true]);
-    scene.voice.call.interruptible = false;
+    context.voice.call.interruptible = false;
     actions.run("stop");
     expect(done).toEqual(["call", "interrupt", "stop"]);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { entriesOf, fit, type Sources } from "../../src/shell/palette";
+import { paletteEntries, matchScore, type PaletteSources } from "../../src/shell/palette";
 
-const sources: Sources = {
+const sources: PaletteSources = {
   actions: [
     { action: "new-chat", label: "New chat" },
     { action: "theme", label: "Change the theme" },
@@ -15,7 +15,7 @@ const sources: Sources = {
   ],
   hits: [{ conversation: "c9", title: "Notes", message: "m1", role: "user", created: 0, snippet: "a theme" }],
 };
-const ids = (words: string) => entriesOf(words, sources).map(({ id }) => id);
+const ids = (words: string) => paletteEntries(words, sources).map(({ id }) => id);
 
 describe("the palette", () => {
   it("offers the newest chats and every action before anything is typed", () => {
@@ -37,8 +37,8 @@ describe("the palette", () => {
   });
 
   it("puts first what begins with the words", () => {
-    expect(fit("New chat", "new")).toBeGreaterThan(fit("Renewal", "new"));
-    expect(fit("A new chat", "new")).toBeGreaterThan(fit("Renewal", "new"));
-    expect(fit("New chat", "old")).toBe(0);
+    expect(matchScore("New chat", "new")).toBeGreaterThan(matchScore("Renewal", "new"));
+    expect(matchScore("A new chat", "new")).toBeGreaterThan(matchScore("Renewal", "new"));
+    expect(matchScore("New chat", "old")).toBe(0);
   });
 });

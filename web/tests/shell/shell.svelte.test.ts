@@ -5,22 +5,22 @@ import { Shell } from "../../src/shell/shell.svelte";
 describe("the shell", () => {
   it("knows which screen is in sight, and the chat one came from", () => {
     const shell = new Shell(() => {});
-    shell.arrive("#/c/a1");
-    shell.arrive("#/settings/keys");
+    shell.onHashChange("#/c/a1");
+    shell.onHashChange("#/settings/keys");
     expect(shell.screen).toBe("settings");
-    expect(shell.place.section).toBe("keys");
-    expect(shell.chat).toBe("#/c/a1");
+    expect(shell.route.section).toBe("keys");
+    expect(shell.lastChatAddress).toBe("#/c/a1");
   });
 
   it("takes away what lies over the page when one goes elsewhere", () => {
     const went: string[] = [];
     const shell = new Shell((hash) => went.push(hash));
     shell.show("palette");
-    shell.drawn = true;
-    shell.go("#/models");
+    shell.drawerOpen = true;
+    shell.navigate("#/models");
     expect(shell.overlay).toBeNull();
-    shell.arrive("#/models");
-    expect(shell.drawn).toBe(false);
+    shell.onHashChange("#/models");
+    expect(shell.drawerOpen).toBe(false);
     expect(went).toEqual(["#/models"]);
   });
 });

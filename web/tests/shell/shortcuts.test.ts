@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { actionOf, ACTIONS, bindingsOf, isMac, keysOf, mayBind, type PressedKey, shown, USUAL } from "../../src/shell/shortcuts";
+import { actionOf, ACTIONS, bindingsOf, isMac, keysOf, canBind, type PressedKey, keyLabels, DEFAULT_SHORTCUTS } from "../../src/shell/shortcuts";
 
 function press(key: string, code: string, held: Partial<PressedKey> = {}): PressedKey {
   return { key, code, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, isComposing: false, keyCode: 0, ...held };
@@ -38,9 +38,9 @@ describe("a pressed key", () => {
 
 describe("the keys of actions", () => {
   it("are each other's nowhere", () => {
-    const used = ACTIONS.map((action) => USUAL[action]).filter((keys) => keys !== "");
+    const used = ACTIONS.map((action) => DEFAULT_SHORTCUTS[action]).filter((keys) => keys !== "");
     expect(new Set(used).size).toBe(used.length);
-    expect(used.every(mayBind)).toBe(true);
+    expect(used.every(canBind)).toBe(true);
   });
 
   it("are a person's own first, which takes them from who had them", () => {
@@ -56,15 +56,15 @@ describe("the keys of actions", () => {
   });
 
   it("are never a lone character, which is for typing", () => {
-    expect(["A", "Shift+A", "ArrowUp", "1"].some(mayBind)).toBe(false);
-    expect(["Mod+A", "Alt+1", "F2", "Escape"].every(mayBind)).toBe(true);
+    expect(["A", "Shift+A", "ArrowUp", "1"].some(canBind)).toBe(false);
+    expect(["Mod+A", "Alt+1", "F2", "Escape"].every(canBind)).toBe(true);
   });
 
   it("are shown as they stand on the keyboard", () => {
-    expect(shown("Mod+Shift+O", false, { Mod: "Ctrl" })).toEqual(["Ctrl", "Shift", "O"]);
-    expect(shown("Mod+Shift+ArrowUp", false, { Mod: "Strg", Shift: "Umschalt" })).toEqual(["Strg", "Umschalt", "↑"]);
-    expect(shown("Alt+Shift+ArrowUp", true, { Shift: "Umschalt" })).toEqual(["⌥", "⇧", "↑"]);
-    expect(shown("", false, {})).toEqual([]);
+    expect(keyLabels("Mod+Shift+O", false, { Mod: "Ctrl" })).toEqual(["Ctrl", "Shift", "O"]);
+    expect(keyLabels("Mod+Shift+ArrowUp", false, { Mod: "Strg", Shift: "Umschalt" })).toEqual(["Strg", "Umschalt", "↑"]);
+    expect(keyLabels("Alt+Shift+ArrowUp", true, { Shift: "Umschalt" })).toEqual(["⌥", "⇧", "↑"]);
+    expect(keyLabels("", false, {})).toEqual([]);
     expect([isMac("MacIntel"), isMac("Linux x86_64")]).toEqual([true, false]);
   });
 });

@@ -43,7 +43,7 @@ export interface Parts {
   readonly ask: Fetch;
   readonly stream: (address: string, listener: StreamListener) => EventStream;
   /** Takes away all that this person leaves in the browser, and opens the page anew. */
-  readonly makeRoom: () => void;
+  readonly resetForNewUser: () => void;
 }
 
 export const [parts, giveParts] = createContext<Parts>();

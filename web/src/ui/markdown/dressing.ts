@@ -1,7 +1,7 @@
 // The late part of a finished block: its code gets its colours, its formulas are drawn. Comes when the first such block
 // is seen, and brings what draws them. Long work is done in slices, between which a key press comes through.
-import { colourist } from "../../markdown/colourist";
-import { KINDS, type Pieces } from "../../markdown/pieces";
+import { highlighter } from "../../markdown/highlight/highlighter";
+import { TOKEN_KINDS, type HighlightRuns } from "../../markdown/highlight/runs";
 
 /** Pieces of code coloured at a time, and for how long (milliseconds) formulas are drawn at a time. */
 const SLICE = 1500;
@@ -14,7 +14,7 @@ function pause(): Promise<void> {
 }
 
 /** Lays the colours over the text of `code`, which stays the same text all the while. */
-async function paint(code: HTMLElement, pieces: Pieces, alive: Alive): Promise<void> {
+async function paint(code: HTMLElement, pieces: HighlightRuns, alive: Alive): Promise<void> {
   const rest = code.firstChild;
   if (!(rest instanceof Text) || code.childNodes.length > 1) return;
   for (let at = 0; at < pieces.length; ) {
@@ -23,7 +23,7 @@ async function paint(code: HTMLElement, pieces: Pieces, alive: Alive): Promise<v
     let from = 0;
     for (; at < end; at += 2) {
       const text = rest.data.slice(from, (from += pieces[at]!));
-      const kind = KINDS[pieces[at + 1]!];
+      const kind = TOKEN_KINDS[pieces[at + 1]!];
       if (kind === undefined || kind === "plain") slice.append(text);
       else {
         const span = document.createElement("span");
@@ -41,7 +41,7 @@ async function paint(code: HTMLElement, pieces: Pieces, alive: Alive): Promise<v
 
 /** Colours the code in `element`, whose text it is. */
 export async function colourCode(element: HTMLElement, language: string, alive: Alive): Promise<void> {
-  const pieces = await colourist.colour(element.textContent, language);
+  const pieces = await highlighter.highlight(element.textContent, language);
   if (pieces !== null && alive()) await paint(element, pieces, alive);
 }
 

@@ -1,5 +1,5 @@
-// What the page and preview.html say to each other. The frame may hold what a model wrote: nothing it says is believed
-// beyond its shape, and nothing of it is ever put into the page.
+// Messages between the page and the frame of preview.html. The frame may run what a model wrote: only the shape of its
+// messages is trusted, and nothing from them is inserted into the page.
 
 export interface Palette {
   readonly ink: string;
@@ -10,33 +10,33 @@ export interface Palette {
   readonly accent: string;
 }
 
-/** What the frame is asked to show. */
-export type Asked =
+/** Requests to the frame. */
+export type FrameRequest =
   | { readonly kind: "document"; readonly html: string }
   | { readonly kind: "diagram"; readonly text: string; readonly palette: Palette; readonly dark: boolean };
 
-/** What the frame tells. Heights are pixels. */
-export type Told =
+/** Messages from the frame. Heights are pixels. */
+export type FrameMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "height"; readonly height: number }
   | { readonly kind: "drawn"; readonly svg: string }
   | { readonly kind: "failed"; readonly sentence: string };
 
-const TALLEST = 20_000;
-const LONGEST = 2_000;
+const MAX_HEIGHT = 20_000;
+const MAX_SENTENCE = 2_000;
 
-/** The message that a frame's data is; null where it is none. */
-export function toldBy(data: unknown): Told | null {
+/** Validates a message from the frame; null if it is not one. */
+export function parseFrameMessage(data: unknown): FrameMessage | null {
   if (typeof data !== "object" || data === null) return null;
   const { kind, height, svg, sentence } = data as Record<string, unknown>;
   if (kind === "ready") return { kind };
-  if (kind === "height" && typeof height === "number" && height > 0) return { kind, height: Math.min(height, TALLEST) };
+  if (kind === "height" && typeof height === "number" && height > 0) return { kind, height: Math.min(height, MAX_HEIGHT) };
   if (kind === "drawn" && typeof svg === "string") return { kind, svg };
-  if (kind === "failed" && typeof sentence === "string") return { kind, sentence: sentence.slice(0, LONGEST) };
+  if (kind === "failed" && typeof sentence === "string") return { kind, sentence: sentence.slice(0, MAX_SENTENCE) };
   return null;
 }
 
-/** Whether a code block is something that a browser shows. */
+/** Whether a browser can show the code block as a document. */
 export function isPreviewable(language: string, code: string): boolean {
   const label = language.toLowerCase();
   return ["html", "htm", "xhtml", "svg"].includes(label) || (label === "xml" && /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)?<svg[\s>]/.test(code));
@@ -44,10 +44,10 @@ export function isPreviewable(language: string, code: string): boolean {
 
 const DOCTYPE = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype[^>]*>)?/i;
 
-/** The document that a block of code is: its links lead nowhere, a drawing fits the frame. */
+/** The document to preview: links do not navigate the frame, and an SVG is scaled to fit. */
 export function documentOf(language: string, code: string): string {
-  const drawing = language.toLowerCase() === "svg" || language.toLowerCase() === "xml";
+  const isSvg = language.toLowerCase() === "svg" || language.toLowerCase() === "xml";
   const rest = code.replace(DOCTYPE, "");
-  const style = drawing ? "<style>html{display:grid;height:100%}body{display:grid;place-items:center;margin:0}svg{max-width:100%;max-height:100vh;height:auto}</style>" : "";
+  const style = isSvg ? "<style>html{display:grid;height:100%}body{display:grid;place-items:center;margin:0}svg{max-width:100%;max-height:100vh;height:auto}</style>" : "";
   return `<!doctype html><base target="_blank">${style}${rest}`;
 }

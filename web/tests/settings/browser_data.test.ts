@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { storeOf } from "../../src/offline/answering";
-import { copiesOf, forgetTraces } from "../../src/settings/browser_traces";
+import { cacheName } from "../../src/offline/cache_policy";
+import { cachePrefix, clearBrowserData } from "../../src/settings/browser_data";
 
 function storage(...keys: string[]) {
   return {
@@ -21,10 +21,10 @@ function storage(...keys: string[]) {
 describe("what a browser keeps", () => {
   it("is taken away, and nobody else's is", async () => {
     const kept = storage("duologue.draft", "theirs", "duologue.files.c1");
-    const copies = new Set(["duologue https://here/talk/ a", "duologue https://here/talk/ b", "duologue https://here/ a", "theirs"]);
-    await forgetTraces([() => kept], { keys: async () => [...copies], delete: async (name) => copies.delete(name) }, "https://here/talk/");
+    const caches = new Set(["duologue https://here/talk/ a", "duologue https://here/talk/ b", "duologue https://here/ a", "theirs"]);
+    await clearBrowserData([() => kept], { keys: async () => [...caches], delete: async (name) => caches.delete(name) }, "https://here/talk/");
     expect(kept.keys).toEqual(["theirs"]);
-    expect([...copies]).toEqual(["duologue https://here/ a", "theirs"]);
+    expect([...caches]).toEqual(["duologue https://here/ a", "theirs"]);
   });
 
   it("may be closed to us", async () => {
@@ -32,12 +32,12 @@ describe("what a browser keeps", () => {
     const closed = () => {
       throw new DOMException("denied", "SecurityError");
     };
-    await forgetTraces([closed, () => kept], { keys: () => Promise.reject(new Error("denied")), delete: async () => false }, "https://here/");
+    await clearBrowserData([closed, () => kept], { keys: () => Promise.reject(new Error("denied")), delete: async () => false }, "https://here/");
     expect(kept.keys).toEqual([]);
-    await forgetTraces([], null, "https://here/");
+    await clearBrowserData([], null, "https://here/");
   });
 
   it("is found by the name the service worker gave it", () => {
-    expect(storeOf("https://here/", "b1").startsWith(copiesOf("https://here/"))).toBe(true);
+    expect(cacheName("https://here/", "b1").startsWith(cachePrefix("https://here/"))).toBe(true);
   });
 });

@@ -1,52 +1,52 @@
 import { describe, expect, it } from "vitest";
 
-import { type Asked, fileAt, formerStores, isGone, storeOf, wayOf } from "../../src/offline/answering";
+import { type RequestInfo, fileAt, outdatedCaches, isUpstreamDown, cacheName, policyFor } from "../../src/offline/cache_policy";
 
 const SCOPE = "https://chat.example/talk/";
 const FILES = new Set(["index.html", "theme.js", "mark.svg", "assets/index-1a2b.js", "assets/KaTeX-3c4d.woff2"]);
 
-function way(path: string, asked: Partial<Asked> = {}) {
-  return wayOf({ method: "GET", mode: "cors", destination: "", url: SCOPE + path, ...asked }, SCOPE, FILES);
+function policy(path: string, request: Partial<RequestInfo> = {}) {
+  return policyFor({ method: "GET", mode: "cors", destination: "", url: SCOPE + path, ...request }, SCOPE, FILES);
 }
 
 const visit = { mode: "navigate", destination: "document" };
 
 describe("how a request is answered", () => {
   it.each(["", "index.html", "?source=home", "#/c/17"])("shows the page fresh, or else the one that was kept: %j", (path) => {
-    expect(way(path, visit)).toBe("fresh");
+    expect(policy(path, visit)).toBe("network-first");
   });
 
   it.each(["assets/index-1a2b.js", "assets/KaTeX-3c4d.woff2"])("takes what is named by its content from what was kept: %s", (path) => {
-    expect(way(path, { destination: "script" })).toBe("kept");
+    expect(policy(path, { destination: "script" })).toBe("cache-first");
   });
 
   it.each(["theme.js", "mark.svg"])("asks for the page's other files, and has them when nobody answers: %s", (path) => {
-    expect(way(path)).toBe("fresh");
+    expect(policy(path)).toBe("network-first");
   });
 
   it.each(["api/capabilities", "api/blobs/1a", "api/events", "v1/models", "ws/chat", "docs", "docs/docs.js", "openapi.json", "health", "sw.js", "preview.html", "preview/mermaid.js", "assets/gone-1.js", "licenses.txt"])(
     "leaves alone what is not the page: %s",
     (path) => {
-      expect(way(path)).toBe("untouched");
-      expect(way(path, visit)).toBe("untouched");
+      expect(policy(path)).toBe("bypass");
+      expect(policy(path, visit)).toBe("bypass");
     },
   );
 
   it.each(["POST", "PUT", "PATCH", "DELETE", "HEAD"])("leaves every other method alone: %s", (method) => {
-    expect(way("", { ...visit, method })).toBe("untouched");
-    expect(way("assets/index-1a2b.js", { method })).toBe("untouched");
+    expect(policy("", { ...visit, method })).toBe("bypass");
+    expect(policy("assets/index-1a2b.js", { method })).toBe("bypass");
   });
 
   it("leaves frames, downloads and the page as a file alone", () => {
-    expect(way("", { mode: "navigate", destination: "iframe" })).toBe("untouched");
-    expect(way("index.html")).toBe("untouched");
-    expect(way("assets/index-1a2b.js", visit)).toBe("untouched");
+    expect(policy("", { mode: "navigate", destination: "iframe" })).toBe("bypass");
+    expect(policy("index.html")).toBe("bypass");
+    expect(policy("assets/index-1a2b.js", visit)).toBe("bypass");
   });
 
   it.each(["https://chat.example/", "https://chat.example/talkative/assets/index-1a2b.js", "https://cdn.example/talk/assets/index-1a2b.js", "https://chat.example/talk"])(
     "leaves other places alone: %s",
     (url) => {
-      expect(way("", { ...visit, url })).toBe("untouched");
+      expect(policy("", { ...visit, url })).toBe("bypass");
     },
   );
 });
@@ -58,12 +58,12 @@ it("finds the file of an address", () => {
 });
 
 it("takes a proxy's word that the server is gone, and no other status", () => {
-  expect([502, 503, 504].every(isGone)).toBe(true);
-  expect([200, 304, 401, 404, 500].some(isGone)).toBe(false);
+  expect([502, 503, 504].every(isUpstreamDown)).toBe(true);
+  expect([200, 304, 401, 404, 500].some(isUpstreamDown)).toBe(false);
 });
 
 it("lets go of former builds of this server, and of nothing else", () => {
-  const mine = storeOf(SCOPE, "new");
-  const stores = [mine, storeOf(SCOPE, "old"), storeOf("https://chat.example/", "old"), storeOf(`${SCOPE}more/`, "old"), "somebody's"];
-  expect(formerStores(stores, SCOPE, "new")).toEqual([storeOf(SCOPE, "old")]);
+  const mine = cacheName(SCOPE, "new");
+  const stores = [mine, cacheName(SCOPE, "old"), cacheName("https://chat.example/", "old"), cacheName(`${SCOPE}more/`, "old"), "somebody's"];
+  expect(outdatedCaches(stores, SCOPE, "new")).toEqual([cacheName(SCOPE, "old")]);
 });

@@ -1,29 +1,28 @@
-// Where on the page one is, as the part of the address that only the page reads: "#/c/ID" is a conversation,
-// "#/c/ID/MESSAGE" a place in it, "#/settings/SECTION", "#/models" and "#/admin" are screens, anything else a new
-// conversation. Pure.
+// The page's route, stored in the fragment of its address: "#/c/ID" is a conversation, "#/c/ID/MESSAGE" a message in
+// it, "#/settings/SECTION", "#/models" and "#/admin" are screens, anything else a new conversation. Pure.
 
 export const SCREENS = ["settings", "models", "admin"] as const;
 
 export type Screen = "chat" | (typeof SCREENS)[number];
 
-export interface Place {
+export interface Route {
   readonly screen: Screen;
   readonly conversation: string | null;
   readonly message: string | null;
-  /** A part of a screen; empty for its first. */
+  /** Section of a screen; empty for the first. */
   readonly section: string;
 }
 
 const CONVERSATION = /^#\/c\/([\w-]{1,64})(?:\/([\w-]{1,64}))?$/;
 const SCREEN = /^#\/(settings|models|admin)(?:\/([\w-]{1,64}))?$/;
 
-export function placeOf(hash: string): Place {
+export function parseRoute(hash: string): Route {
   const [, screen = "chat", section = ""] = SCREEN.exec(hash) ?? [];
   const [, conversation = null, message = null] = CONVERSATION.exec(hash) ?? [];
   return { screen: screen as Screen, conversation, message, section };
 }
 
-export function addressOf(conversation: string | null, message: string | null = null): string {
+export function chatAddress(conversation: string | null, message: string | null = null): string {
   if (conversation === null) return "#/";
   return `#/c/${conversation}${message === null ? "" : `/${message}`}`;
 }

@@ -1,5 +1,5 @@
-// How each language is read, by highlight.js: a part of the page for each, which comes when a block of it is to be
-// coloured. Runs in the worker.
+// The highlight.js grammar of each language, each a chunk of its own that is loaded when first needed. Runs in the
+// worker.
 import type { LanguageFn } from "highlight.js";
 
 import type { LanguageName } from "./languages";

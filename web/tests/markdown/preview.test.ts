@@ -1,24 +1,24 @@
 import { describe, expect, it } from "vitest";
 
-import { documentOf, isPreviewable, toldBy } from "../../src/markdown/frame";
+import { documentOf, isPreviewable, parseFrameMessage } from "../../src/markdown/preview";
 
 describe("what a frame says", () => {
   it("is taken for what it is", () => {
-    expect(toldBy({ kind: "ready", more: 1 })).toEqual({ kind: "ready" });
-    expect(toldBy({ kind: "height", height: 120.5 })).toEqual({ kind: "height", height: 120.5 });
-    expect(toldBy({ kind: "drawn", svg: "<svg/>" })).toEqual({ kind: "drawn", svg: "<svg/>" });
+    expect(parseFrameMessage({ kind: "ready", more: 1 })).toEqual({ kind: "ready" });
+    expect(parseFrameMessage({ kind: "height", height: 120.5 })).toEqual({ kind: "height", height: 120.5 });
+    expect(parseFrameMessage({ kind: "drawn", svg: "<svg/>" })).toEqual({ kind: "drawn", svg: "<svg/>" });
   });
 
   it.each([null, "ready", 3, {}, { kind: "other" }, { kind: "height", height: "9" }, { kind: "height", height: -1 }, { kind: "height", height: NaN }, { kind: "drawn" }])(
     "is no message when it is %j",
     (data) => {
-      expect(toldBy(data)).toBeNull();
+      expect(parseFrameMessage(data)).toBeNull();
     },
   );
 
   it("has bounds", () => {
-    expect(toldBy({ kind: "height", height: 1e9 })).toEqual({ kind: "height", height: 20_000 });
-    expect(toldBy({ kind: "failed", sentence: "x".repeat(9000) })).toMatchObject({ sentence: "x".repeat(2000) });
+    expect(parseFrameMessage({ kind: "height", height: 1e9 })).toEqual({ kind: "height", height: 20_000 });
+    expect(parseFrameMessage({ kind: "failed", sentence: "x".repeat(9000) })).toMatchObject({ sentence: "x".repeat(2000) });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { extensionOf, languageNamed, NAMED, withNeeded } from "../../src/markdown/languages";
+import { extensionOf, languageNamed, NAMED, withEmbedded } from "../../../src/markdown/highlight/languages";
 
 describe("a language", () => {
   it("goes by several names, in any case", () => {
@@ -9,8 +9,8 @@ describe("a language", () => {
   });
 
   it("comes with those that stand inside it, each once", () => {
-    expect([...withNeeded("xml")].sort()).toEqual(["css", "javascript", "xml"]);
-    expect([...withNeeded("python")]).toEqual(["python"]);
+    expect([...withEmbedded("xml")].sort()).toEqual(["css", "javascript", "xml"]);
+    expect([...withEmbedded("python")]).toEqual(["python"]);
   });
 
   it("names its files", () => {

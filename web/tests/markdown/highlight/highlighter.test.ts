@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+
+import { Highlighter } from "../../../src/markdown/highlight/highlighter";
+
+class Worker extends EventTarget {
+  asked: { id: number; code: string; label: string }[] = [];
+
+  postMessage(request: { id: number; code: string; label: string }): void {
+    this.asked.push(request);
+  }
+
+  answer(id: number, runs: number[] | null): void {
+    this.dispatchEvent(new MessageEvent("message", { data: { id, runs } }));
+  }
+}
+
+function begun() {
+  const worker = new Worker();
+  let started = 0;
+  const highlighter = new Highlighter(() => (started++, worker as unknown as globalThis.Worker));
+  return { worker, highlighter, started: () => started };
+}
+
+describe("asking for colours", () => {
+  it("starts one worker, and gives each block its own answer", async () => {
+    const { worker, highlighter, started } = begun();
+    const [first, second] = [highlighter.highlight("a", "js"), highlighter.highlight("b", "py")];
+    worker.answer(2, [1, 0]);
+    worker.answer(1, [1, 1]);
+    expect([await first, await second]).toEqual([[1, 1], [1, 0]]);
+    expect(started()).toBe(1);
+  });
+
+  it("asks nobody about a language that is none of ours", async () => {
+    const { highlighter, started } = begun();
+    expect(await highlighter.highlight("a", "klingon")).toBeNull();
+    expect(started()).toBe(0);
+  });
+
+  it("leaves code plain where the worker fails, or there is none", async () => {
+    const { worker, highlighter } = begun();
+    const asked = highlighter.highlight("a", "js");
+    worker.dispatchEvent(new Event("error"));
+    expect(await asked).toBeNull();
+    const none = new Highlighter(() => {
+      throw new Error("no worker here");
+    });
+    expect(await none.highlight("a", "js")).toBeNull();
+  });
+});
