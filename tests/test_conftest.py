@@ -9,10 +9,9 @@ import pytest
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).with_name("conftest.py")
-# Without the plugins that a nested run would load anew for every test.
 CONFIGURATION = """
 [pytest]
-addopts = --strict-markers -ra -p no:anyio -p no:hypothesispytest
+addopts = --strict-markers -ra -p rerunfailures
 markers =
     browser: as in the project
     system: as in the project
@@ -32,8 +31,9 @@ FIRST_FAILURE = "E*AssertionError: the machine was busy"
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """An empty project with the hooks of this one."""
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project with the hooks of this one, and of the installed plugins only the one that they need."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini(CONFIGURATION)
     pytester.makeconftest(CONFTEST.read_text())
     return pytester
