@@ -24,7 +24,7 @@ TESTS = ROOT / "tests"
 COMMANDS = ("main", "backup", "keys", "models", "voice")
 
 GROUND = {"values", "errors"}
-SHELL = GROUND | {"config", "telemetry"}
+SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
 PROGRAM = "anything: it puts the programs together"
 
 # room -> the rooms it may import besides itself
@@ -36,12 +36,13 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "turns": GROUND,
     "config": GROUND,
     "telemetry": GROUND,
+    "notifier": set(),
     "threads": GROUND,
-    "http": GROUND | {"wire"},
+    "http": GROUND | {"wire", "notifier"},
     "models": GROUND,
-    "engines": SHELL | {"threads", "text", "models"},
+    "engines": SHELL | {"text", "models"},
     "sessions": SHELL | {"text", "turns", "engines"},
-    "worker": SHELL | {"threads", "text", "turns", "engines", "sessions", "wire", "models"},
+    "worker": SHELL | {"text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "media": SHELL,
     "tools": SHELL,
