@@ -31,7 +31,7 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *DOCS.rglob("*.md"),
         *(ROOT / "mini").glob("*.md"),
-        *(ROOT / "bench").glob("*.md"),
+        *(ROOT / "bench").rglob("*.md"),
     ]
 )
 

@@ -13,10 +13,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "mini"))
 
 from recogniser.tuning import dictionary, ngrams
-from recogniser.tuning.lines import BENCH, TESTS, drawn, listed
-from recogniser.tuning.lines import tested as forbidden
-from recogniser.tuning.talk import said
-from recogniser.tuning.wording import spoken
+from recogniser.tuning.sentences import BENCH, TESTS, benchmark_sentences, draw_corpus, read_sentences
+from recogniser.tuning.spoken_form import spoken_form
+from recogniser.tuning.spoken_phrases import draw_phrase
 
 SENTENCES = [
     "what time is it",
@@ -39,13 +38,13 @@ SENTENCES = [
         ("a well-known 'word'", "a well known word"),
     ],
 )
-def test_what_is_typed_is_put_into_words(typed, words):
-    assert spoken(typed) == words
+def test_typed_text_is_put_into_spoken_words(typed, words):
+    assert spoken_form(typed) == words
 
 
 @pytest.mark.parametrize("typed", ["print(f'{x}')", "http://host/v1", "two\nlines", "naïve"])
-def test_what_cannot_be_said_is_left_out(typed):
-    assert spoken(typed) is None
+def test_text_that_cannot_be_spoken_is_left_out(typed):
+    assert spoken_form(typed) is None
 
 
 def chance(model: ngrams.Ngrams, *words: str) -> float:
@@ -55,27 +54,27 @@ def chance(model: ngrams.Ngrams, *words: str) -> float:
 
 
 @pytest.mark.parametrize("before", [(), ("what",), ("<s>", "tell"), ("is", "it"), ("never", "seen")])
-def test_behind_anything_the_chances_of_all_words_are_one(before):
-    model = ngrams.estimated(SENTENCES)
+def test_the_probabilities_of_all_words_after_any_history_add_up_to_one(before):
+    model = ngrams.estimate(SENTENCES)
     words = {word for line in SENTENCES for word in line.split()} | {ngrams.END}
     assert sum(chance(model, *before, word) for word in words) == pytest.approx(1.0)
 
 
 def test_the_model_is_written_as_arpa():
-    lines = "\n".join(ngrams.estimated(SENTENCES).lines())
+    lines = "\n".join(ngrams.estimate(SENTENCES).lines())
     counts = {int(order): int(count) for order, count in re.findall(r"ngram (\d)=(\d+)", lines)}
     sections = defaultdict(int)
     order = 0
     for line in lines.splitlines():
-        if found := re.match(r"\\(\d)-grams:", line):
-            order = int(found[1])
+        if match := re.match(r"\\(\d)-grams:", line):
+            order = int(match[1])
         elif "\t" in line:
             sections[order] += 1
     assert counts == dict(sections)
     assert lines.endswith("\\end\\")
 
 
-def test_a_word_may_be_said_in_several_ways(tmp_path):
+def test_a_word_may_have_several_pronunciations(tmp_path):
     file = tmp_path / "dictionary"
     file.write_text("a AH\na(2) EY\ntime T AY M\n")
     known = dictionary.pronunciations(file)
@@ -87,35 +86,35 @@ def test_a_word_may_be_said_in_several_ways(tmp_path):
     ]
 
 
-def test_what_people_say_has_no_gaps_left():
+def test_no_slot_is_left_in_a_spoken_phrase():
     random = Random(3)
     for _ in range(2_000):
-        text = said(random)
+        text = draw_phrase(random)
         assert "$" not in text
-        assert spoken(text), text
+        assert spoken_form(text), text
 
 
-def test_no_sentence_of_the_tests_is_learned():
-    words = {word for line in forbidden() for word in line.split()}
+def test_no_benchmark_sentence_is_learned():
+    words = {word for line in benchmark_sentences() for word in line.split()}
     known = dict.fromkeys(words | {"what", "is", "it"}, ())
-    lines, _ = drawn(known, scenes=300, talk=3_000)
+    lines, _ = draw_corpus(known, scenes=300, talk=3_000)
     assert lines.lines
-    assert not forbidden() & {line.lower() for line in lines.lines}
+    assert not benchmark_sentences() & {line.lower() for line in lines.lines}
 
 
-def test_a_rare_word_is_learned_where_it_was_meant_and_not_where_it_was_drawn():
+def test_a_rare_word_is_learned_from_a_phrase_and_not_from_a_drawn_dialogue():
     known = dict.fromkeys(
         ["hang", "on", "please", "wait", "hold", "just", "a", "moment", "second", "excuse", "me", "one"], ()
     )
-    lines, _ = drawn(known, scenes=0, talk=20_000)
-    # "Hang" stands in two sentences only, and is no invented word.
+    lines, _ = draw_corpus(known, scenes=0, talk=20_000)
+    # "Hang" occurs in two sentences only, but is not an invented word.
     assert {"hang on", "hang on please"} <= {*lines.lines}
-    alone, _ = drawn(dict.fromkeys(["xylophone"], ()), scenes=300, talk=0)
+    alone, _ = draw_corpus(dict.fromkeys(["xylophone"], ()), scenes=300, talk=0)
     assert alone.words == []
 
 
-def test_the_bench_has_200_sentences_and_100_others_and_no_two_alike():
-    known, others = (listed(BENCH / name) for name in TESTS[:2])
-    assert (len(known), len(others)) == (200, 100)
-    every = [line.lower() for name in TESTS for line in listed(BENCH / name)]
+def test_the_benchmark_has_200_sentences_and_100_others_and_no_two_are_alike():
+    in_domain, others = (read_sentences(BENCH / name) for name in TESTS[:2])
+    assert (len(in_domain), len(others)) == (200, 100)
+    every = [line.lower() for name in TESTS for line in read_sentences(BENCH / name)]
     assert len(set(every)) == len(every)

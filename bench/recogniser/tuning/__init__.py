@@ -1,5 +1,5 @@
-"""Makes what the embedded recogniser knows: which sentences are said to duologue-mini, and how synthetic voices sound.
+"""Builds the data of the bundled recogniser: language model, dictionary, adapted acoustic model, confidence weights.
 
-`python -m recogniser.tuning` writes `src/duologue/engines/sphinx/data/` from the generators of this folder's neighbours, from
-`talk.py`, and from voices that espeak-ng speaks. Knows no server.
+The sentences come from the generators of duologue-mini (`mini/`) and from `spoken_phrases.py`, the sound from espeak-ng. The
+results are committed in `src/duologue/engines/sphinx/data/`.
 """

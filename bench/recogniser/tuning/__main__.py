@@ -1,8 +1,10 @@
-"""Makes `src/duologue/engines/sphinx/data/`, in a quarter of an hour on one core.
+"""Builds `src/duologue/engines/sphinx/data/` in about a quarter of an hour on one core.
 
-    python -m recogniser.tuning [--out FOLDER] [--without-talk] [--only language|voices|judgement|prompts]
+    PYTHONPATH=bench:mini python -m recogniser.tuning [--out FOLDER] [--without-talk]
+                                                      [--only language|voices|judgement|prompts]
 
-`language`: words.dict.gz and language.lm.gz. `voices`: voices.gz. `judgement`: hearing.json, which needs both.
+`language`: words.dict.gz and language.lm.gz. `voices`: voices.gz. `judgement`: hearing.json; it needs the other two.
+`prompts`: bench/recogniser/prompts.txt.
 """
 
 import argparse
@@ -22,16 +24,16 @@ from duologue.engines.sphinx import acoustic_model
 from duologue.engines.sphinx.engine import FIRST, HEARING
 from duologue_mini.evaluation.heldout import HELDOUT
 from recogniser.tuning import adaptation, codebooks, dictionary, ngrams
-from recogniser.tuning.alignment import Aligned, aligned
-from recogniser.tuning.judgement import learned
-from recogniser.tuning.lines import BENCH, LONGEST, TALK, TYPED, drawn
-from recogniser.tuning.voices import SPEEDS, TAUGHT, noisy, speaking
-from recogniser.tuning.wording import spoken
+from recogniser.tuning.alignment import AlignedSentence, align
+from recogniser.tuning.confidence_training import train_judgement
+from recogniser.tuning.sentences import BENCH, LONGEST, TALK, TYPOS, draw_corpus
+from recogniser.tuning.spoken_form import spoken_form
+from recogniser.tuning.voices import SPEEDS, TRAINING_VOICES, add_noise, load_voices
 
 FIRST_SENTENCES, SENTENCES = 40, 180
-"""Of each voice, in the first alignment and in the second, whose model knows the voices already."""
+"""Sentences per voice: few for the first alignment, more for the second, which uses the model adapted by the first."""
 SIGNS = 6
-"""How many `plausibility.signs` gives."""
+"""The number of values that `confidence.signs` returns."""
 SPOKEN_SKILLS = (
     "greetings",
     "identity",
@@ -44,39 +46,39 @@ SPOKEN_SKILLS = (
     "spoken",
     "scope",
 )
-"""Those of the model's skills of which people speak."""
+"""Skills of duologue-mini that people use by voice."""
 LINES = Path("build/hearing/lines.txt")
-"""What the language model has read, for people and for the voices."""
+"""The training sentences of the language model; the synthetic voices read them too."""
 WORDS = range(3, 13)
-"""How long these are."""
+"""Length of the sentences that are spoken, in words."""
 
 
 def model_folder() -> Path:
-    """The acoustic model inside the installed pocketsphinx."""
+    """The folder of the acoustic model in the installed pocketsphinx."""
     from pocketsphinx import get_model_path
 
     return Path(get_model_path("en-us"))
 
 
 def language(out: Path, talk: int) -> None:
-    """Dictionary and language model."""
-    known = dictionary.pronunciations(model_folder() / "cmudict-en-us.dict")
-    made, dropped = drawn(known, talk=talk)
-    model = ngrams.estimated(made.lines)
-    _write(out / "words.dict.gz", "\n".join(dictionary.lines(made.words, known)) + "\n")
+    """Writes the dictionary and the language model."""
+    pronunciations = dictionary.pronunciations(model_folder() / "cmudict-en-us.dict")
+    corpus, excluded = draw_corpus(pronunciations, talk=talk)
+    model = ngrams.estimate(corpus.lines)
+    _write(out / "words.dict.gz", "\n".join(dictionary.lines(corpus.words, pronunciations)) + "\n")
     _write(out / "language.lm.gz", "\n".join(model.lines()) + "\n")
     LINES.parent.mkdir(parents=True, exist_ok=True)
-    LINES.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+    LINES.write_text("\n".join(corpus.lines) + "\n", encoding="utf-8")
     sizes = [len(chances) for chances in model.chances]
     print(
-        f"{len(made.lines)} sentences, {sizes} sequences of words; {dropped} draws were sentences of the tests"
+        f"{len(corpus.lines)} sentences, {sizes} sequences of words; {excluded} draws were test sentences and left out"
     )
 
 
 async def voices(out: Path) -> None:
-    """Gaussians for synthetic voices, and what is expected of a speaker's sound."""
+    """Writes the Gaussians adapted to synthetic voices, and the expected cepstral mean and level."""
     source = model_folder() / "en-us"
-    model, speak = codebooks.read(source), await speaking()
+    model, speak = codebooks.read(source), await load_voices()
     lines = _lines()
     peaks: list[float] = []
     with TemporaryDirectory() as place:
@@ -85,20 +87,20 @@ async def voices(out: Path) -> None:
         words.write_bytes(gzip.decompress((out / "words.dict.gz").read_bytes()))
         settings: dict[str, str] = {"hmm": str(source), "dict": str(words)}
         for count in (FIRST_SENTENCES, SENTENCES):
-            sentences: list[Aligned] = []
-            for number, voice in enumerate(TAUGHT):
+            sentences: list[AlignedSentence] = []
+            for number, voice in enumerate(TRAINING_VOICES):
                 random = Random(1000 * count + number)
-                spoken = []
+                utterances = []
                 for line in random.sample(lines, count):
                     pcm = await speak(line, voice, random.choice(SPEEDS))
                     peaks.append(peak(pcm[:FIRST]))
-                    spoken.append((line, noisy(pcm, random)))
-                found = aligned(spoken, settings)
-                sentences += found
-                print(f"{voice}: {len(found)} of {count} aligned", flush=True)
+                    utterances.append((line, add_noise(pcm, random)))
+                alignments = align(utterances, settings)
+                sentences += alignments
+                print(f"{voice}: {len(alignments)} of {count} aligned", flush=True)
             mean = np.concatenate([each.cepstra for each in sentences]).mean(0)
-            moved = adaptation.adapted(model, adaptation.frames(sentences, mean, model.phones))
-            _write_bytes(out / "voices.gz", adaptation.halves(moved))
+            adapted = adaptation.adapt(model, adaptation.frames(sentences, mean, model.phones))
+            _write_bytes(out / "voices.gz", adaptation.to_half_precision(adapted))
             settings |= acoustic_model.teach(source, out / "voices.gz", folder)
     sound = {"cepstra": [round(float(value), 2) for value in mean], "level": round(float(np.mean(peaks)), 1)}
     _knowledge(out, {"sound": sound, "judgement": {"weights": [0.0] * SIGNS, "bias": 0.0}})
@@ -106,15 +108,17 @@ async def voices(out: Path) -> None:
 
 
 def prompts() -> None:
-    """What of the model's own held-out prompts can be said, for the bench."""
-    said = []
+    """Writes the held-out prompts of duologue-mini that can be spoken, for the benchmark."""
+    prompts_text = []
     for line in HELDOUT.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        words = (spoken(case["turns"][0]) or "").lower().split()
-        if case["skill"] in SPOKEN_SKILLS and 2 <= len(words) <= LONGEST and not TYPED & {*words}:
-            said.append(" ".join(words))
-    head = "# First turns of mini/duologue_mini/prompts/heldout.jsonl that can be said; made by python -m recogniser.tuning --only prompts"
-    (BENCH / "prompts.txt").write_text("\n".join((head, *dict.fromkeys(said))) + "\n", encoding="utf-8")
+        words = (spoken_form(case["turns"][0]) or "").lower().split()
+        if case["skill"] in SPOKEN_SKILLS and 2 <= len(words) <= LONGEST and not TYPOS & {*words}:
+            prompts_text.append(" ".join(words))
+    head = "# First turns of mini/duologue_mini/prompts/heldout.jsonl that can be spoken; made by python -m recogniser.tuning --only prompts"
+    (BENCH / "prompts.txt").write_text(
+        "\n".join((head, *dict.fromkeys(prompts_text))) + "\n", encoding="utf-8"
+    )
 
 
 def _lines() -> list[str]:
@@ -132,13 +136,13 @@ def _write(file: Path, text: str) -> None:
 
 
 def _write_bytes(file: Path, data: bytes) -> None:
-    """Compressed, the same bytes for the same data."""
+    """Compresses reproducibly: mtime=0 gives the same bytes for the same data."""
     file.write_bytes(gzip.compress(data, 9, mtime=0))
 
 
 async def make(arguments: argparse.Namespace) -> None:
     out: Path = arguments.out
-    begun = time.monotonic()
+    start = time.monotonic()
     if arguments.only in ("", "language"):
         language(out, 0 if arguments.without_talk else TALK)
     if arguments.only in ("", "prompts"):
@@ -146,8 +150,8 @@ async def make(arguments: argparse.Namespace) -> None:
     if arguments.only in ("", "voices"):
         await voices(out)
     if arguments.only in ("", "judgement"):
-        _knowledge(out, {"judgement": await learned(out)})
-    print(f"made in {time.monotonic() - begun:.0f} s")
+        _knowledge(out, {"judgement": await train_judgement(out)})
+    print(f"made in {time.monotonic() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""The files of a Sphinx acoustic model of the kind "ptm": one codebook of Gaussians for each phone, weights for each state.
-
-Owns their layout. Knows no sound and no training.
-"""
+"""Reads Sphinx acoustic models of type "ptm": one codebook of Gaussians per phone, mixture weights per state."""
 
 import struct
 from dataclasses import dataclass
@@ -13,11 +10,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 MAGIC = 0x11223344
 FIRST_PHONE = b"+NSN+\0"
-"""The phones stand in alphabetical order in the model's definition, and this is the first."""
+"""The first of the phones, which the model definition lists in alphabetical order."""
 LEAST_VARIANCE = 1e-4
 LOG_BASE, SHIFT = 1.0001, 10
-"""Weights are stored as -log to this base, without its lowest bits."""
-ENDED = b"endhdr\n"
+"""Weights are stored as -log to this base, shifted right by SHIFT bits."""
+END_OF_HEADER = b"endhdr\n"
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,9 @@ def read(folder: Path) -> Codebooks:
 
 def _gaussians(file: Path) -> list[Array]:
     data = file.read_bytes()
-    at = data.index(ENDED) + len(ENDED)
+    at = data.index(END_OF_HEADER) + len(END_OF_HEADER)
     magic, phones, streams, gaussians = struct.unpack_from("<4i", data, at)
-    assert magic == MAGIC, f"{file} is of another byte order"
+    assert magic == MAGIC, f"{file} has another byte order"
     lengths = struct.unpack_from(f"<{streams}i", data, at + 16)
     values = np.frombuffer(data, "<f4", phones * gaussians * sum(lengths), at + 16 + 4 * streams + 4)
     assert len(set(lengths)) == 1

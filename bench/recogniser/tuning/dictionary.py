@@ -1,12 +1,9 @@
-"""How the recogniser's words are pronounced: the dictionary inside pocketsphinx, and what it lacks.
-
-Owns the pronunciations of words that came up after that dictionary, and those it does not know of others. Knows no sentences.
-"""
+"""Pronunciations: pocketsphinx's own dictionary, and the words and variants it lacks."""
 
 from collections import defaultdict
 from pathlib import Path
 
-LACKING = """
+ADDITIONS = """
 capitalise     K AE P AH T AH L AY Z
 ChatGPT        CH AE T JH IY P IY T IY
 couscous       K UW S K UW S
@@ -41,26 +38,26 @@ Yusuf          Y UW S UH F
 
 
 def pronunciations(file: Path) -> dict[str, list[str]]:
-    """Of each word, in lower case, how it may be said; `file` is the dictionary of the recogniser's acoustic model."""
-    known: defaultdict[str, list[str]] = defaultdict(list)
+    """The pronunciations of each word (lower case); `file` is the dictionary that belongs to the acoustic model."""
+    sounds_of: defaultdict[str, list[str]] = defaultdict(list)
     for line in file.read_text(encoding="utf-8").splitlines():
         word, _, sounds = line.partition(" ")
-        known[word.partition("(")[0]].append(sounds.strip())
-    for line in LACKING.strip().splitlines():
+        sounds_of[word.partition("(")[0]].append(sounds.strip())
+    for line in ADDITIONS.strip().splitlines():
         word, sounds = line.split(None, 1)
-        known[word.lower()].append(sounds.strip())
-    return dict(known)
+        sounds_of[word.lower()].append(sounds.strip())
+    return dict(sounds_of)
 
 
-def written() -> dict[str, str]:
-    """How the words that are lacking are written, by their lower case."""
-    return {line.split()[0].lower(): line.split()[0] for line in LACKING.strip().splitlines()}
+def spellings() -> dict[str, str]:
+    """The spelling of the added words, by their lower case."""
+    return {line.split()[0].lower(): line.split()[0] for line in ADDITIONS.strip().splitlines()}
 
 
-def lines(words: list[str], known: dict[str, list[str]]) -> list[str]:
-    """The dictionary of these words, as pocketsphinx reads it."""
-    made = []
+def lines(words: list[str], sounds_of: dict[str, list[str]]) -> list[str]:
+    """The dictionary of these words in pocketsphinx's format."""
+    entries = []
     for word in sorted(words):
-        for number, sounds in enumerate(dict.fromkeys(known[word.lower()]), 1):
-            made.append(f"{word}({number}) {sounds}" if number > 1 else f"{word} {sounds}")
-    return made
+        for number, sounds in enumerate(dict.fromkeys(sounds_of[word.lower()]), 1):
+            entries.append(f"{word}({number}) {sounds}" if number > 1 else f"{word} {sounds}")
+    return entries

@@ -1,7 +1,4 @@
-"""A word trigram model by interpolated modified Kneser-Ney, written as ARPA text.
-
-Own code after Chen and Goodman 1998. Knows lines of words, and nothing of what they mean.
-"""
+"""A word trigram model by interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998), written as ARPA text."""
 
 import math
 from collections import Counter, defaultdict
@@ -11,13 +8,13 @@ from dataclasses import dataclass
 Gram = tuple[str, ...]
 START, END = "<s>", "</s>"
 RAREST = (1, 1, 2)
-"""How often a sequence of one, two, three words has to be seen to be kept."""
+"""The least count of a sequence of one, two and three words that is kept."""
 NEVER = -99.0
 
 
 @dataclass(frozen=True)
 class Ngrams:
-    """`chances[n]` of sequences of n + 1 words, `backoffs[n]` of what a longer sequence may begin with."""
+    """`chances[n]`: probabilities of sequences of n + 1 words; `backoffs[n]`: back-off weights of their histories."""
 
     chances: list[dict[Gram, float]]
     backoffs: list[dict[Gram, float]]
@@ -37,22 +34,22 @@ class Ngrams:
         yield "\n\\end\\"
 
 
-def estimated(lines: Iterable[str], rarest: tuple[int, ...] = RAREST) -> Ngrams:
-    """The model of these lines; each is a sentence."""
+def estimate(lines: Iterable[str], rarest: tuple[int, ...] = RAREST) -> Ngrams:
+    """The model of these lines, each of which is a sentence."""
     counts = _counts(lines, len(rarest))
-    discounts = [_discounts(counted) for counted in counts]
-    chances = [_single(counts[0], discounts[0])]
+    discounts = [_discounts(counts_of_order) for counts_of_order in counts]
+    chances = [_unigrams(counts[0], discounts[0])]
     backoffs: list[dict[Gram, float]] = []
     for length in range(1, len(rarest)):
-        longer = _longer(counts[length], discounts[length], chances[-1])
-        kept = {gram: chance for gram, chance in longer.items() if counts[length][gram] >= rarest[length]}
-        backoffs.append(_backoffs(kept, chances[-1]))
-        chances.append(kept)
+        longer = _interpolate(counts[length], discounts[length], chances[-1])
+        frequent = {gram: chance for gram, chance in longer.items() if counts[length][gram] >= rarest[length]}
+        backoffs.append(_backoffs(frequent, chances[-1]))
+        chances.append(frequent)
     return Ngrams(chances, backoffs)
 
 
 def _counts(lines: Iterable[str], order: int) -> list[Counter[Gram]]:
-    """How often each longest sequence was seen, and of the shorter ones behind how many different words."""
+    """Counts of the longest sequences; for shorter ones the number of different words they follow (continuation counts)."""
     seen: list[Counter[Gram]] = [Counter() for _ in range(order)]
     for line in lines:
         words = (START, *line.split(), END)
@@ -61,17 +58,17 @@ def _counts(lines: Iterable[str], order: int) -> list[Counter[Gram]]:
                 seen[length - 1][words[at : at + length]] += 1
     counts = [seen[-1]]
     for length in range(order - 1, 0, -1):
-        continued: Counter[Gram] = Counter(gram[1:] for gram in seen[length])
+        continuations: Counter[Gram] = Counter(gram[1:] for gram in seen[length])
         for gram, count in seen[length - 1].items():
             if gram[0] == START:
-                continued[gram] = count
-        counts.insert(0, continued)
+                continuations[gram] = count
+        counts.insert(0, continuations)
     return counts
 
 
-def _discounts(counted: Mapping[Gram, int]) -> tuple[float, float, float, float]:
-    """What is taken from counts of none, one, two, and three or more."""
-    often = Counter(count for count in counted.values() if count <= 4)
+def _discounts(counts_of_order: Mapping[Gram, int]) -> tuple[float, float, float, float]:
+    """The discounts of counts of none, one, two, and three or more."""
+    often = Counter(count for count in counts_of_order.values() if count <= 4)
     one, two, three, four = (max(1, often[count]) for count in (1, 2, 3, 4))
     rest = one / (one + 2 * two)
     return (
@@ -82,32 +79,32 @@ def _discounts(counted: Mapping[Gram, int]) -> tuple[float, float, float, float]
     )
 
 
-def _single(counted: Mapping[Gram, int], discounts: tuple[float, ...]) -> dict[Gram, float]:
-    words = {gram: count for gram, count in counted.items() if gram != (START,)}
+def _unigrams(counts_of_order: Mapping[Gram, int], discounts: tuple[float, ...]) -> dict[Gram, float]:
+    words = {gram: count for gram, count in counts_of_order.items() if gram != (START,)}
     total = sum(words.values())
     spare = sum(discounts[min(count, 3)] for count in words.values()) / total / len(words)
     chances = {gram: (count - discounts[min(count, 3)]) / total + spare for gram, count in words.items()}
     return {**chances, (START,): 0.0}
 
 
-def _longer(
-    counted: Mapping[Gram, int], discounts: tuple[float, ...], shorter: Mapping[Gram, float]
+def _interpolate(
+    counts_of_order: Mapping[Gram, int], discounts: tuple[float, ...], shorter: Mapping[Gram, float]
 ) -> dict[Gram, float]:
     total: defaultdict[Gram, int] = defaultdict(int)
     spare: defaultdict[Gram, float] = defaultdict(float)
-    for gram, count in counted.items():
+    for gram, count in counts_of_order.items():
         total[gram[:-1]] += count
         spare[gram[:-1]] += discounts[min(count, 3)]
     return {
         gram: (count - discounts[min(count, 3)] + spare[gram[:-1]] * shorter[gram[1:]]) / total[gram[:-1]]
-        for gram, count in counted.items()
+        for gram, count in counts_of_order.items()
     }
 
 
-def _backoffs(kept: Mapping[Gram, float], shorter: Mapping[Gram, float]) -> dict[Gram, float]:
+def _backoffs(frequent: Mapping[Gram, float], shorter: Mapping[Gram, float]) -> dict[Gram, float]:
     here: defaultdict[Gram, float] = defaultdict(float)
     below: defaultdict[Gram, float] = defaultdict(float)
-    for gram, chance in kept.items():
+    for gram, chance in frequent.items():
         here[gram[:-1]] += chance
         below[gram[:-1]] += shorter[gram[1:]]
     return {start: max(1e-9, 1 - here[start]) / max(1e-9, 1 - below[start]) for start in here}

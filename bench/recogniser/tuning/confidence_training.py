@@ -1,6 +1,6 @@
-"""Learns when the recogniser should stand for what it wrote down: sentences it knows, others, and noises, through the engine.
+"""Trains the confidence judgement: runs known sentences, other sentences and noises through the decoder.
 
-Owns what it is learned from. The arithmetic is in `judging.py`.
+The regression itself is in `logistic_regression.py`.
 """
 
 import math
@@ -16,18 +16,18 @@ from duologue.engines.audio.silence import peak
 from duologue.engines.sphinx.confidence import Judgement, signs
 from duologue.engines.sphinx.decoder import PIECE, Decoder, opened
 from duologue.values.audio import HEARD_RATE
-from recogniser.tuning.judging import RIGHT, judged
-from recogniser.tuning.lines import BENCH, listed
-from recogniser.tuning.voices import Speak, speaking
+from recogniser.tuning.logistic_regression import RIGHT, fit
+from recogniser.tuning.sentences import BENCH, read_sentences
+from recogniser.tuning.voices import Speak, load_voices
 
 VOICES = ("en-us", "en-us+f3", "en-us+m1", "en-us+f4")
 OTHERS = "# And then"
-"""The line of the file after which come the sentences it should not stand for."""
+"""The line of the file after which the sentences to be rejected begin."""
 NOISES = 240
 
 
-class _Told:
-    """In place of a judgement: keeps what it would judge."""
+class _SignRecorder:
+    """Stands in for a judgement and records the signs it is given."""
 
     def __init__(self) -> None:
         self.signs: tuple[float, ...] | None = None
@@ -37,42 +37,44 @@ class _Told:
         return 1.0
 
 
-async def learned(out: Path) -> dict[str, Any]:
-    """The judgement for the model in this folder."""
-    known, others = (BENCH / "development.txt").read_text(encoding="utf-8").split(OTHERS)
-    wanted = [line for line in known.splitlines() if line and line[0] != "#"] + listed(BENCH / "answers.txt")
-    unwanted = [line for line in others.splitlines()[1:] if line]
+async def train_judgement(out: Path) -> dict[str, Any]:
+    """The judgement for the model in this folder, as JSON-ready values."""
+    accepted_part, others = (BENCH / "development.txt").read_text(encoding="utf-8").split(OTHERS)
+    accepted = [line for line in accepted_part.splitlines() if line and line[0] != "#"] + read_sentences(
+        BENCH / "answers.txt"
+    )
+    rejected = [line for line in others.splitlines()[1:] if line]
     with TemporaryDirectory() as folder:
-        ear, told = opened(Path(folder), out), _Told()
-        ear._knowledge = msgspec.structs.replace(ear._knowledge, judgement=told)
-        speak = await speaking()
-        found: list[tuple[tuple[float, ...], str]] = []
+        ear, recorder = opened(Path(folder), out), _SignRecorder()
+        ear._knowledge = msgspec.structs.replace(ear._knowledge, judgement=recorder)
+        speak = await load_voices()
+        examples: list[tuple[tuple[float, ...], str]] = []
         for voice in VOICES:
-            for text in (*wanted, *unwanted):
-                if heard := _signs(ear, told, await _spoken(speak, text, voice)):
-                    found.append((heard, RIGHT if text in wanted else "other"))
+            for text in (*accepted, *rejected):
+                if sign_values := _signs(ear, recorder, await _speak(speak, text, voice)):
+                    examples.append((sign_values, RIGHT if text in accepted else "other"))
         for number in range(NOISES):
-            if heard := _signs(ear, told, (noise if number % 2 else hum)(Random(number))):
-                found.append((heard, "noise"))
-    judgement: Judgement = judged([each for each, _ in found], [kind for _, kind in found])
-    print(f"judged {len(found)}: {judgement}")
+            if sign_values := _signs(ear, recorder, (noise if number % 2 else hum)(Random(number))):
+                examples.append((sign_values, "noise"))
+    judgement: Judgement = fit([each for each, _ in examples], [kind for _, kind in examples])
+    print(f"judged {len(examples)}: {judgement}")
     return dict(msgspec.to_builtins(judgement))
 
 
-async def _spoken(speak: Speak, text: str, voice: str) -> bytes:
+async def _speak(speak: Speak, text: str, voice: str) -> bytes:
     return await speak(text, voice, 1.0)
 
 
-def _signs(ear: Decoder, told: _Told, pcm: bytes) -> tuple[float, ...] | None:
+def _signs(ear: Decoder, recorder: _SignRecorder, pcm: bytes) -> tuple[float, ...] | None:
     ear.begin(peak(pcm))
     for at in range(0, len(pcm), PIECE):
         ear.hear(pcm[at : at + PIECE])
     ear.end()
-    return told.signs
+    return recorder.signs
 
 
 def noise(random: Random) -> bytes:
-    """A bump or two of coloured noise, as a cough or a knock is."""
+    """One to three bursts of coloured noise, like a cough or a knock."""
     values: list[int] = [0] * (HEARD_RATE // 5)
     for _ in range(random.choice([1, 1, 2, 3])):
         length, loud, colour, last = (
@@ -89,7 +91,7 @@ def noise(random: Random) -> bytes:
 
 
 def hum(random: Random) -> bytes:
-    """One to three bumps of a voice that says no word."""
+    """One to three bursts of voiced sound without words."""
     values: list[int] = [0] * (HEARD_RATE // 5)
     for _ in range(random.choice([1, 2, 2, 3])):
         length, loud, turn = random.randint(2000, 7000), random.uniform(1000, 6000), 0.0

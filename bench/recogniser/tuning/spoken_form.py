@@ -1,7 +1,4 @@
-"""What somebody types, as it is said: figures and signs in words, no punctuation.
-
-Knows English; leaves alone what is no running text.
-"""
+"""Turns typed text into the words that are spoken: numbers and signs in words, no punctuation."""
 
 import re
 
@@ -21,16 +18,16 @@ SIGNS = {
 }
 _TEXT = re.compile(r"[A-Za-z' ]+")
 LONGEST_NUMBER = 6
-"""Digits up to which a number is said as one; longer ones, and codes that begin with 0, digit by digit."""
+"""Numbers of up to so many digits are spoken as one number; longer ones, and codes that begin with 0, digit by digit."""
 
 
-def spoken(text: str) -> str | None:
-    """The words of a line, one space between them; None where it cannot be said as it stands."""
+def spoken_form(text: str) -> str | None:
+    """The words of a line, separated by single spaces; None if the line cannot be spoken as it stands."""
     if "\n" in text:
         return None
     text = text.replace("’", "'").replace("“", '"').replace("”", '"')
-    text = re.sub(r"\b(\d{1,2}):(\d\d)\b", lambda found: time_in_words(int(found[1]), int(found[2])), text)
-    text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th)\b", lambda found: ordinal(int(found[1])), text)
+    text = re.sub(r"\b(\d{1,2}):(\d\d)\b", lambda match: time_in_words(int(match[1]), int(match[2])), text)
+    text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th)\b", lambda match: ordinal(int(match[1])), text)
     text = re.sub(r"(?<=\d) x (?=\d)", " times ", text)
     text = re.sub(r"(?<=\d) ?[-–] ?(?=\d)", " minus ", text)
     text = re.sub(r"\d{1,3}(?:,\d{3})+|\d+", _number, text)
@@ -43,8 +40,8 @@ def spoken(text: str) -> str | None:
     return text if _TEXT.fullmatch(text) else None
 
 
-def _number(found: re.Match[str]) -> str:
-    digits = found[0].replace(",", "")
+def _number(match: re.Match[str]) -> str:
+    digits = match[0].replace(",", "")
     if (len(digits) > 1 and digits[0] == "0") or len(digits) > LONGEST_NUMBER:
         return digit_by_digit(" ".join(digits))
     return in_words(int(digits)).replace("-", " ")

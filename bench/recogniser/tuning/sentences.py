@@ -1,7 +1,7 @@
-"""The sentences the recogniser's language model is made of, and its words, as they are written.
+"""The training sentences of the recogniser's language model, and its vocabulary.
 
-Draws what users say in the dialogues of duologue-mini, and `talk.py` beside it. Leaves out what cannot be said, what is
-invented, and every sentence of the recogniser's tests. Knows neither counts nor pronunciation.
+Draws what users say in dialogues of duologue-mini, and from `spoken_phrases.py`. Leaves out what cannot be spoken, invented
+words, and every sentence of the recogniser's benchmark.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from random import Random
 
 from duologue_mini import skills
-from recogniser.tuning.dictionary import written
-from recogniser.tuning.talk import said
-from recogniser.tuning.wording import spoken
+from recogniser.tuning.dictionary import spellings
+from recogniser.tuning.spoken_form import spoken_form
+from recogniser.tuning.spoken_phrases import draw_phrase
 
 SCENES = 150_000
 TALK = 60_000
 RARE = {"unseen_tools": 0.15, "reading": 0.15}
-"""Skills whose users mostly paste what nobody says."""
+"""Weights of the skills whose users mostly paste text that nobody would speak."""
 MOST: dict[str, int] = {
     "arithmetic": 8_000,
     "guide": 20_000,
@@ -32,74 +32,74 @@ MOST: dict[str, int] = {
     "spoken": 5_000,
     "unseen_tools": 2_000,
 }
-"""Sentences taken of skills that have more than their share."""
+"""The most sentences taken from skills that would otherwise dominate."""
 LONGEST = 20
-"""Words."""
+"""The most words in a sentence."""
 OFTEN = 12
-"""In how many different sentences a drawn word has to be, so that it is no invented one."""
-TYPED = set("doin howto im km lm lol pls plz r rn teh thnaks thx u ur waht whats wht whta".split())
-"""What is only ever typed."""
+"""The number of different sentences a word must occur in; rarer ones are mostly invented by the generators."""
+TYPOS = set("doin howto im km lm lol pls plz r rn teh thnaks thx u ur waht whats wht whta".split())
+"""Spellings that are only ever typed."""
 _WITHIN = re.compile(r"(?<=[a-z] )[A-Za-z]+(?:'[a-z]+)?")
 TESTS = ("in_domain.txt", "out_of_domain.txt", "development.txt")
 BENCH = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Sentences of words as they are written, and those words."""
+class Corpus:
+    """Sentences, and their words as they are spelled."""
 
     lines: list[str]
     words: list[str]
 
 
-def listed(file: Path) -> list[str]:
-    """The sentences of a file of the bench; lines that begin with # are none."""
+def read_sentences(file: Path) -> list[str]:
+    """The sentences of a benchmark file; lines that begin with # are comments."""
     return [line for line in file.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
 
 
-def tested() -> set[str]:
-    """The sentences that may not be learned, in lower case."""
-    return {(spoken(line) or "").lower() for name in TESTS for line in listed(BENCH / name)}
+def benchmark_sentences() -> set[str]:
+    """The benchmark sentences, which must not be learned, in lower case."""
+    return {(spoken_form(line) or "").lower() for name in TESTS for line in read_sentences(BENCH / name)}
 
 
-def drawn(
-    known: Mapping[str, object], seed: int = 1, *, scenes: int = SCENES, talk: int = TALK
-) -> tuple[Lines, int]:
-    """What to learn, of words that are `known` (lower case), and how many draws were sentences of the tests."""
-    random, forbidden, dropped = Random(seed), tested(), 0
+def draw_corpus(
+    dictionary: Mapping[str, object], seed: int = 1, *, scenes: int = SCENES, talk: int = TALK
+) -> tuple[Corpus, int]:
+    """A corpus of words in `known` (lower case), and the number of draws that were benchmark sentences."""
+    random, forbidden, excluded = Random(seed), benchmark_sentences(), 0
     by_skill: dict[str, list[str]] = defaultdict(list)
-    texts = list(_drawn(random, scenes, talk))
+    texts = list(_draw_texts(random, scenes, talk))
     for skill, text in texts:
-        words = (spoken(text) or "").split()
+        words = (spoken_form(text) or "").split()
         if not 1 <= len(words) <= LONGEST:
             continue
         if " ".join(words).lower() in forbidden:
-            dropped += 1
+            excluded += 1
             continue
         by_skill[skill].append(" ".join(words))
-    used = Counter(
+    word_counts = Counter(
         word for lines in by_skill.values() for line in set(lines) for word in set(line.lower().split())
     )
-    # What `talk.py` says was written by hand, a word that it says in one way only too.
-    meant = {word for line in by_skill["talk"] for word in line.lower().split()}
+    # Words of spoken_phrases.py are meant even if they occur in one sentence only: they were written by hand.
+    phrase_words = {word for line in by_skill["talk"] for word in line.lower().split()}
     vocabulary = {
         word
-        for word, count in used.items()
-        if (count >= OFTEN or word in meant) and word in known and word not in TYPED
+        for word, count in word_counts.items()
+        if (count >= OFTEN or word in phrase_words) and word in dictionary and word not in TYPOS
     }
     case = _case(text for _, text in texts)
-    kept: list[str] = []
+    chosen: list[str] = []
     for skill in sorted(by_skill):
         lines = [line for line in by_skill[skill] if vocabulary.issuperset(line.lower().split())]
         random.shuffle(lines)
-        kept += [
+        chosen += [
             " ".join(case.get(word, word) for word in line.lower().split())
             for line in lines[: MOST.get(skill, len(lines))]
         ]
-    return Lines(kept, sorted({word for line in kept for word in line.split()})), dropped
+    return Corpus(chosen, sorted({word for line in chosen for word in line.split()})), excluded
 
 
-def _drawn(random: Random, scenes: int, talk: int) -> Iterator[tuple[str, str]]:
+def _draw_texts(random: Random, scenes: int, talk: int) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for _ in range(scenes):
         scene = skills.draw(random, RARE)
@@ -108,11 +108,12 @@ def _drawn(random: Random, scenes: int, talk: int) -> Iterator[tuple[str, str]]:
                 seen.add(turn.user)
                 yield scene.skill, turn.user
     for _ in range(talk):
-        yield "talk", said(random)
+        yield "talk", draw_phrase(random)
 
 
 def _case(texts: Iterable[str]) -> dict[str, str]:
-    """How words that are not written small are written: as they mostly are behind a word that is."""
+    """The spelling of words with capitals: the most common one after a lower-case word, where a capital does not mark the start
+    of a sentence."""
     small: Counter[str] = Counter()
     large: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
@@ -134,5 +135,5 @@ def _case(texts: Iterable[str]) -> dict[str, str]:
         "i'd": "I'd",
         "i've": "I've",
         "i'll": "I'll",
-        **written(),
+        **spellings(),
     }

@@ -1,8 +1,7 @@
-"""What people say to a machine and would not type: short answers, orders to the voice, times, what is missing elsewhere.
+"""What people say to a machine but would not type: short answers, commands to the voice, times, small talk.
 
-Owns wording. Knows no recogniser. The hand that wrote it had written the sentences of `bench/recogniser/` before: they never
-come out of it, for `lines.py` drops them, but that bench is a little too kind to it. `--without-talk` makes a model that has
-not read it.
+Written by the author of the sentences in `bench/recogniser/`, after them. `sentences.py` drops every benchmark sentence, but
+the benchmark still flatters a model that has read these; `--without-talk` builds one that has not.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -34,7 +33,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz".upper()
 FRUITS = "apple banana cherry grape lemon mango melon orange peach pear pineapple plum strawberry".split()
 
 PATTERNS = [
-    # answers and orders to the voice
+    # answers and commands to the voice
     "{yes|no|yeah|yep|nope|okay|ok|sure|right|fine|maybe|perhaps|exactly|correct|of course|certainly|not really|not yet}",
     "{yes|yeah|okay|sure} {please|of course|I do|I am|I would|it is|that is right|go ahead|why not}",
     "no {thanks|thank you|I do not|I am not|it is not|that is not right|that is wrong|not now|wait}",
@@ -159,7 +158,7 @@ PATTERNS = [
     "why {is|are} {it|you|the server|the page|the model|the answer|the voice} {so |}{slow|long|short|late|busy|bad|quiet|loud|wrong}",
     "{can|may|could} {I|we|several people|other people|my friends|my $relation|somebody else} {use|talk to|call|read|change|see|share} {it|you|this|the server|the same server|my chats|the page}[ {too|together|at the same time|at home|from another computer|on a phone|for free|now}]",
     "does {it|this|Duologue|the server|the program} {work|run|need} {on Windows|on Linux|on a Mac|on my phone|on my computer|without internet|without a network|offline|the internet|a graphics card|much memory|a password|in $language}",
-    # beyond it
+    # out of its reach
     "{what is|how is|how will} the weather {like |}{today|tomorrow|in $place|now|outside|this week|on $day}",
     "{who is|who was|what is the name of} {the president|the king|the queen|the prime minister|the mayor|the chancellor} of {$country|$place|America|England}",
     "what is the {capital|language|money|flag|largest city|population} of $country",
@@ -170,8 +169,8 @@ PATTERNS = [
 ]
 
 
-def said(random: Random) -> str:
-    """One thing somebody may say."""
+def draw_phrase(random: Random) -> str:
+    """Draws one phrase with its slots filled."""
     pattern = random.choice(PATTERNS)
     text = say(random, pattern)
     while "$" in text:
