@@ -30,7 +30,7 @@ def test_a_text_line_names_level_room_and_request(lines):
     token = telemetry.request_id.set("abc-1")
     line = lines("text", "%s is ready", "worker_0")
     telemetry.request_id.reset(token)
-    assert line[8:] == " INFO    gateway.pool  worker_0 is ready  [abc-1]\n"
+    assert line[8:] == " INFO    gateway.scheduling.pool  worker_0 is ready  [abc-1]\n"
 
 
 def test_debugging_writes_nothing_of_libraries_that_show_headers_and_frames(lines):

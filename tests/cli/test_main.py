@@ -15,7 +15,7 @@ from duologue.cli import doctor, main
 from duologue.config.reading import FLAGS
 from duologue.errors import StartFailed
 
-RUNNING = Path(__file__).parents[1] / "docs" / "running.md"
+RUNNING = Path(__file__).parents[2] / "docs" / "running.md"
 
 
 @pytest.fixture(autouse=True)

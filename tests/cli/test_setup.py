@@ -53,7 +53,7 @@ def file(settings: Settings) -> Path:
 
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "look", lambda folder: Hardware(4, 8 * GB, 100 * GB))
+    monkeypatch.setattr(setup, "probe_hardware", lambda folder: Hardware(4, 8 * GB, 100 * GB))
     monkeypatch.setattr(setup, "check_gpu", lambda settings: iter(()))
 
 
@@ -148,7 +148,7 @@ def test_a_wrong_name_is_told_before_anything_is_asked(run, fetched) -> None:
 
 
 def test_a_machine_too_small_keeps_what_it_has(run, fetched, monkeypatch) -> None:
-    monkeypatch.setattr(setup, "look", lambda folder: Hardware(1, GB // 2, 100 * GB))
+    monkeypatch.setattr(setup, "probe_hardware", lambda folder: Hardware(1, GB // 2, 100 * GB))
     person = Person()
     run(person)
     assert fetched == []
@@ -157,7 +157,7 @@ def test_a_machine_too_small_keeps_what_it_has(run, fetched, monkeypatch) -> Non
 
 
 def test_a_slow_proposal_is_called_slow(run, fetched, monkeypatch) -> None:
-    monkeypatch.setattr(setup, "look", lambda folder: Hardware(0, 4 * GB, 100 * GB))
+    monkeypatch.setattr(setup, "probe_hardware", lambda folder: Hardware(0, 4 * GB, 100 * GB))
     person = Person("no")
     run(person)
     assert "It will be slow here." in person.heard

@@ -775,7 +775,7 @@ class TestLoading:
 
     def test_reading_ahead_tells_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         told: list[float | None] = []
-        monkeypatch.setattr(llama_module.loading, "tell", told.append)
+        monkeypatch.setattr(llama_module.load_progress, "tell", told.append)
         llama_module._read_ahead(llama_module.read(models / "tiny.gguf"))
         assert told[-1] == llama_module.READ_SHARE
         assert told == sorted(told)

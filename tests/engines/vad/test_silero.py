@@ -73,7 +73,7 @@ async def test_the_library_makes_no_threads_of_its_own():
     """With them a frame takes ten times as long: they wait for each other spinning."""
     script = (
         "import anyio, os\n"
-        "from duologue.engines import load_detector\n"
+        "from duologue.engines.registry import load_detector\n"
         "detector = anyio.run(load_detector, 'silero', {}).open()\n"
         "[detector.probability(bytes(1024)) for _ in range(3)]\n"
         "print(len(os.listdir('/proc/self/task')), 'OMP_THREAD_LIMIT' in os.environ)\n"

@@ -72,7 +72,7 @@ def test_a_configured_model_outside_the_folder_is_loaded_by_its_name_with_its_op
     path = write_tiny_model(tmp_path / "mine.gguf", TinyModel())
     found = loadables(tmp_path, model=str(path), threads=3, slots=2)
     assert names(found) == ["mine", "duologue-mini"]
-    made = found.prepare(found.find("mine"), Sizes(context=256)).loadout
+    made = found.prepare(found.find("mine"), Sizes(context=256)).load_spec
     assert (made.engine, made.model, made.options["threads"]) == ("llama", "mine", 3)
     assert (made.options["slots"], made.options["context"]) == (2, 256)
 
@@ -80,21 +80,21 @@ def test_a_configured_model_outside_the_folder_is_loaded_by_its_name_with_its_op
 def test_a_file_of_the_folder_gets_the_sizes_of_the_settings_unless_others_are_asked_for(tmp_path):
     path = put(tmp_path, "tiny.gguf")
     found = loadables(tmp_path, slots=2, threads=1)
-    made = found.prepare(found.find("tiny"), Sizes(slots=5, gpu_layers=0)).loadout
+    made = found.prepare(found.find("tiny"), Sizes(slots=5, gpu_layers=0)).load_spec
     assert path_of(made) == path
     assert (made.options["slots"], made.options["threads"], made.options["gpu_layers"]) == (5, 1, 0)
 
 
 def test_the_bundled_model_can_be_loaded_where_another_is_configured(tmp_path):
     found = loadables(tmp_path, engine="scripted")
-    made = found.prepare(found.find("duologue-mini"), Sizes()).loadout
+    made = found.prepare(found.find("duologue-mini"), Sizes()).load_spec
     assert (made.model, made.options["bundled"]) == ("duologue-mini", True)
 
 
 def test_a_configured_upstream_is_loaded_by_the_name_of_its_model(tmp_path):
     found = loadables(tmp_path, upstream__url="http://gpu:8000/v1", upstream__model="big")
     made = found.prepare(found.find("big"), Sizes(slots=3))
-    assert (made.loadout.engine, made.loadout.options["slots"], made.size) == ("remote", 3, 0)
+    assert (made.load_spec.engine, made.load_spec.options["slots"], made.size) == ("remote", 3, 0)
     with pytest.raises(Unsupported, match="gpu_layers"):
         found.prepare(found.find("big"), Sizes(gpu_layers=3))
 
@@ -105,7 +105,7 @@ def test_options_of_another_engine_are_not_given_to_a_file(tmp_path):
         None, {}, {"data": str(tmp_path / "data"), "engine": "scripted", "options": {"kind": "chat"}}
     )
     found = AvailableModels(settings, load_specs(settings))
-    assert "kind" not in found.prepare(found.find("tiny"), Sizes()).loadout.options
+    assert "kind" not in found.prepare(found.find("tiny"), Sizes()).load_spec.options
 
 
 def test_a_broken_file_is_refused_with_its_sentence(tmp_path):

@@ -50,8 +50,8 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
 def test_a_header_is_read_again_only_when_its_file_has_changed(folder, monkeypatch):
     path = write_tiny_model(folder / "tiny.gguf", TinyModel())
     headers, read = Headers(), []
-    real = inventory.gguf.read
-    monkeypatch.setattr(inventory.gguf, "read", lambda path: read.append(path) or real(path))
+    real = inventory.header.read
+    monkeypatch.setattr(inventory.header, "read", lambda path: read.append(path) or real(path))
     headers.read(path)
     headers.read(path)
     assert len(read) == 1

@@ -75,10 +75,10 @@ PATIENCE = 60.0
 GATEWAY = """
 import anyio, json, os, sys
 from duologue.gateway.workers import process
-from duologue.wire.worker_protocol import Loadout
+from duologue.wire.worker_protocol import LoadSpec
 
 async def main():
-    async with process.started(Loadout("w", "scripted"), "secret", int(sys.argv[1])) as running:
+    async with process.started(LoadSpec("w", "scripted"), "secret", int(sys.argv[1])) as running:
         print(json.dumps(running.process.pid), flush=True)
         await anyio.sleep_forever()
 

@@ -99,8 +99,8 @@ async def test_the_order_of_a_reply_is_begin_text_sound_end_and_then_what_is_kep
         for event in talk.events
         if getattr(event, "reply", None) == wanted.reply and not isinstance(event, TurnFigures)
     ]
-    assert names[:4] == ["Wanted", "Released", "SoundBegins", "ReplyText"]
-    assert names[-3:] == ["ReplyText", "SoundEnds", "AssistantSaid"]
+    assert names[:4] == ["ReplyRequested", "TurnConfirmed", "ReplyAudioStarted", "ReplyText"]
+    assert names[-3:] == ["ReplyText", "ReplyAudioEnded", "AssistantSaid"]
 
 
 async def test_the_first_sentence_sounds_while_the_rest_is_written():
@@ -206,7 +206,7 @@ async def test_after_a_barge_in_exactly_the_heard_words_are_kept():
     assert talk.stale == []
     kinds = [type(event).__name__ for event in talk.events]
     assert kinds.index("Cut") < kinds.index("AssistantSaid")
-    assert kinds.index("AssistantSaid") < len(kinds) - 1 - kinds[::-1].index("Wanted")
+    assert kinds.index("AssistantSaid") < len(kinds) - 1 - kinds[::-1].index("ReplyRequested")
     assert talk.of(Cut)[0].epoch == 1
     assert talk.of(ReplyRequested)[1].epoch == 1
 

@@ -39,8 +39,8 @@ class ServerRows(Protocol):
 
 def load() -> None:
     """Import what connections need. It takes most of a second: a thread can do it before the first one is made."""
-    for module in ("oauth", "opening"):
-        import_module(f"duologue.tools.{module}")
+    for module in ("duologue.tools.mcp.oauth", "duologue.tools.mcp.connect"):
+        import_module(module)
 
 
 OpenServer = Callable[
