@@ -112,10 +112,10 @@ const voice = new Voice(() => ({
   ask,
   clock,
   storage: browser,
-  hears: () => answering()?.modalities?.includes("audio") ?? false,
+  acceptsAudio: () => answering()?.modalities?.includes("audio") ?? false,
   upload: (file, progress) => upload(file, progress, chat.temporary),
   reportProblem: (sentence) => notices.show(sentence),
-  missing: () => notices.show(words().partMissing),
+  onLoadFailure: () => notices.show(words().partMissing),
 }));
 
 /** The server's copy of what is being typed. It comes when the server can be asked, and nothing waits for it. */

@@ -25,7 +25,7 @@ export interface ActionContext {
   readonly list: ConversationList;
   readonly preferences: Preferences;
   readonly server: Server;
-  readonly voice: Pick<Voice, "call" | "begin" | "small" | "speak">;
+  readonly voice: Pick<Voice, "call" | "startCall" | "recordMessage">;
 }
 
 interface ActionDefinition {
@@ -96,9 +96,9 @@ function chatActions({ shell, chat, list, server, voice }: ActionContext, page: 
       can: () => (chat.running || (voice.call?.interruptible ?? false)) && !shell.drawerOpen && shell.overlay === null,
       run: () => (voice.call?.interruptible ? voice.call.interrupt() : chat.stop()),
     },
-    call: { can: () => shell.screen === "chat" && hasFeature("voice"), run: () => voice.begin() },
+    call: { can: () => shell.screen === "chat" && hasFeature("voice"), run: () => voice.startCall() },
     // Pressing the same keys again sends the recording.
-    speak: { can: () => shell.screen === "chat" && hasFeature("transcription") && voice.call === null, run: () => voice.speak() },
+    speak: { can: () => shell.screen === "chat" && hasFeature("transcription") && voice.call === null, run: () => voice.recordMessage() },
     regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.regenerate(reply()!) },
     "copy-reply": { can: () => replyText() !== "", run: () => page.copy(replyText()) },
     "previous-chat": neighbourAction(-1),

@@ -1,26 +1,26 @@
 // What of voice is there from the first: whether a call, a dictation, a spoken message or a reading is on, and how each
 // begins. All of it is loaded when it is first wanted; only the browser's sound is begun at once, in the press that asked.
 import type { Call } from "./call/call.svelte";
-import { openSound } from "./audio/context";
-import type { Dictation } from "./dictation/dictation.svelte";
-import type { Reading } from "./reading.svelte";
-import type { Utterance } from "./dictation/utterance.svelte";
-import type { VoiceParts } from "./beginnings";
+import { openAudioContext } from "./audio/audio_context";
+import type { Dictation } from "./recording/dictation.svelte";
+import type { ReadAloud } from "./read_aloud.svelte";
+import type { VoiceMessage } from "./recording/voice_message.svelte";
+import type { VoiceDependencies } from "./factory";
 
 export class Voice {
-  readonly #parts: () => VoiceParts;
+  readonly #deps: () => VoiceDependencies;
   #call = $state.raw<Call | null>(null);
   #dictation = $state.raw<Dictation | null>(null);
-  #utterance = $state.raw<Utterance | null>(null);
-  #reading = $state.raw<Reading | null>(null);
+  #message = $state.raw<VoiceMessage | null>(null);
+  #reading = $state.raw<ReadAloud | null>(null);
   #busy = false;
-  #warm: AudioContext | null = null;
-  #asked: (reading: Reading) => void = () => {};
+  #preparedSound: AudioContext | null = null;
+  #onReady: (reading: ReadAloud) => void = () => {};
   /** The call is a line above the composer, and the conversation in sight. */
-  small = $state(false);
+  callMinimised = $state(false);
 
-  constructor(parts: () => VoiceParts) {
-    this.#parts = parts;
+  constructor(deps: () => VoiceDependencies) {
+    this.#deps = deps;
   }
 
   get call(): Call | null {
@@ -32,100 +32,100 @@ export class Voice {
   }
 
   /** The message that is being spoken. */
-  get utterance(): Utterance | null {
-    return this.#utterance;
+  get message(): VoiceMessage | null {
+    return this.#message;
   }
 
   /** The message that is being read out; null for none. */
-  get read(): string | null {
+  get readingId(): string | null {
     return this.#reading?.id ?? null;
   }
 
   /** Call, or bring the call that is on before everything else. Call it while a person presses something. */
-  begin(): void {
-    this.small = false;
+  startCall(): void {
+    this.callMinimised = false;
     if (this.#call) return;
     this.dictation?.cancel();
-    this.utterance?.cancel();
-    this.hush();
+    this.message?.cancel();
+    this.stopReading();
     this.#load(async () => {
-      const context = openSound("play-and-record");
-      const { beginCall } = await import("./beginnings");
-      const { call, ready } = beginCall(context, this.#parts(), () => (this.#call = null));
+      const context = openAudioContext("play-and-record");
+      const { createCall } = await import("./factory");
+      const { call, start } = createCall(context, this.#deps(), () => (this.#call = null));
       this.#call = call;
-      await ready();
+      await start();
     });
   }
 
   /** Say it in writing in the call that is on, if it is in this conversation. False: nobody would read it. */
-  type(conversation: string | null, text: string): boolean {
-    return this.#call !== null && conversation !== null && this.#call.conversation === conversation && this.#call.type(text);
+  typeIntoCall(conversation: string | null, text: string): boolean {
+    return this.#call !== null && conversation !== null && this.#call.conversation === conversation && this.#call.sendText(text);
   }
 
   /** A reply that is to be read out is on its way: the browser's sound is begun while a person presses something. */
-  warm(): void {
-    if (this.#reading === null && this.#call === null) this.#warm ??= openSound("playback");
+  prepareSound(): void {
+    if (this.#reading === null && this.#call === null) this.#preparedSound ??= openAudioContext("playback");
   }
 
   /** Write what is said at the caret; `insert` puts it there. */
   dictate(insert: (text: string) => void): void {
     if (this.#dictation) return this.#dictation.finish();
-    if (this.#call || this.#utterance) return;
-    this.hush();
+    if (this.#call || this.#message) return;
+    this.stopReading();
     this.#load(async () => {
-      const context = openSound("play-and-record");
-      const { beginDictation } = await import("./beginnings");
-      const { dictation, ready } = beginDictation(context, this.#parts(), insert, () => (this.#dictation = null));
+      const context = openAudioContext("play-and-record");
+      const { createDictation } = await import("./factory");
+      const { dictation, start } = createDictation(context, this.#deps(), insert, () => (this.#dictation = null));
       this.#dictation = dictation;
-      await ready();
+      await start();
     });
   }
 
   /** Speak a message of the chat; `held` tells whether the button that asked for it is still down. Once more: it is sent. */
-  speak(held: () => boolean = () => false): void {
-    if (this.#utterance) return this.#utterance.finish();
+  recordMessage(isHeld: () => boolean = () => false): void {
+    if (this.#message) return this.#message.finish();
     if (this.#call) return;
     this.#dictation?.finish();
-    this.hush();
+    this.stopReading();
     // The reply will be heard after the press is long over.
-    if (this.#parts().preferences.page.voice_response) this.warm();
+    if (this.#deps().preferences.page.voice_response) this.prepareSound();
     this.#load(async () => {
-      const context = openSound("play-and-record");
-      const { beginUtterance } = await import("./beginnings");
-      const { utterance, ready } = beginUtterance(context, this.#parts(), () => (this.#utterance = null));
-      this.#utterance = utterance;
-      if (!held()) utterance.free();
-      await ready();
+      const context = openAudioContext("play-and-record");
+      const { createVoiceMessage } = await import("./factory");
+      const { message, start } = createVoiceMessage(context, this.#deps(), () => (this.#message = null));
+      this.#message = message;
+      if (!isHeld()) message.goHandsFree();
+      await start();
     });
   }
 
   /** Read a message out, or stop reading it. */
-  readOut(id: string, text: string): void {
-    if (this.read === id) return this.hush();
-    this.#read((reading) => reading.say(id, text));
+  toggleReading(id: string, text: string): void {
+    if (this.readingId === id) return this.stopReading();
+    this.#read((reading) => reading.read(id, text));
   }
 
   /** More of a reply that is read out while it is written; `ended`: that was all. */
-  follow(id: string, text: string, ended: boolean): void {
+  readAlong(id: string, text: string, complete: boolean): void {
     if (this.#call || (this.#reading === null && text === "")) return;
-    this.#read((reading) => reading.follow(id, text, ended));
+    this.#read((reading) => reading.follow(id, text, complete));
   }
 
   /** No reading goes on. */
-  hush(): void {
+  stopReading(): void {
     this.#reading?.stop();
   }
 
-  #read(use: (reading: Reading) => void): void {
+  #read(use: (reading: ReadAloud) => void): void {
     if (this.#reading) return use(this.#reading);
     // What was asked for last while it is loaded counts: it says all that came before.
-    this.#asked = use;
+    this.#onReady = use;
     this.#load(async () => {
-      const context = this.#warm ?? openSound("playback");
-      this.#warm = null;
-      const { beginReading } = await import("./beginnings");
-      this.#reading ??= beginReading(context, this.#parts(), () => (this.#reading = null));
-      this.#asked(this.#reading);
+      const context = this.#preparedSound ?? openAudioContext("playback");
+      this.#preparedSound = null;
+      const { createReadAloud } = await import("./factory");
+      this.#reading ??= createReadAloud(context, this.#deps(), () => (this.#reading = null));
+      this.#onReady(this.#reading);
     });
   }
 
@@ -134,7 +134,7 @@ export class Voice {
     this.#busy = true;
     // The first lines of `begin` run here, within the press.
     void begin()
-      .catch(() => this.#parts().missing())
+      .catch(() => this.#deps().onLoadFailure())
       .finally(() => (this.#busy = false));
   }
 }

@@ -24,7 +24,7 @@ beforeEach(() => {
     },
     preferences: { page: { theme: "dark" }, change: (changes: unknown) => note("change")(JSON.stringify(changes)) },
     server: { capabilities: { features: { models: true } } },
-    voice: { call: null, begin: note("call"), speak: note("speak") },
+    voice: { call: null, startCall: note("call"), recordMessage: note("speak") },
   };
   actions = new Actions(context as ActionContext, {
     startNew: (how) => note("anew")(how?.temporary ?? false),

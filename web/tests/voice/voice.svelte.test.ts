@@ -4,30 +4,30 @@ let done: string[];
 let calls: any[];
 let responds = false;
 
-vi.mock("../../src/voice/audio/context", () => ({ openSound: (use: string) => (done.push(`sound ${use}`), { use }) }));
-vi.mock("../../src/voice/beginnings", () => {
-  const made = (kind: string, more: object, gone: () => void) => {
-    const thing = { gone, ...more };
+vi.mock("../../src/voice/audio/audio_context", () => ({ openAudioContext: (use: string) => (done.push(`sound ${use}`), { use }) }));
+vi.mock("../../src/voice/factory", () => {
+  const component = (kind: string, more: object, onEnd: () => void) => {
+    const thing = { onEnd, ...more };
     calls.push(thing);
     done.push(kind);
     return thing;
   };
   return {
-    beginCall: (_context: unknown, _parts: unknown, gone: () => void) => ({
-      call: made("call", { conversation: "c1", type: (text: string) => (done.push(`type ${text}`), true) }, gone),
-      ready: async () => done.push("ready"),
+    createCall: (_context: unknown, _parts: unknown, onEnd: () => void) => ({
+      call: component("call", { conversation: "c1", sendText: (text: string) => (done.push(`type ${text}`), true) }, onEnd),
+      start: async () => done.push("ready"),
     }),
-    beginDictation: (_context: unknown, _parts: unknown, _insert: unknown, gone: () => void) => ({
-      dictation: made("dictation", { finish: () => done.push("finish"), cancel: () => (done.push("cancel"), gone()) }, gone),
-      ready: async () => {},
+    createDictation: (_context: unknown, _parts: unknown, _insert: unknown, onEnd: () => void) => ({
+      dictation: component("dictation", { finish: () => done.push("finish"), cancel: () => (done.push("cancel"), onEnd()) }, onEnd),
+      start: async () => {},
     }),
-    beginUtterance: (_context: unknown, _parts: unknown, gone: () => void) => ({
-      utterance: made("utterance", { free: () => done.push("free"), finish: () => done.push("finish"), cancel: () => (done.push("cancel"), gone()) }, gone),
-      ready: async () => {},
+    createVoiceMessage: (_context: unknown, _parts: unknown, onEnd: () => void) => ({
+      message: component("message", { goHandsFree: () => done.push("free"), finish: () => done.push("finish"), cancel: () => (done.push("cancel"), onEnd()) }, onEnd),
+      start: async () => {},
     }),
-    beginReading: (_context: unknown, _parts: unknown, gone: () => void) => {
-      const reading: any = made("reading", { id: null, stop: () => (done.push("stop"), gone()) }, gone);
-      reading.say = (id: string) => (done.push(`say ${id}`), (reading.id = id));
+    createReadAloud: (_context: unknown, _parts: unknown, onEnd: () => void) => {
+      const reading: any = component("reading", { id: null, stop: () => (done.push("stop"), onEnd()) }, onEnd);
+      reading.read = (id: string) => (done.push(`say ${id}`), (reading.id = id));
       reading.follow = (id: string, text: string) => (done.push(`follow ${id} ${text}`), (reading.id = id));
       return reading;
     },
@@ -41,35 +41,35 @@ let voice: Voice;
 
 beforeEach(() => {
   [done, calls] = [[], []];
-  voice = new Voice(() => ({ missing: () => done.push("missing"), preferences: { page: { voice_response: responds } } }) as never);
+  voice = new Voice(() => ({ onLoadFailure: () => done.push("missing"), preferences: { page: { voice_response: responds } } }) as never);
 });
 
 describe("voice", () => {
   it("begins the browser's sound in the press, and the rest when it has come", async () => {
-    voice.begin();
+    voice.startCall();
     expect(done).toEqual(["sound play-and-record"]);
-    voice.begin();
+    voice.startCall();
     await calm();
     expect(done).toEqual(["sound play-and-record", "call", "ready"]);
     expect(voice.call).toBe(calls[0]);
-    calls[0].gone();
+    calls[0].onEnd();
     expect(voice.call).toBe(null);
   });
 
   it("has one call, which is brought back into sight", async () => {
-    voice.begin();
+    voice.startCall();
     await calm();
-    voice.small = true;
-    voice.begin();
+    voice.callMinimised = true;
+    voice.startCall();
     await calm();
-    expect([voice.small, calls.length]).toEqual([false, 1]);
+    expect([voice.callMinimised, calls.length]).toEqual([false, 1]);
   });
 
   it("takes what is typed into the call of the same conversation, and no other", async () => {
-    expect(voice.type("c1", "hello")).toBe(false);
-    voice.begin();
+    expect(voice.typeIntoCall("c1", "hello")).toBe(false);
+    voice.startCall();
     await calm();
-    expect([voice.type(null, "hello"), voice.type("c2", "hello"), voice.type("c1", "hello")]).toEqual([false, false, true]);
+    expect([voice.typeIntoCall(null, "hello"), voice.typeIntoCall("c2", "hello"), voice.typeIntoCall("c1", "hello")]).toEqual([false, false, true]);
     expect(done.at(-1)).toBe("type hello");
   });
 
@@ -78,7 +78,7 @@ describe("voice", () => {
     await calm();
     voice.dictate(() => {});
     expect(done.at(-1)).toBe("finish");
-    voice.begin();
+    voice.startCall();
     await calm();
     expect(done.slice(3)).toEqual(["cancel", "sound play-and-record", "call", "ready"]);
     voice.dictate(() => {});
@@ -87,49 +87,49 @@ describe("voice", () => {
   });
 
   it("speaks a message: held while the button is down, else hands-free, and sent by another press", async () => {
-    voice.speak(() => true);
+    voice.recordMessage(() => true);
     await calm();
-    expect([done, voice.utterance]).toEqual([["sound play-and-record", "utterance"], calls[0]]);
+    expect([done, voice.message]).toEqual([["sound play-and-record", "message"], calls[0]]);
     voice.dictate(() => {});
-    voice.speak();
+    voice.recordMessage();
     expect(done.slice(2)).toEqual(["finish"]);
-    calls[0].gone();
-    voice.speak();
+    calls[0].onEnd();
+    voice.recordMessage();
     await calm();
-    expect(done.slice(3)).toEqual(["sound play-and-record", "utterance", "free"]);
-    voice.begin();
+    expect(done.slice(3)).toEqual(["sound play-and-record", "message", "free"]);
+    voice.startCall();
     await calm();
-    expect([voice.utterance, done[6]]).toEqual([null, "cancel"]);
+    expect([voice.message, done[6]]).toEqual([null, "cancel"]);
   });
 
   it("begins the sound of a reply that will be read out in the press that asks for it by voice", async () => {
     responds = true;
-    voice.speak();
+    voice.recordMessage();
     responds = false;
     await calm();
-    expect(done).toEqual(["sound playback", "sound play-and-record", "utterance", "free"]);
+    expect(done).toEqual(["sound playback", "sound play-and-record", "message", "free"]);
   });
 
   it("reads out, and stops by the same press", async () => {
-    voice.readOut("m1", "Hello.");
+    voice.toggleReading("m1", "Hello.");
     await calm();
-    expect([voice.read, done]).toEqual(["m1", ["sound playback", "reading", "say m1"]]);
-    voice.readOut("m1", "Hello.");
-    expect([voice.read, done.at(-1)]).toEqual([null, "stop"]);
+    expect([voice.readingId, done]).toEqual(["m1", ["sound playback", "reading", "say m1"]]);
+    voice.toggleReading("m1", "Hello.");
+    expect([voice.readingId, done.at(-1)]).toEqual([null, "stop"]);
   });
 
   it("reads a reply with the sound that was begun when it was asked for, and not during a call", async () => {
-    voice.warm();
-    voice.follow("m1", "", false);
-    voice.follow("m1", "Hello", false);
-    voice.follow("m1", "Hello there", false);
+    voice.prepareSound();
+    voice.readAlong("m1", "", false);
+    voice.readAlong("m1", "Hello", false);
+    voice.readAlong("m1", "Hello there", false);
     await calm();
     expect(done).toEqual(["sound playback", "reading", "follow m1 Hello there"]);
-    voice.follow("m1", "Hello there.", true);
+    voice.readAlong("m1", "Hello there.", true);
     expect(done.at(-1)).toBe("follow m1 Hello there.");
-    voice.begin();
+    voice.startCall();
     await calm();
-    voice.follow("m2", "More.", true);
+    voice.readAlong("m2", "More.", true);
     await calm();
     expect(done.slice(4)).toEqual(["stop", "sound play-and-record", "call", "ready"]);
   });

@@ -1,5 +1,5 @@
 // In the audio thread: what the microphone hears goes to the page in frames, as the server wants them.
-import { Framer } from "./framing";
+import { Framer } from "./framer";
 
 const BLOCK = 128;
 

@@ -2,7 +2,7 @@
 // browser's side of it; knows no call.
 import captureAddress from "./capture.worklet?worker&url";
 import type { CaptureOrder } from "./capture.worklet";
-import type { Frame } from "./framing";
+import type { Frame } from "./framer";
 
 /** "insecure": browsers give it only to pages that came over https, or from this machine. */
 export type MicrophoneFault = "insecure" | "unsupported" | "denied" | "none" | "busy" | "failed";
@@ -21,19 +21,19 @@ export interface Device {
 }
 
 export interface MicrophoneListener {
-  heard(frame: Frame): void;
+  onFrame(frame: Frame): void;
   /** It was unplugged, or taken away. */
-  lost(): void;
+  onLost(): void;
 }
 
 export interface Microphone {
   /** The device it is. */
   readonly device: string;
-  mute(muted: boolean): void;
+  setMuted(muted: boolean): void;
   stop(): void;
 }
 
-export class NoMicrophone extends Error {
+export class MicrophoneError extends Error {
   readonly fault: MicrophoneFault;
 
   constructor(fault: MicrophoneFault) {
@@ -55,7 +55,7 @@ const FAULTS: Readonly<Record<string, MicrophoneFault>> = {
 };
 
 /** Which of them an error of the browser is, by its name. */
-export function faultNamed(name: string): MicrophoneFault {
+export function faultOf(name: string): MicrophoneFault {
   return FAULTS[name] ?? "failed";
 }
 
@@ -65,17 +65,17 @@ function constraints({ device, cleaned }: MicrophoneChoice): MediaStreamConstrai
 }
 
 async function streamOf(choice: MicrophoneChoice): Promise<MediaStream> {
-  if (!isSecureContext) throw new NoMicrophone("insecure");
+  if (!isSecureContext) throw new MicrophoneError("insecure");
   // Not every browser that has no microphone says so by a type.
   const devices = navigator.mediaDevices as MediaDevices | undefined;
-  if (!devices?.getUserMedia) throw new NoMicrophone("unsupported");
+  if (!devices?.getUserMedia) throw new MicrophoneError("unsupported");
   try {
     return await devices.getUserMedia(constraints(choice));
   } catch (error) {
-    const fault = faultNamed((error as Error).name);
+    const fault = faultOf((error as Error).name);
     // The one that was chosen once is not there today.
     if (fault === "none" && choice.device !== "") return streamOf({ ...choice, device: "" });
-    throw new NoMicrophone(fault);
+    throw new MicrophoneError(fault);
   }
 }
 
@@ -86,23 +86,23 @@ export async function openMicrophone(context: AudioContext, choice: MicrophoneCh
     await context.audioWorklet.addModule(captureAddress);
   } catch {
     for (const track of stream.getTracks()) track.stop();
-    throw new NoMicrophone("failed");
+    throw new MicrophoneError("failed");
   }
   const [track] = stream.getAudioTracks();
   const source = context.createMediaStreamSource(stream);
   const capture = new AudioWorkletNode(context, "duologue-capture", { numberOfOutputs: 1 });
-  const order = (said: CaptureOrder) => capture.port.postMessage(said);
-  capture.port.onmessage = ({ data }: MessageEvent<Frame>) => listener.heard(data);
+  const send = (order: CaptureOrder) => capture.port.postMessage(order);
+  capture.port.onmessage = ({ data }: MessageEvent<Frame>) => listener.onFrame(data);
   // A node that leads nowhere is not run by every browser. What it gives is silence.
   source.connect(capture).connect(context.destination);
-  if (track) track.onended = () => listener.lost();
+  if (track) track.onended = () => listener.onLost();
   return {
     device: track?.getSettings().deviceId ?? "",
-    mute: (muted) => order({ kind: "mute", muted }),
+    setMuted: (muted) => send({ kind: "mute", muted }),
     stop() {
       if (track) track.onended = null;
       capture.port.onmessage = null;
-      order({ kind: "stop" });
+      send({ kind: "stop" });
       source.disconnect();
       capture.disconnect();
       for (const each of stream.getTracks()) each.stop();
@@ -111,14 +111,14 @@ export async function openMicrophone(context: AudioContext, choice: MicrophoneCh
 }
 
 /** The microphones there are. */
-export async function microphones(): Promise<Device[]> {
+export async function listMicrophones(): Promise<Device[]> {
   const devices = (await (navigator.mediaDevices as MediaDevices | undefined)?.enumerateDevices().catch(() => [])) ?? [];
   return devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId !== "").map(({ deviceId, label }) => ({ id: deviceId, label }));
 }
 
 /** `changed` when one was plugged in or out; the answer ends that. */
-export function watchMicrophones(changed: () => void): () => void {
+export function watchMicrophones(onChange: () => void): () => void {
   const devices = navigator.mediaDevices as MediaDevices | undefined;
-  devices?.addEventListener("devicechange", changed);
-  return () => devices?.removeEventListener("devicechange", changed);
+  devices?.addEventListener("devicechange", onChange);
+  return () => devices?.removeEventListener("devicechange", onChange);
 }

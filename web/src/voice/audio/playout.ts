@@ -1,8 +1,8 @@
 // Playing what comes in pieces: replies one after another, each from a buffer that bridges a late piece, with the exact
 // number of its samples that were heard. Holding fades out and keeps the rest; dropping fades out and forgets it. Pure:
 // time is the frames that are asked for. Runs in the audio thread.
-import { Resampler } from "./resampling";
-import { SPOKEN_RATE } from "./samples";
+import { Resampler } from "./resampler";
+import { OUTPUT_RATE } from "./samples";
 
 /** What the audio thread is told. */
 export type PlayoutOrder =
@@ -27,17 +27,17 @@ export interface PlayoutReport {
 
 const BLOCK = 128;
 /** Milliseconds. */
-const HOLD_FADE = 20;
-const DROP_FADE = 10;
-const RISE = 5;
+const HOLD_FADE_MS = 20;
+const DROP_FADE_MS = 10;
+const FADE_IN_MS = 5;
 /** What is gathered before a reply begins, and again when it ran dry: more each time, for this network needs it. */
-const FIRST_BUFFER = 40;
-const MOST_BUFFER = 400;
+const INITIAL_BUFFER_MS = 40;
+const MAX_BUFFER_MS = 400;
 /** A beginning waits no longer for more. */
-const PATIENCE = 80;
-const REPORT_EVERY = 20;
+const MAX_START_DELAY_MS = 80;
+const REPORT_INTERVAL_MS = 20;
 /** Samples that wait at most: a minute. The server sends a second ahead, a speech that was asked for whole as it likes. */
-const MOST_WAITING = 60 * SPOKEN_RATE;
+const MAX_UNPLAYED = 60 * OUTPUT_RATE;
 
 class Track {
   readonly reply: number;
@@ -46,7 +46,7 @@ class Track {
   #ready: Float32Array = new Float32Array(0);
   #at = 0;
   #emitted = 0;
-  #came = 0;
+  #received = 0;
   complete = false;
   #flushed = false;
   /** Frames since its first piece. */
@@ -54,25 +54,25 @@ class Track {
 
   constructor(reply: number, rate: number) {
     this.reply = reply;
-    this.#resampler = new Resampler(SPOKEN_RATE, rate);
+    this.#resampler = new Resampler(OUTPUT_RATE, rate);
   }
 
-  get came(): number {
-    return this.#came;
+  get received(): number {
+    return this.#received;
   }
 
   /** Samples that have come and not been played. */
-  get waiting(): number {
-    return this.#came - this.played;
+  get unplayed(): number {
+    return this.#received - this.played;
   }
 
   get played(): number {
-    return Math.min(this.#came, Math.floor((this.#emitted * this.#resampler.down) / this.#resampler.up));
+    return Math.min(this.#received, Math.floor((this.#emitted * this.#resampler.down) / this.#resampler.up));
   }
 
   push(pcm: Int16Array): void {
-    if (this.waiting + pcm.length > MOST_WAITING) return;
-    this.#came += pcm.length;
+    if (this.unplayed + pcm.length > MAX_UNPLAYED) return;
+    this.#received += pcm.length;
     this.#pieces.push(Float32Array.from(pcm, (value) => value / 32768));
   }
 
@@ -97,13 +97,13 @@ class Track {
     return this.#pieces.length === 0 && this.#at === this.#ready.length;
   }
 
-  get over(): boolean {
+  get finished(): boolean {
     return this.complete && this.#flushed && this.#at === this.#ready.length;
   }
 
   /** What can be played without another piece, in samples: the last of it waits in the low-pass. */
   get playable(): number {
-    return this.complete ? this.waiting : Math.max(0, this.waiting - 2 * this.#resampler.half);
+    return this.complete ? this.unplayed : Math.max(0, this.unplayed - 2 * this.#resampler.half);
   }
 }
 
@@ -112,17 +112,17 @@ export class Playout {
   readonly #tracks: Track[] = [];
   #state: "buffering" | "playing" | "starved" | "held" = "buffering";
   #gain = 0;
-  #aim = 1;
+  #targetGain = 1;
   #step = 0;
   #fading: "hold" | "drop" | null = null;
   #held: number | null = null;
-  #buffer = FIRST_BUFFER;
+  #buffer = INITIAL_BUFFER_MS;
   #last = 0;
   #latency = 0;
   /** What was rendered and is on its way to the ear, one entry a block. */
-  #tape: PlayoutReport[] = [];
+  #inFlight: PlayoutReport[] = [];
   #sinceReport = 0;
-  #said: PlayoutReport | null = null;
+  #lastReport: PlayoutReport | null = null;
   readonly #report: (report: PlayoutReport) => void;
 
   /** `rate` is the loudspeaker's. */
@@ -131,7 +131,7 @@ export class Playout {
     this.#report = report;
   }
 
-  take(order: PlayoutOrder): void {
+  handle(order: PlayoutOrder): void {
     if (order.kind === "latency") {
       this.#latency = Math.max(0, order.frames);
       return;
@@ -152,12 +152,12 @@ export class Playout {
 
   /** Fill one block for the loudspeaker. */
   render(out: Float32Array): void {
-    let loud = 0;
+    let level = 0;
     for (let at = 0; at < out.length; at++) {
       out[at] = this.#sample();
-      loud = Math.max(loud, Math.abs(out[at]!));
+      level = Math.max(level, Math.abs(out[at]!));
     }
-    this.#settle(loud, out.length);
+    this.#finishBlock(level, out.length);
   }
 
   #track(reply: number): Track | undefined {
@@ -168,9 +168,9 @@ export class Playout {
     return (milliseconds * this.#rate) / 1000;
   }
 
-  #fade(aim: number, milliseconds: number): void {
-    this.#aim = aim;
-    this.#step = (aim > this.#gain ? 1 : -1) / this.#frames(milliseconds);
+  #fade(target: number, milliseconds: number): void {
+    this.#targetGain = target;
+    this.#step = (target > this.#gain ? 1 : -1) / this.#frames(milliseconds);
   }
 
   #hold(reply: number): void {
@@ -178,7 +178,7 @@ export class Playout {
     if (this.#tracks[0]?.reply !== reply || this.#fading === "drop") return;
     if (this.#state === "playing") {
       this.#fading = "hold";
-      this.#fade(0, HOLD_FADE);
+      this.#fade(0, HOLD_FADE_MS);
     } else this.#state = "held";
   }
 
@@ -187,18 +187,18 @@ export class Playout {
     this.#held = null;
     if (this.#fading === "hold") {
       this.#fading = null;
-      this.#fade(1, RISE);
+      this.#fade(1, FADE_IN_MS);
     } else if (this.#state === "held") this.#state = "buffering";
   }
 
   #drop(track: Track): void {
     const isHeard = track === this.#tracks[0] && this.#state === "playing" && this.#gain > 0;
-    if (!isHeard) return this.#forget(track);
+    if (!isHeard) return this.#remove(track);
     this.#fading = "drop";
-    this.#fade(0, DROP_FADE);
+    this.#fade(0, DROP_FADE_MS);
   }
 
-  #forget(track: Track): void {
+  #remove(track: Track): void {
     if (track === this.#tracks[0]) {
       this.#state = "buffering";
       this.#fading = null;
@@ -207,8 +207,8 @@ export class Playout {
     if (this.#held === track.reply) this.#held = null;
     this.#tracks.splice(this.#tracks.indexOf(track), 1);
     // What is on its way to the ear cannot be called back: it is heard.
-    this.#tape = this.#tape.filter(({ reply }) => reply !== track.reply);
-    this.#say({ reply: track.reply, samples: track.played, state: "dropped", level: 0 });
+    this.#inFlight = this.#inFlight.filter(({ reply }) => reply !== track.reply);
+    this.#emit({ reply: track.reply, samples: track.played, state: "dropped", level: 0 });
   }
 
   #sample(): number {
@@ -222,17 +222,17 @@ export class Playout {
       if (!track.complete) {
         this.#state = "starved";
         this.#gain = 0;
-        this.#buffer = Math.min(MOST_BUFFER, 2 * this.#buffer);
+        this.#buffer = Math.min(MAX_BUFFER_MS, 2 * this.#buffer);
       }
       return (this.#last *= 0.96);
     }
     this.#gain += this.#step;
-    if (this.#step > 0 ? this.#gain >= this.#aim : this.#gain <= this.#aim) {
-      this.#gain = this.#aim;
+    if (this.#step > 0 ? this.#gain >= this.#targetGain : this.#gain <= this.#targetGain) {
+      this.#gain = this.#targetGain;
       this.#step = 0;
     }
     this.#last = value * this.#gain;
-    if (this.#gain === 0 && this.#fading === "drop") this.#forget(track);
+    if (this.#gain === 0 && this.#fading === "drop") this.#remove(track);
     else if (this.#gain === 0 && this.#fading === "hold") {
       this.#fading = null;
       this.#state = "held";
@@ -241,11 +241,11 @@ export class Playout {
   }
 
   /** A reply that has nothing more for now, such as one that waits for a tool, lets another one sound before it goes on. */
-  #yield(): void {
+  #yieldToNext(): void {
     const first = this.#tracks[0];
-    const dry = this.#state === "starved" || this.#state === "buffering";
-    if (!first || first.complete || !first.isEmpty || !dry) return;
-    const at = this.#tracks.findIndex((track) => track !== first && track.waiting > 0);
+    const isDry = this.#state === "starved" || this.#state === "buffering";
+    if (!first || first.complete || !first.isEmpty || !isDry) return;
+    const at = this.#tracks.findIndex((track) => track !== first && track.unplayed > 0);
     if (at < 0) return;
     this.#tracks.unshift(...this.#tracks.splice(at, 1));
     this.#state = "buffering";
@@ -253,14 +253,14 @@ export class Playout {
   }
 
   /** After a block: whose turn it is, and what is heard by now. */
-  #settle(level: number, frames: number): void {
-    this.#yield();
+  #finishBlock(level: number, frames: number): void {
+    this.#yieldToNext();
     const track = this.#tracks[0];
     if (track) {
       this.#advance(track, frames);
-      const over = track.over || (track.complete && track.came === 0 && this.#state !== "held");
-      this.#tape.push({ reply: track.reply, samples: track.played, state: over ? "ended" : this.#state, level });
-      if (over) {
+      const finished = track.finished || (track.complete && track.received === 0 && this.#state !== "held");
+      this.#inFlight.push({ reply: track.reply, samples: track.played, state: finished ? "ended" : this.#state, level });
+      if (finished) {
         this.#tracks.shift();
         this.#state = "buffering";
         this.#gain = 0;
@@ -270,36 +270,36 @@ export class Playout {
     const ahead = Math.round(this.#latency / BLOCK);
     this.#sinceReport += frames;
     // Without a track time goes on all the same: what was rendered is heard in the end.
-    const due = track ? this.#tape.length - ahead : this.#tape.length > 0 ? 1 : 0;
-    for (let count = 0; count < due; count++) this.#hear(this.#tape.shift()!);
+    const count_ = track ? this.#inFlight.length - ahead : this.#inFlight.length > 0 ? 1 : 0;
+    for (let count = 0; count < count_; count++) this.#deliver(this.#inFlight.shift()!);
   }
 
   #advance(track: Track, frames: number): void {
-    if (this.#state === "held" || this.#state === "playing" || track.came === 0) return;
+    if (this.#state === "held" || this.#state === "playing" || track.received === 0) return;
     track.age += frames;
-    const enough = track.playable >= (this.#buffer * SPOKEN_RATE) / 1000;
-    const waited = this.#state === "buffering" && track.playable > 0 && track.age >= this.#frames(PATIENCE);
-    if (!enough && !waited && !track.complete) return;
+    const hasEnough = track.playable >= (this.#buffer * OUTPUT_RATE) / 1000;
+    const waitedLong = this.#state === "buffering" && track.playable > 0 && track.age >= this.#frames(MAX_START_DELAY_MS);
+    if (!hasEnough && !waitedLong && !track.complete) return;
     if (this.#held === track.reply) {
       this.#state = "held";
       return;
     }
     this.#state = "playing";
     this.#gain = 0;
-    this.#fade(1, RISE);
+    this.#fade(1, FADE_IN_MS);
   }
 
-  #hear(report: PlayoutReport): void {
-    const news = this.#said?.reply !== report.reply || this.#said.state !== report.state;
-    if (!news && this.#sinceReport < this.#frames(REPORT_EVERY)) return;
+  #deliver(report: PlayoutReport): void {
+    const isNew = this.#lastReport?.reply !== report.reply || this.#lastReport.state !== report.state;
+    if (!isNew && this.#sinceReport < this.#frames(REPORT_INTERVAL_MS)) return;
     // Nothing changes while it is held or late.
-    if (!news && report.state !== "playing") return;
-    this.#say(report);
+    if (!isNew && report.state !== "playing") return;
+    this.#emit(report);
   }
 
-  #say(report: PlayoutReport): void {
+  #emit(report: PlayoutReport): void {
     this.#sinceReport = 0;
-    this.#said = report;
+    this.#lastReport = report;
     this.#report(report);
   }
 }

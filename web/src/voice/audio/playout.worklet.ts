@@ -9,7 +9,7 @@ class Player extends AudioWorkletProcessor {
     super();
     this.port.onmessage = ({ data }: MessageEvent<PlayoutOrder | { readonly kind: "stop" }>) => {
       if (data.kind === "stop") this.#stopped = true;
-      else this.#playout.take(data);
+      else this.#playout.handle(data);
     };
   }
 

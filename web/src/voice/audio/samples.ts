@@ -1,18 +1,18 @@
 // Samples as the wire has them, 16-bit, and as browsers have them, floats. Pure.
 
 /** Hz of what is heard, and of what is spoken, on every wire of the server. */
-export const HEARD_RATE = 16_000;
-export const SPOKEN_RATE = 24_000;
+export const INPUT_RATE = 16_000;
+export const OUTPUT_RATE = 24_000;
 
-export function toWhole(floats: Float32Array): Int16Array<ArrayBuffer> {
-  const whole = new Int16Array(floats.length);
-  for (let at = 0; at < floats.length; at++) whole[at] = Math.max(-32768, Math.min(32767, Math.round(floats[at]! * 32768)));
-  return whole;
+export function toInt16(floats: Float32Array): Int16Array<ArrayBuffer> {
+  const integers = new Int16Array(floats.length);
+  for (let at = 0; at < floats.length; at++) integers[at] = Math.max(-32768, Math.min(32767, Math.round(floats[at]! * 32768)));
+  return integers;
 }
 
-export function toFloat(whole: Int16Array): Float32Array<ArrayBuffer> {
-  const floats = new Float32Array(whole.length);
-  for (let at = 0; at < whole.length; at++) floats[at] = whole[at]! / 32768;
+export function toFloat32(integers: Int16Array): Float32Array<ArrayBuffer> {
+  const floats = new Float32Array(integers.length);
+  for (let at = 0; at < integers.length; at++) floats[at] = integers[at]! / 32768;
   return floats;
 }
 
@@ -24,17 +24,17 @@ export function loudness(floats: Float32Array): number {
 }
 
 /** Whole samples out of bytes that come in pieces of any size. */
-export class WholeSamples {
+export class SampleAligner {
   #odd: number | null = null;
 
   push(bytes: Uint8Array): Int16Array<ArrayBuffer> {
-    const before = this.#odd === null ? 0 : 1;
-    const count = Math.floor((bytes.length + before) / 2);
+    const carried = this.#odd === null ? 0 : 1;
+    const count = Math.floor((bytes.length + carried) / 2);
     const pcm = new Uint8Array(2 * count);
-    if (before && count > 0) pcm[0] = this.#odd!;
-    pcm.set(bytes.subarray(0, Math.max(0, 2 * count - before)), count > 0 ? before : 0);
-    const left = bytes.length + before - 2 * count;
-    this.#odd = left === 0 ? null : bytes.length > 0 ? bytes[bytes.length - 1]! : this.#odd;
+    if (carried && count > 0) pcm[0] = this.#odd!;
+    pcm.set(bytes.subarray(0, Math.max(0, 2 * count - carried)), count > 0 ? carried : 0);
+    const rest = bytes.length + carried - 2 * count;
+    this.#odd = rest === 0 ? null : bytes.length > 0 ? bytes[bytes.length - 1]! : this.#odd;
     const view = new DataView(pcm.buffer);
     return Int16Array.from({ length: count }, (_, at) => view.getInt16(2 * at, true));
   }

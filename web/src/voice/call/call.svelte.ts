@@ -6,14 +6,14 @@ import type { Clock } from "../../wire/transport/clock";
 import type { ApprovalAnswer } from "../../wire/conversations";
 import type { Approval } from "../../wire/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
-import type { Frame } from "../audio/framing";
-import type { Line, OpenLine } from "./line";
-import { type Device, type Microphone, type MicrophoneChoice, type MicrophoneFault, type MicrophoneListener, NoMicrophone } from "../audio/microphone";
-import { Playing } from "./playing";
+import type { Frame } from "../audio/framer";
+import type { CallSocket, OpenSocket } from "./socket";
+import { type Device, type Microphone, type MicrophoneChoice, type MicrophoneFault, type MicrophoneListener, MicrophoneError } from "../audio/microphone";
+import { Playback } from "./playback";
 import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";
-import { Questions } from "./questions.svelte";
-import { SPOKEN_RATE } from "../audio/samples";
+import { PendingApprovals } from "./pending_approvals.svelte";
+import { OUTPUT_RATE } from "../audio/samples";
 import type { Speaker } from "../audio/speaker";
 
 /** "again": the line was lost and is dialled anew. */
@@ -23,83 +23,83 @@ export type Phase = "beginning" | "live" | "again" | "over";
 export interface Outputs {
   readonly list: () => Promise<Device[]>;
   /** Empty: the browser's own choice. */
-  readonly chosen: () => string;
+  readonly current: () => string;
   /** Use and remember this one; false where it cannot be had. */
   readonly use: (device: string) => Promise<boolean>;
 }
 
-export interface CallMeans {
-  readonly open: OpenLine;
+export interface CallDependencies {
+  readonly openSocket: OpenSocket;
   readonly microphone: (choice: MicrophoneChoice, listener: MicrophoneListener) => Promise<Microphone>;
-  readonly speaker: (reported: (report: PlayoutReport) => void) => Promise<Speaker>;
+  readonly speaker: (onReport: (report: PlayoutReport) => void) => Promise<Speaker>;
   readonly microphones: () => Promise<Device[]>;
   readonly outputs: Outputs;
   /** Keep the screen on; the answer ends that. */
-  readonly awake: () => () => void;
+  readonly keepScreenOn: () => () => void;
   /** Gives back the browser's sound. */
   readonly release: () => void;
   readonly clock: Clock;
   /** How the call is to be; asked each time it is dialled. The conversation is made where there is none; a text is why not. */
-  readonly wanted: () => Promise<CallStart | string>;
+  readonly startOptions: () => Promise<CallStart | string>;
   readonly choice: () => MicrophoneChoice;
   /** Remember this microphone, and whether one holds to talk. */
-  readonly chosen: (device: string) => void;
-  readonly held: (holds: boolean) => void;
+  readonly saveMicrophone: (device: string) => void;
+  readonly saveHoldToTalk: (holds: boolean) => void;
   /** The conversation is another than it was: read it again. */
-  readonly changed: () => void;
-  readonly ended: () => void;
+  readonly onConversationChanged: () => void;
+  readonly onEnd: () => void;
 }
 
 /** Milliseconds between two tries to dial again; after the last one the call is over. */
-const TRIES = [400, 1000, 2000, 4000, 8000];
+const RETRY_DELAYS_MS = [400, 1000, 2000, 4000, 8000];
 /** A line that held so long was a good one: the tries count anew. */
-const GOOD = 20_000;
+const STABLE_CONNECTION_MS = 20_000;
 /** What a code of the socket's close says: the server wants no more of this call. */
-const REFUSED = new Set([1000, 1008, 1009, 1013]);
+const FINAL_CLOSE_CODES = new Set([1000, 1008, 1009, 1013]);
 /** A sentence about something that passed stays so long. */
-const STAYS = 8000;
+const NOTICE_MS = 8000;
 
 export class Call {
-  readonly #means: CallMeans;
-  readonly #playing: Playing;
+  readonly #deps: CallDependencies;
+  readonly #playback: Playback;
   #phase = $state<Phase>("beginning");
   #state = $state<CallState>("listening");
   #captions = $state.raw(new Captions());
   #problem = $state("");
   #fault = $state<MicrophoneFault | null>(null);
   #notice = $state("");
-  #place = $state.raw<{ readonly position: number; readonly wait: number | null } | null>(null);
+  #queuePosition = $state.raw<{ readonly position: number; readonly wait: number | null } | null>(null);
   #muted = $state(false);
-  #holds = $state(false);
-  #pressed = $state(false);
-  #devices = $state.raw<readonly Device[]>([]);
-  #device = $state("");
+  #holdToTalk = $state(false);
+  #talkPressed = $state(false);
+  #microphones = $state.raw<readonly Device[]>([]);
+  #microphoneId = $state("");
   #outputs = $state.raw<readonly Device[]>([]);
   #output = $state("");
-  readonly #questions = new Questions();
-  #spoken = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
+  readonly #approvals = new PendingApprovals();
+  #playbackPosition = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
   /** Something was said or typed: there is something to keep. */
-  #anything = $state(false);
+  #hasContent = $state(false);
   #conversation = $state.raw<string | null>(null);
-  #line: Line | null = null;
+  #socket: CallSocket | null = null;
   #microphone: Microphone | null = null;
   #speaker: Speaker | null = null;
   /** Counts the lines: what an older one says is not listened to. */
-  #lines = 0;
-  #tries = 0;
+  #connection = 0;
+  #retries = 0;
   #since = 0;
   #lastError = "";
   #cancelTimer: (() => void) | null = null;
-  #rest: (() => void) | null = null;
-  #callOffNotice: (() => void) | null = null;
+  #releaseScreen: (() => void) | null = null;
+  #cancelNotice: (() => void) | null = null;
   #volume = { in: 0, out: 0 };
 
-  constructor(means: CallMeans, holds = false) {
-    this.#means = means;
-    this.#holds = holds;
-    this.#playing = new Playing({
+  constructor(deps: CallDependencies, holds = false) {
+    this.#deps = deps;
+    this.#holdToTalk = holds;
+    this.#playback = new Playback({
       play: (order) => this.#speaker?.play(order),
-      tell: (message) => this.#tell(message),
+      send: (message) => this.#send(message),
     });
   }
 
@@ -132,8 +132,8 @@ export class Call {
   }
 
   /** The place in the queue for a seat. */
-  get place(): { readonly position: number; readonly wait: number | null } | null {
-    return this.#place;
+  get queuePosition(): { readonly position: number; readonly wait: number | null } | null {
+    return this.#queuePosition;
   }
 
   get muted(): boolean {
@@ -141,20 +141,20 @@ export class Call {
   }
 
   /** Whether one holds a button to talk. */
-  get holds(): boolean {
-    return this.#holds;
+  get holdToTalk(): boolean {
+    return this.#holdToTalk;
   }
 
-  get pressed(): boolean {
-    return this.#pressed;
+  get talkPressed(): boolean {
+    return this.#talkPressed;
   }
 
-  get devices(): readonly Device[] {
-    return this.#devices;
+  get microphones(): readonly Device[] {
+    return this.#microphones;
   }
 
-  get device(): string {
-    return this.#device;
+  get microphone(): string {
+    return this.#microphoneId;
   }
 
   /** The loudspeakers there are; none where there is no choice. */
@@ -168,7 +168,7 @@ export class Call {
 
   /** What has to be answered before the reply goes on. */
   get approval(): Approval | null {
-    return this.#questions.current;
+    return this.#approvals.current;
   }
 
   /** What it belongs to, once that is known. */
@@ -176,8 +176,8 @@ export class Call {
     return this.#conversation;
   }
 
-  get anything(): boolean {
-    return this.#anything;
+  get hasContent(): boolean {
+    return this.#hasContent;
   }
 
   /** How loud both sides are now, 0 to 1: for a drawing that looks each time. */
@@ -191,260 +191,260 @@ export class Call {
   }
 
   /** Milliseconds of a reply that were heard. */
-  heard(reply: number): number {
-    return this.#spoken?.reply === reply ? this.#spoken.heard : 0;
+  heardMs(reply: number): number {
+    return this.#playbackPosition?.reply === reply ? this.#playbackPosition.heard : 0;
   }
 
   /** Ask for the microphone and dial. */
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     this.#phase = "beginning";
     this.#problem = "";
     this.#fault = null;
     try {
-      await this.#listen();
-      this.#speaker ??= await this.#means.speaker((report) => this.#reported(report));
+      await this.#openMicrophone();
+      this.#speaker ??= await this.#deps.speaker((report) => this.#onPlayoutReport(report));
     } catch (error) {
-      return this.#end(error instanceof NoMicrophone ? words().faults[error.fault] : words().noSound, error instanceof NoMicrophone ? error.fault : null);
+      return this.#end(error instanceof MicrophoneError ? words().faults[error.fault] : words().noSound, error instanceof MicrophoneError ? error.fault : null);
     }
-    if (this.phase === "over") return this.#silence();
-    this.#rest ??= this.#means.awake();
-    this.#output = this.#means.outputs.chosen();
+    if (this.phase === "over") return this.#releaseDevices();
+    this.#releaseScreen ??= this.#deps.keepScreenOn();
+    this.#output = this.#deps.outputs.current();
     void this.listDevices();
     await this.#dial();
   }
 
   hangUp(): void {
     if (this.#phase !== "over") {
-      this.#tell({ type: "stop" });
+      this.#send({ type: "stop" });
       this.#end("");
     }
-    this.#means.ended();
+    this.#deps.onEnd();
   }
 
   mute(muted = !this.#muted): void {
     this.#muted = muted;
-    this.#hush();
+    this.#applyMute();
   }
 
   /** Silence, now. */
   interrupt(): void {
     if (this.#phase !== "live") return;
-    this.#playing.interrupt();
+    this.#playback.interrupt();
     this.#volume.out = 0;
   }
 
   /** Say it in writing; false where nobody would read it. */
-  type(text: string): boolean {
+  sendText(text: string): boolean {
     const written = text.trim();
     if (written === "" || this.#phase !== "live") return false;
-    this.#anything = true;
-    this.#tell({ type: "text", text: written });
+    this.#hasContent = true;
+    this.#send({ type: "text", text: written });
     return true;
   }
 
   /** Answer a question; gives a sentence where nobody would hear it. */
-  async decide(approval: Approval, given: ApprovalAnswer): Promise<string> {
+  async answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
     if (this.#phase !== "live") return words().callingAgain;
-    this.#tell({ type: "approval", id: approval.id, ...given });
-    this.#questions.answered(approval.id);
+    this.#send({ type: "approval", id: approval.id, ...answer });
+    this.#approvals.remove(approval.id);
     return "";
   }
 
   /** The button to talk goes down, or up. */
-  press(down: boolean): void {
-    if (!this.#holds || this.#pressed === down || this.#phase !== "live") return;
-    this.#pressed = down;
-    this.#hush();
-    this.#tell({ type: "hold", down });
+  setTalkPressed(down: boolean): void {
+    if (!this.#holdToTalk || this.#talkPressed === down || this.#phase !== "live") return;
+    this.#talkPressed = down;
+    this.#applyMute();
+    this.#send({ type: "hold", down });
   }
 
   /** Hold to talk, or not. The server need not know: between two presses it hears silence. */
-  setHolds(holds: boolean): void {
-    if (holds === this.#holds) return;
-    this.press(false);
-    this.#holds = holds;
-    this.#means.held(holds);
-    this.#hush();
+  setHoldToTalk(holds: boolean): void {
+    if (holds === this.#holdToTalk) return;
+    this.setTalkPressed(false);
+    this.#holdToTalk = holds;
+    this.#deps.saveHoldToTalk(holds);
+    this.#applyMute();
   }
 
-  async useDevice(device: string): Promise<void> {
-    this.#means.chosen(device);
-    await this.#exchange({ ...this.#means.choice(), device });
+  async useMicrophone(device: string): Promise<void> {
+    this.#deps.saveMicrophone(device);
+    await this.#switchMicrophone({ ...this.#deps.choice(), device });
   }
 
   /** Let the other side be heard through this loudspeaker. */
   async useOutput(device: string): Promise<void> {
-    const done = await this.#means.outputs.use(device);
-    this.#output = done ? device : "";
-    if (!done) this.#say(words().otherLoudspeaker);
+    const changed = await this.#deps.outputs.use(device);
+    this.#output = changed ? device : "";
+    if (!changed) this.#showNotice(words().otherLoudspeaker);
   }
 
   async listDevices(): Promise<void> {
-    this.#devices = await this.#means.microphones();
-    this.#outputs = await this.#means.outputs.list();
+    this.#microphones = await this.#deps.microphones();
+    this.#outputs = await this.#deps.outputs.list();
   }
 
   /** Another microphone in the place of the one there is. */
-  async #exchange(choice: MicrophoneChoice): Promise<void> {
+  async #switchMicrophone(choice: MicrophoneChoice): Promise<void> {
     const before = this.#microphone;
     this.#microphone = null;
     before?.stop();
     try {
-      await this.#listen(choice);
+      await this.#openMicrophone(choice);
     } catch (error) {
-      this.#say(words().faults[error instanceof NoMicrophone ? error.fault : "failed"]);
+      this.#showNotice(words().faults[error instanceof MicrophoneError ? error.fault : "failed"]);
     }
     void this.listDevices();
   }
 
-  async #listen(choice = this.#means.choice()): Promise<void> {
+  async #openMicrophone(choice = this.#deps.choice()): Promise<void> {
     if (this.#microphone) return;
-    const microphone = await this.#means.microphone(choice, { heard: (frame) => this.#heard(frame), lost: () => void this.#lostMicrophone() });
+    const microphone = await this.#deps.microphone(choice, { onFrame: (frame) => this.#onFrame(frame), onLost: () => void this.#onMicrophoneLost() });
     if (this.#phase === "over") return microphone.stop();
     this.#microphone = microphone;
-    this.#device = microphone.device;
-    this.#hush();
+    this.#microphoneId = microphone.device;
+    this.#applyMute();
   }
 
-  async #lostMicrophone(): Promise<void> {
-    this.#say(words().otherMicrophone);
-    await this.#exchange({ ...this.#means.choice(), device: "" });
+  async #onMicrophoneLost(): Promise<void> {
+    this.#showNotice(words().otherMicrophone);
+    await this.#switchMicrophone({ ...this.#deps.choice(), device: "" });
   }
 
-  #hush(): void {
-    this.#microphone?.mute(this.#muted || (this.#holds && !this.#pressed));
+  #applyMute(): void {
+    this.#microphone?.setMuted(this.#muted || (this.#holdToTalk && !this.#talkPressed));
     if (this.#muted) this.#volume.in = 0;
   }
 
-  #heard({ pcm, level }: Frame): void {
+  #onFrame({ pcm, level }: Frame): void {
     this.#volume.in = level;
-    if (this.#phase === "live") this.#line?.sound(pcm);
+    if (this.#phase === "live") this.#socket?.sendAudio(pcm);
   }
 
-  #reported(report: PlayoutReport): void {
+  #onPlayoutReport(report: PlayoutReport): void {
     this.#volume.out = report.state === "playing" ? report.level : 0;
-    this.#playing.reported(report);
-    this.#spoken = { reply: report.reply, heard: (report.samples * 1000) / SPOKEN_RATE };
+    this.#playback.onReport(report);
+    this.#playbackPosition = { reply: report.reply, heard: (report.samples * 1000) / OUTPUT_RATE };
   }
 
   async #dial(): Promise<void> {
-    const number = ++this.#lines;
-    this.#line?.close();
-    this.#line = null;
-    this.#cut();
-    const wanted = await this.#means.wanted();
-    if (number !== this.#lines || this.phase === "over") return;
-    if (typeof wanted === "string") return this.#end(wanted);
-    this.#conversation = wanted.conversation;
-    const isThis = () => number === this.#lines;
+    const number = ++this.#connection;
+    this.#socket?.close();
+    this.#socket = null;
+    this.#discardOutput();
+    const options = await this.#deps.startOptions();
+    if (number !== this.#connection || this.phase === "over") return;
+    if (typeof options === "string") return this.#end(options);
+    this.#conversation = options.conversation;
+    const isThis = () => number === this.#connection;
     this.#lastError = "";
-    this.#line = this.#means.open({
-      opened: () => {
-        if (isThis()) this.#line?.say(startMessage(wanted));
+    this.#socket = this.#deps.openSocket({
+      onOpen: () => {
+        if (isThis()) this.#socket?.sendText(startMessage(options));
       },
-      said: (text) => {
+      onText: (text) => {
         const message = isThis() ? readMessage(text) : null;
-        if (message) this.#take(message);
+        if (message) this.#handle(message);
       },
-      sounded: (pcm) => {
-        if (isThis()) this.#playing.sound(pcm);
+      onAudio: (pcm) => {
+        if (isThis()) this.#playback.sound(pcm);
       },
-      closed: (code) => {
-        if (isThis()) this.#lost(code);
+      onClose: (code) => {
+        if (isThis()) this.#onClose(code);
       },
     });
   }
 
   /** Nothing more comes of what was being said. */
-  #cut(): void {
-    this.#playing.reset();
-    this.#captions = this.#captions.cut((reply) => this.heard(reply));
-    this.#spoken = null;
-    this.#questions.clear();
+  #discardOutput(): void {
+    this.#playback.reset();
+    this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
+    this.#playbackPosition = null;
+    this.#approvals.clear();
   }
 
-  #lost(code: number): void {
-    this.#line = null;
-    this.#cut();
-    this.#place = null;
+  #onClose(code: number): void {
+    this.#socket = null;
+    this.#discardOutput();
+    this.#queuePosition = null;
     if (this.#phase === "over") return;
-    if (REFUSED.has(code)) return this.#end(this.#lastError || words().ended);
-    if (this.#phase === "live" && this.#means.clock.now() - this.#since > GOOD) this.#tries = 0;
-    const wait = TRIES[this.#tries++];
-    if (wait === undefined) return this.#end(words().unreachable);
+    if (FINAL_CLOSE_CODES.has(code)) return this.#end(this.#lastError || words().ended);
+    if (this.#phase === "live" && this.#deps.clock.now() - this.#since > STABLE_CONNECTION_MS) this.#retries = 0;
+    const delay = RETRY_DELAYS_MS[this.#retries++];
+    if (delay === undefined) return this.#end(words().unreachable);
     this.#phase = this.#phase === "beginning" ? "beginning" : "again";
-    this.#pressed = false;
-    this.#hush();
-    this.#cancelTimer = this.#means.clock.after(wait, () => void this.#dial());
+    this.#talkPressed = false;
+    this.#applyMute();
+    this.#cancelTimer = this.#deps.clock.after(delay, () => void this.#dial());
   }
 
-  #take(message: ServerMessage): void {
-    if (!this.#playing.isCurrent(message)) return;
-    this.#playing.take(message);
+  #handle(message: ServerMessage): void {
+    if (!this.#playback.isCurrent(message)) return;
+    this.#playback.handle(message);
     switch (message.type) {
       case "status":
-        return this.#turned(message.state);
+        return this.#setState(message.state);
       case "queued":
-        this.#place = { position: message.position, wait: message.wait };
+        this.#queuePosition = { position: message.position, wait: message.wait };
         return;
       case "queue_done":
-        this.#place = null;
+        this.#queuePosition = null;
         return;
       case "asked":
-        return this.#questions.asked(message.approval);
+        return this.#approvals.add(message.approval);
       case "answered":
-        return this.#questions.answered(message.id);
+        return this.#approvals.remove(message.id);
       case "history":
-        return this.#means.changed();
+        return this.#deps.onConversationChanged();
       case "error":
         this.#lastError = problems().told(message.code, message.message);
-        return this.#say(this.#lastError);
+        return this.#showNotice(this.#lastError);
       default:
-        this.#caption(message);
+        this.#updateCaptions(message);
     }
   }
 
-  #turned(state: CallState): void {
+  #setState(state: CallState): void {
     if (this.#phase !== "live") {
       this.#phase = "live";
-      this.#since = this.#means.clock.now();
+      this.#since = this.#deps.clock.now();
     }
     this.#state = state;
-    if (state !== "waiting") this.#place = null;
+    if (state !== "waiting") this.#queuePosition = null;
   }
 
-  #caption(message: ServerMessage): void {
+  #updateCaptions(message: ServerMessage): void {
     const before = this.#captions;
-    const id = (kind: string, count: number) => `${this.#lines}-${kind}-${count}`;
+    const id = (kind: string, count: number) => `${this.#connection}-${kind}-${count}`;
     switch (message.type) {
       case "transcript":
-        if (message.text !== "") this.#anything = true;
-        this.#captions = before.heard(id("turn", message.turn), message.text, message.final, message.understood);
+        if (message.text !== "") this.#hasContent = true;
+        this.#captions = before.withTranscript(id("turn", message.turn), message.text, message.final, message.understood);
         break;
       case "response_text":
-        this.#captions = before.written(id("reply", message.reply), message.reply, message.text, message.final);
+        this.#captions = before.withReplyText(id("reply", message.reply), message.reply, message.text, message.final);
         break;
       case "caption":
-        this.#captions = before.timed(id("reply", message.reply), message.reply, message.words);
+        this.#captions = before.withWords(id("reply", message.reply), message.reply, message.words);
         break;
       case "tool":
-        this.#captions = before.used(`${this.#lines}-tool-${message.call}`, message.tool, message.state, message.text);
+        this.#captions = before.withTool(`${this.#connection}-tool-${message.call}`, message.tool, message.state, message.text);
         break;
       case "reply_done":
-        this.#captions = before.over(id("reply", message.reply), message.reply, message.text, message.unheard, message.ending);
+        this.#captions = before.withReplyDone(id("reply", message.reply), message.reply, message.text, message.unheard, message.ending);
         break;
     }
   }
 
-  #tell(message: ClientMessage): void {
-    this.#line?.say(JSON.stringify(message));
+  #send(message: ClientMessage): void {
+    this.#socket?.sendText(JSON.stringify(message));
   }
 
   /** A sentence that passes. */
-  #say(sentence: string): void {
+  #showNotice(sentence: string): void {
     this.#notice = sentence;
-    this.#callOffNotice?.();
-    this.#callOffNotice = this.#means.clock.after(STAYS, () => (this.#notice = ""));
+    this.#cancelNotice?.();
+    this.#cancelNotice = this.#deps.clock.after(NOTICE_MS, () => (this.#notice = ""));
   }
 
   /** The call is over; a problem stays in sight until it is put away. */
@@ -452,25 +452,25 @@ export class Call {
     this.#phase = "over";
     this.#problem = problem;
     this.#fault = fault;
-    this.#lines++;
+    this.#connection++;
     this.#cancelTimer?.();
-    this.#callOffNotice?.();
+    this.#cancelNotice?.();
     this.#notice = "";
-    this.#place = null;
-    this.#questions.clear();
-    this.#line?.close();
-    this.#line = null;
-    this.#silence();
+    this.#queuePosition = null;
+    this.#approvals.clear();
+    this.#socket?.close();
+    this.#socket = null;
+    this.#releaseDevices();
   }
 
-  #silence(): void {
+  #releaseDevices(): void {
     this.#microphone?.stop();
     this.#microphone = null;
     this.#speaker?.stop();
     this.#speaker = null;
-    this.#rest?.();
-    this.#rest = null;
+    this.#releaseScreen?.();
+    this.#releaseScreen = null;
     this.#volume = { in: 0, out: 0 };
-    this.#means.release();
+    this.#deps.release();
   }
 }

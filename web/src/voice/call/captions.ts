@@ -4,7 +4,7 @@ import type { ToolCallState } from "../../wire/rows";
 import type { CaptionWord, Ending } from "./protocol";
 
 /** A part of the written text, and when it sounds. */
-interface Timed {
+interface TimedSpan {
   readonly start: number;
   readonly end: number;
   readonly at: number;
@@ -12,23 +12,23 @@ interface Timed {
 }
 
 /** Written text without the marks of Markdown: they are not spoken. */
-export function unmarked(text: string): string {
+export function withoutMarkup(text: string): string {
   return text.replace(/[*`]+|(?<!\S)_+|_+(?!\S)|^#{1,6} /gm, "");
 }
 
-export interface Split {
-  readonly said: string;
-  readonly now: string;
-  readonly coming: string;
+export interface SplitCaption {
+  readonly spoken: string;
+  readonly current: string;
+  readonly upcoming: string;
 }
 
 /** How far ahead a spoken word is looked for in what is written. */
-const AHEAD = 80;
+const SEARCH_WINDOW = 80;
 
 /** Where each word stands in the written text. Where the server does not say it, the next place with its letters; a word
  * that is not written as it is spoken belongs to the place where the one before it was. */
-export function timed(written: string, words: readonly CaptionWord[]): Timed[] {
-  const places: Timed[] = [];
+export function alignWords(written: string, words: readonly CaptionWord[]): TimedSpan[] {
+  const places: TimedSpan[] = [];
   const lower = written.toLowerCase();
   const units = unitsOf(written);
   let from = 0;
@@ -39,10 +39,10 @@ export function timed(written: string, words: readonly CaptionWord[]): Timed[] {
       continue;
     }
     const word = text.trim().toLowerCase();
-    const found = word === "" ? -1 : lower.slice(0, from + AHEAD + word.length).indexOf(word, from);
-    const before = places.at(-1);
-    if (found >= 0) from = found + word.length;
-    places.push(found >= 0 ? { start, end, at: found, to: from } : { start, end, at: before?.at ?? 0, to: before?.to ?? 0 });
+    const index = word === "" ? -1 : lower.slice(0, from + SEARCH_WINDOW + word.length).indexOf(word, from);
+    const previous = places.at(-1);
+    if (index >= 0) from = index + word.length;
+    places.push(index >= 0 ? { start, end, at: index, to: from } : { start, end, at: previous?.at ?? 0, to: previous?.to ?? 0 });
   }
   return places;
 }
@@ -56,14 +56,14 @@ function unitsOf(written: string): (characters: number) => number {
 }
 
 /** The text as it is to be shown `heard` milliseconds into the reply. */
-export function splitAt(written: string, places: readonly Timed[], heard: number): Split {
+export function splitAt(written: string, places: readonly TimedSpan[], heard: number): SplitCaption {
   const current = places.findLast(({ start }) => start <= heard);
-  if (!current) return { said: "", now: "", coming: written };
+  if (!current) return { spoken: "", current: "", upcoming: written };
   const isNow = heard < current.end;
   return {
-    said: written.slice(0, isNow ? current.at : current.to),
-    now: isNow ? written.slice(current.at, current.to) : "",
-    coming: written.slice(current.to),
+    spoken: written.slice(0, isNow ? current.at : current.to),
+    current: isNow ? written.slice(current.at, current.to) : "",
+    upcoming: written.slice(current.to),
   };
 }
 
@@ -99,53 +99,53 @@ export interface ToolLine {
 
 export type Line = UserLine | ReplyLine | ToolLine;
 
-const GOING: readonly ToolCallState[] = ["waiting", "asked", "running"];
+const UNFINISHED: readonly ToolCallState[] = ["waiting", "asked", "running"];
 
 /** Lines that are kept: the conversation has the rest. */
-const MOST = 40;
+const MAX_LINES = 40;
 
 /** The lines of a call. Each change gives new ones. */
 export class Captions {
   readonly lines: readonly Line[];
 
   constructor(lines: readonly Line[] = []) {
-    this.lines = lines.slice(-MOST);
+    this.lines = lines.slice(-MAX_LINES);
   }
 
   /** `line` distinguishes the lines of one connection from those of the one before it. */
-  heard(id: string, text: string, final: boolean, understood: boolean): Captions {
+  withTranscript(id: string, text: string, final: boolean, understood: boolean): Captions {
     if (text === "" && understood) return new Captions(this.lines.filter((line) => line.id !== id));
     return this.#with({ side: "user", id, text, final, understood });
   }
 
-  written(id: string, reply: number, text: string, final: boolean): Captions {
+  withReplyText(id: string, reply: number, text: string, final: boolean): Captions {
     return this.#with({ ...this.#reply(id, reply), text, final });
   }
 
-  timed(id: string, reply: number, words: readonly CaptionWord[]): Captions {
-    const before = this.#reply(id, reply);
-    return this.#with({ ...before, words: [...before.words, ...words] });
+  withWords(id: string, reply: number, words: readonly CaptionWord[]): Captions {
+    const previous = this.#reply(id, reply);
+    return this.#with({ ...previous, words: [...previous.words, ...words] });
   }
 
-  over(id: string, reply: number, text: string, unheard: string, ending: Ending): Captions {
+  withReplyDone(id: string, reply: number, text: string, unheard: string, ending: Ending): Captions {
     // A reply that another one took the place of before it was heard was never said.
     if (text === "" && (ending === "replaced" || unheard === "")) return new Captions(this.lines.filter((line) => line.id !== id));
     return this.#with({ ...this.#reply(id, reply), text, unheard, ending, final: true });
   }
 
-  used(id: string, tool: string, state: ToolCallState, text: string): Captions {
+  withTool(id: string, tool: string, state: ToolCallState, text: string): Captions {
     return this.#with({ side: "tool", id, tool, state, text });
   }
 
   /** The line was lost: what was being said ends where it was heard, `heard` milliseconds into it. */
-  cut(heard: (reply: number) => number): Captions {
-    const ended = (line: Line): Line => {
-      if (line.side === "tool") return GOING.includes(line.state) ? { ...line, state: "skipped" } : line;
+  withConnectionLost(heard: (reply: number) => number): Captions {
+    const cutLine = (line: Line): Line => {
+      if (line.side === "tool") return UNFINISHED.includes(line.state) ? { ...line, state: "skipped" } : line;
       if (line.side === "user" || line.ending !== null) return line;
-      const { said, now, coming } = splitAt(line.text, timed(line.text, line.words), heard(line.reply));
-      return { ...line, text: said + now, unheard: coming, final: true, ending: "interrupted" };
+      const { spoken, current, upcoming } = splitAt(line.text, alignWords(line.text, line.words), heard(line.reply));
+      return { ...line, text: spoken + current, unheard: upcoming, final: true, ending: "interrupted" };
     };
-    return new Captions(this.lines.map(ended));
+    return new Captions(this.lines.map(cutLine));
   }
 
   #reply(id: string, reply: number): ReplyLine {

@@ -56,37 +56,37 @@ export type ClientMessage =
 
 const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
 
-type Plain = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
-const whole = (value: unknown) => (typeof value === "number" && Number.isSafeInteger(value) ? value : null);
-const amount = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null);
+const integer = (value: unknown) => (typeof value === "number" && Number.isSafeInteger(value) ? value : null);
+const nonNegative = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null);
 
 /** What a text frame says; null for what is not known here, or no message at all. */
 export function readMessage(frame: string): ServerMessage | null {
-  let said: unknown;
+  let value: unknown;
   try {
-    said = JSON.parse(frame);
+    value = JSON.parse(frame);
   } catch {
     return null;
   }
-  if (typeof said !== "object" || said === null || Array.isArray(said)) return null;
-  const fields = said as Plain;
-  const epoch = whole(fields["epoch"]) ?? 0;
-  return ofReply(fields, epoch) ?? ofCall(fields, epoch);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  const fields = value as JsonObject;
+  const epoch = integer(fields["epoch"]) ?? 0;
+  return replyMessage(fields, epoch) ?? callMessage(fields, epoch);
 }
 
-function ofReply(fields: Plain, epoch: number): ServerMessage | null {
-  const reply = whole(fields["reply_id"]);
+function replyMessage(fields: JsonObject, epoch: number): ServerMessage | null {
+  const reply = integer(fields["reply_id"]);
   if (reply === null) return null;
   const { type } = fields;
   switch (type) {
     case "response_text":
       return { type, epoch, reply, text: text(fields["text"]), final: fields["final"] === true };
     case "audio_start":
-      return { type, epoch, reply, chunk: whole(fields["chunk_id"]) ?? 0 };
+      return { type, epoch, reply, chunk: integer(fields["chunk_id"]) ?? 0 };
     case "caption":
-      return { type, epoch, reply, words: Array.isArray(fields["words"]) ? fields["words"].flatMap(wordOf) : [] };
+      return { type, epoch, reply, words: Array.isArray(fields["words"]) ? fields["words"].flatMap(captionWords) : [] };
     case "audio_end":
     case "pause":
     case "resume":
@@ -111,7 +111,7 @@ function ofReply(fields: Plain, epoch: number): ServerMessage | null {
   }
 }
 
-function ofCall(fields: Plain, epoch: number): ServerMessage | null {
+function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
   const { type } = fields;
   switch (type) {
     case "status": {
@@ -119,12 +119,12 @@ function ofCall(fields: Plain, epoch: number): ServerMessage | null {
       return state === undefined ? null : { type, epoch, state };
     }
     case "transcript":
-      return { type, epoch, turn: whole(fields["turn"]) ?? 0, text: text(fields["text"]), final: fields["final"] === true, understood: fields["understood"] !== false };
+      return { type, epoch, turn: integer(fields["turn"]) ?? 0, text: text(fields["text"]), final: fields["final"] === true, understood: fields["understood"] !== false };
     case "error":
       return { type, epoch, code: text(fields["code"]), message: text(fields["message"]), param: text(fields["param"]) };
     case "queued":
     case "queue_update":
-      return { type: "queued", epoch, position: whole(fields["position"]) ?? 0, wait: amount(fields["estimated_wait_s"]) };
+      return { type: "queued", epoch, position: integer(fields["position"]) ?? 0, wait: nonNegative(fields["estimated_wait_s"]) };
     case "approval_answered":
       return { type: "answered", epoch, id: text(fields["id"]) };
     case "queue_done":
@@ -135,12 +135,12 @@ function ofCall(fields: Plain, epoch: number): ServerMessage | null {
   }
 }
 
-function wordOf(said: unknown): CaptionWord[] {
-  if (typeof said !== "object" || said === null) return [];
-  const fields = said as Plain;
-  const [start, end] = [amount(fields["start_ms"]), amount(fields["end_ms"])];
+function captionWords(value: unknown): CaptionWord[] {
+  if (typeof value !== "object" || value === null) return [];
+  const fields = value as JsonObject;
+  const [start, end] = [nonNegative(fields["start_ms"]), nonNegative(fields["end_ms"])];
   if (start === null || end === null || end < start) return [];
-  const [at, to] = [whole(fields["at"]), whole(fields["to"])];
+  const [at, to] = [integer(fields["at"]), integer(fields["to"])];
   return [{ text: text(fields["text"]), start, end, ...(at !== null && to !== null && at >= 0 && to >= at ? { at, to } : {}) }];
 }
 

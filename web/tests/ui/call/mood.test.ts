@@ -4,14 +4,14 @@ vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default:
 
 import { moodOf, stateOf } from "../../../src/ui/call/mood";
 
-const live = { phase: "live", place: null, approval: null } as const;
+const live = { phase: "live", queuePosition: null, approval: null } as const;
 
 describe("how a call is shown", () => {
   it("is its state, as a look and as words", () => {
     expect([moodOf({ ...live, state: "hearing" }), stateOf({ ...live, state: "hearing" })]).toEqual(["hearing", "Hearing you"]);
-    expect(stateOf({ phase: "beginning", state: "listening", place: null, approval: null })).toBe("Calling");
-    expect(moodOf({ phase: "again", state: "speaking", place: null, approval: null })).toBe("calling");
-    expect(stateOf({ phase: "over", state: "speaking", place: null, approval: null })).toBe("The call is over");
+    expect(stateOf({ phase: "beginning", state: "listening", queuePosition: null, approval: null })).toBe("Calling");
+    expect(moodOf({ phase: "again", state: "speaking", queuePosition: null, approval: null })).toBe("calling");
+    expect(stateOf({ phase: "over", state: "speaking", queuePosition: null, approval: null })).toBe("The call is over");
   });
 
   it("is that something has to be answered, before anything else", () => {
@@ -19,7 +19,7 @@ describe("how a call is shown", () => {
   });
 
   it("is the place in the queue while it waits", () => {
-    expect(stateOf({ ...live, state: "waiting", place: { position: 3, wait: null } })).toBe("Place 3 in the queue");
-    expect(stateOf({ ...live, state: "waiting", place: { position: 1, wait: 200 } })).toBe("You are next, about 3 min");
+    expect(stateOf({ ...live, state: "waiting", queuePosition: { position: 3, wait: null } })).toBe("Place 3 in the queue");
+    expect(stateOf({ ...live, state: "waiting", queuePosition: { position: 1, wait: 200 } })).toBe("You are next, about 3 min");
   });
 });

@@ -2,23 +2,23 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 
 vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
 
-import { faultNamed, microphones, NoMicrophone, openMicrophone } from "../../../src/voice/audio/microphone";
+import { faultOf, listMicrophones, MicrophoneError, openMicrophone } from "../../../src/voice/audio/microphone";
 
 afterEach(() => vi.unstubAllGlobals());
 
 const choice = { device: "", cleaned: true };
-const listener = { heard: () => {}, lost: () => {} };
+const listener = { onFrame: () => {}, onLost: () => {} };
 
 async function fault(): Promise<string> {
   return openMicrophone({} as AudioContext, choice, listener).then(
     () => "",
-    (error) => (error instanceof NoMicrophone ? error.fault : String(error)),
+    (error) => (error instanceof MicrophoneError ? error.fault : String(error)),
   );
 }
 
 describe("why there is no microphone", () => {
   it("is told by the name of the browser's error", () => {
-    expect(["NotAllowedError", "NotFoundError", "NotReadableError", "SomethingElse"].map(faultNamed)).toEqual(["denied", "none", "busy", "failed"]);
+    expect(["NotAllowedError", "NotFoundError", "NotReadableError", "SomethingElse"].map(faultOf)).toEqual(["denied", "none", "busy", "failed"]);
   });
 
   it("is that the page came over plain http, before anything is asked", async () => {
@@ -30,7 +30,7 @@ describe("why there is no microphone", () => {
     vi.stubGlobal("isSecureContext", true);
     vi.stubGlobal("navigator", {});
     expect(await fault()).toBe("unsupported");
-    expect(await microphones()).toEqual([]);
+    expect(await listMicrophones()).toEqual([]);
   });
 
   it("is what the browser said; the one that was chosen once may be gone, and another is taken", async () => {

@@ -14,9 +14,9 @@ function speaker(rate = SECOND) {
     reports,
     heard,
     last: (reply = 1) => reports.findLast((report) => report.reply === reply),
-    push: (reply: number, samples: number, value = 16384) => playout.take({ kind: "push", reply, pcm: new Int16Array(samples).fill(value) }),
-    ramp: (reply: number, from: number, samples: number) => playout.take({ kind: "push", reply, pcm: Int16Array.from({ length: samples }, (_, at) => from + at) }),
-    order: (kind: "begin" | "end" | "hold" | "resume" | "drop", reply = 1) => playout.take({ kind, reply }),
+    push: (reply: number, samples: number, value = 16384) => playout.handle({ kind: "push", reply, pcm: new Int16Array(samples).fill(value) }),
+    ramp: (reply: number, from: number, samples: number) => playout.handle({ kind: "push", reply, pcm: Int16Array.from({ length: samples }, (_, at) => from + at) }),
+    order: (kind: "begin" | "end" | "hold" | "resume" | "drop", reply = 1) => playout.handle({ kind, reply }),
     run(milliseconds: number) {
       for (let frames = 0; frames < (rate * milliseconds) / 1000; frames += 128) {
         const block = new Float32Array(128);
@@ -264,7 +264,7 @@ describe("dropping", () => {
 describe("what is on its way to the ear", () => {
   it("is not counted before it is heard, and in the end it is", () => {
     const it = speaker();
-    it.playout.take({ kind: "latency", frames: 4800 });
+    it.playout.handle({ kind: "latency", frames: 4800 });
     it.order("begin");
     it.push(1, 12_000);
     it.order("end");

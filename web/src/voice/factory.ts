@@ -1,0 +1,175 @@
+// Puts a call, a dictation, a spoken message or a reading together from the browser's microphone, loudspeaker and sockets and the parts of
+// the page. The composition root of this room.
+import type { Chat } from "../chat/chat.svelte";
+import type { Choices } from "../chat/choices.svelte";
+import type { Preferences } from "../settings/preferences.svelte";
+import type { TextStorage } from "../settings/storage";
+import type { Clock } from "../wire/transport/clock";
+import type { ConversationClient } from "../wire/conversations";
+import { type Fetch, problemOf } from "../wire/transport/http";
+import { synthesise, transcribe } from "../wire/speech";
+import { currentTongue } from "../language/language.svelte";
+import type { Uploader } from "../wire/transport/upload";
+import { voice as words } from "../language/en/voice";
+import { Call } from "./call/call.svelte";
+import { setAudioSession } from "./audio/audio_context";
+import { readChoice, writeChoice } from "./audio/microphone_choice";
+import { Dictation } from "./recording/dictation.svelte";
+import { socketOpener, voiceAddress } from "./call/socket";
+import { listMicrophones, openMicrophone } from "./audio/microphone";
+import { ReadAloud } from "./read_aloud.svelte";
+import { keepScreenOn } from "./call/wake_lock";
+import { listOutputs, readOutput, routeTo, writeOutput } from "./audio/output_device";
+import { openSpeaker, type Speaker } from "./audio/speaker";
+import type { PlayoutReport } from "./audio/playout";
+import { VoiceMessage } from "./recording/voice_message.svelte";
+
+export interface VoiceDependencies {
+  readonly chat: Chat;
+  readonly choices: Choices;
+  readonly preferences: Preferences;
+  readonly client: ConversationClient;
+  readonly ask: Fetch;
+  readonly clock: Clock;
+  /** What belongs to this device: its microphone. */
+  readonly storage: TextStorage;
+  /** Whether the model that answers takes sound. */
+  readonly acceptsAudio: () => boolean;
+  readonly upload: Uploader;
+  readonly reportProblem: (sentence: string) => void;
+  /** A part of the page did not come. */
+  readonly onLoadFailure: () => void;
+}
+
+interface Startable {
+  readonly start: () => Promise<void>;
+}
+
+function closer(context: AudioContext | null): () => void {
+  return () => {
+    if (context && context.state !== "closed") void context.close();
+  };
+}
+
+function withSound<Opened>(context: AudioContext | null, open: (context: AudioContext) => Promise<Opened>): Promise<Opened> {
+  return context ? open(context) : Promise.reject(new Error("no sound"));
+}
+
+/** A loudspeaker; the one this device chose, where there is one. */
+function openLoudspeaker(context: AudioContext | null, storage: TextStorage, onReport: (report: PlayoutReport) => void): Promise<Speaker> {
+  return withSound(context, async (sound) => {
+    const device = readOutput(storage);
+    if (device !== "") await routeTo(sound, device);
+    return openSpeaker(sound, onReport);
+  });
+}
+
+export function createCall(context: AudioContext | null, { chat, choices, preferences, client, clock, storage }: VoiceDependencies, onEnd: () => void): Startable & { readonly call: Call } {
+  let conversation: string | null = null;
+  let created = false;
+  const call = new Call(
+    {
+      openSocket: socketOpener(() => new WebSocket(voiceAddress(document.baseURI))),
+      microphone: (choice, listener) => withSound(context, (sound) => openMicrophone(sound, choice, listener)),
+      speaker: (onReport) => openLoudspeaker(context, storage, onReport),
+      microphones: listMicrophones,
+      outputs: {
+        list: listOutputs,
+        current: () => readOutput(storage),
+        async use(device) {
+          const routed = context !== null && (await routeTo(context, device));
+          writeOutput(storage, routed ? device : "");
+          return routed;
+        },
+      },
+      keepScreenOn: keepScreenOn,
+      release: closer(context),
+      clock,
+      async startOptions() {
+        if (conversation === null) {
+          created = chat.id === null;
+          const answer = await chat.ensureConversation();
+          if (answer.kind !== "ok") return problemOf(answer);
+          conversation = answer.value;
+        }
+        const { voice, voice_speed: speed } = preferences.page;
+        return { conversation, model: choices.current.model ?? "", voice, speed, language: "" };
+      },
+      choice: () => readChoice(storage),
+      saveMicrophone: (device) => writeChoice(storage, { ...readChoice(storage), device }),
+      onConversationChanged: () => chat.handleEvent({ type: "reset" }),
+      saveHoldToTalk: (holds) => preferences.change({ page: { hold_to_talk: holds } }),
+      onEnd() {
+        onEnd();
+        // A chat that was begun for a call in which nothing was said is none.
+        if (created && conversation !== null && !call.hasContent && chat.id === conversation && chat.shown.length === 0) {
+          void client.bulk([conversation], "delete");
+          chat.onRemoved(conversation);
+        }
+      },
+    },
+    preferences.page.hold_to_talk,
+  );
+  return { call, start: () => call.start() };
+}
+
+export function createDictation(
+  context: AudioContext | null,
+  { ask, clock, storage, reportProblem }: VoiceDependencies,
+  insert: (text: string) => void,
+  onEnd: () => void,
+): Startable & { readonly dictation: Dictation } {
+  const release = closer(context);
+  const dictation = new Dictation({
+    microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
+    transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
+    insert,
+    clock,
+    reportProblem,
+    onEnd() {
+      release();
+      onEnd();
+    },
+  });
+  return { dictation, start: () => dictation.begin() };
+}
+
+export function createVoiceMessage(context: AudioContext | null, { chat, ask, clock, storage, acceptsAudio, upload, reportProblem }: VoiceDependencies, onEnd: () => void): Startable & { readonly message: VoiceMessage } {
+  const release = closer(context);
+  const { page } = chat;
+  const message = new VoiceMessage({
+    microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
+    transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
+    clock,
+    reportProblem,
+    acceptsAudio,
+    async send(text, recording) {
+      const stored = recording && (await upload(new File([recording], words().recordingName, { type: "audio/wav" }), () => {}).answer);
+      if (stored && stored.kind !== "ok") return problemOf(stored);
+      // It was said to whom was in sight then.
+      if (chat.page !== page) return words().chatLeft;
+      const file = stored && ({ type: "audio", blob: stored.value.hash, mime: stored.value.mime, name: words().recordingName } as const);
+      chat.send(text, file ? [file] : []);
+      return "";
+    },
+    onEnd() {
+      release();
+      setAudioSession("playback");
+      onEnd();
+    },
+  });
+  return { message, start: () => message.begin() };
+}
+
+export function createReadAloud(context: AudioContext | null, { ask, preferences, storage, reportProblem }: VoiceDependencies, onEnd: () => void): ReadAloud {
+  const release = closer(context);
+  return new ReadAloud({
+    speaker: (onReport) => openLoudspeaker(context, storage, onReport),
+    speech: (text, signal) => synthesise(ask, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
+    reportProblem,
+    onEnd() {
+      release();
+      onEnd();
+    },
+  });
+}

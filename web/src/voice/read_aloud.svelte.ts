@@ -1,0 +1,162 @@
+// Reading messages out: their sentences are spoken by the server one after another, the next one asked for while one is
+// heard. Knows no DOM; loudspeaker and server are given to it.
+import { Sentences } from "../chat/announce/sentences";
+import { voice as words } from "../language/en/voice";
+import { type Answer, problemOf } from "../wire/transport/http";
+import type { PlayoutReport } from "./audio/playout";
+import { OUTPUT_RATE, SampleAligner } from "./audio/samples";
+import { InsecureContextError, type Speaker } from "./audio/speaker";
+
+export type Speech = Answer<ReadableStream<Uint8Array>>;
+
+export interface ReadAloudDependencies {
+  readonly speaker: (onReport: (report: PlayoutReport) => void) => Promise<Speaker>;
+  readonly speech: (text: string, signal: AbortSignal) => Promise<Speech>;
+  readonly reportProblem: (sentence: string) => void;
+  readonly onEnd: () => void;
+}
+
+/** Samples that are asked for ahead of what is heard. */
+const MAX_AHEAD = 20 * OUTPUT_RATE;
+/** Characters of one request, after the first: few requests, and none that takes long. */
+const MAX_REQUEST = 400;
+
+export class ReadAloud {
+  readonly #deps: ReadAloudDependencies;
+  readonly #abort = new AbortController();
+  #id = $state.raw<string | null>(null);
+  #sentences: Sentences | null = null;
+  #texts: string[] = [];
+  #complete = false;
+  #speaker: Speaker | null = null;
+  #running = false;
+  #stopped = false;
+  /** Each request is a reply of its own to the loudspeaker. */
+  #number = 0;
+  #sent = new Map<number, number>();
+  #heard = new Map<number, number>();
+  #notify: (() => void) | null = null;
+
+  constructor(deps: ReadAloudDependencies) {
+    this.#deps = deps;
+  }
+
+  /** The message that is read. */
+  get id(): string | null {
+    return this.#id;
+  }
+
+  read(id: string, text: string): void {
+    this.follow(id, text, true);
+  }
+
+  /** All of a message so far; `ended`: nothing follows. Another message takes the place of the one before. */
+  follow(id: string, text: string, complete: boolean): void {
+    if (this.#stopped || (this.#id === id && this.#complete)) return;
+    if (this.#id !== id) this.#switchTo(id);
+    const text_ = this.#sentences!.next(text, complete);
+    if (text_ !== "") this.#texts.push(text_);
+    this.#complete = complete;
+    this.#notify?.();
+    if (!this.#running) void this.#run();
+  }
+
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#id = null;
+    this.#abort.abort();
+    this.#notify?.();
+    for (const reply of this.#pendingReplies()) this.#speaker?.play({ kind: "drop", reply });
+    this.#speaker?.stop();
+    this.#deps.onEnd();
+  }
+
+  #switchTo(id: string): void {
+    this.#id = id;
+    this.#sentences = new Sentences(() => words().codeBlock);
+    this.#texts = [];
+    this.#complete = false;
+    for (const reply of this.#pendingReplies()) this.#speaker?.play({ kind: "drop", reply });
+  }
+
+  #pendingReplies(): number[] {
+    return [...this.#sent.keys()];
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    try {
+      this.#speaker ??= await this.#deps.speaker((report) => this.#onReport(report));
+    } catch (error) {
+      this.#deps.reportProblem(error instanceof InsecureContextError ? words().insecureSound : words().noSound);
+      return this.stop();
+    }
+    while (!this.#stopped) {
+      const text = this.#next();
+      if (text !== null) await this.#speak(text, this.#id);
+      else if (this.#complete && this.#sent.size === 0) return this.stop();
+      else await this.#nextChange();
+    }
+  }
+
+  /** What to ask for next: the first sentence alone, so that it is heard soon. */
+  #next(): string | null {
+    let text = this.#texts.shift() ?? null;
+    while (text !== null && this.#number > 0 && this.#texts.length > 0 && text.length + this.#texts[0]!.length < MAX_REQUEST) text += ` ${this.#texts.shift()!}`;
+    return text;
+  }
+
+  async #speak(text: string, id: string | null): Promise<void> {
+    const answer = await this.#deps.speech(text, this.#abort.signal);
+    if (this.#stopped || this.#id !== id) return;
+    if (answer.kind !== "ok") {
+      this.#deps.reportProblem(problemOf(answer));
+      return this.stop();
+    }
+    const reply = ++this.#number;
+    const aligner = new SampleAligner();
+    this.#sent.set(reply, 0);
+    this.#speaker!.play({ kind: "begin", reply });
+    const reader = answer.value.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done || this.#stopped || this.#id !== id) break;
+        const pcm = aligner.push(value);
+        this.#sent.set(reply, (this.#sent.get(reply) ?? 0) + pcm.length);
+        this.#speaker!.play({ kind: "push", reply, pcm });
+        while (!this.#stopped && this.#id === id && this.#ahead() > MAX_AHEAD) await this.#nextChange();
+      }
+    } catch {
+      if (!this.#stopped) this.#deps.reportProblem(words().speechBroke);
+    }
+    void reader.cancel().catch(() => {});
+    if (!this.#stopped && this.#id === id) this.#speaker!.play({ kind: "end", reply });
+    else this.#sent.delete(reply);
+  }
+
+  #ahead(): number {
+    let ahead = 0;
+    for (const [reply, samples] of this.#sent) ahead += samples - (this.#heard.get(reply) ?? 0);
+    return ahead;
+  }
+
+  #onReport({ reply, samples, state }: PlayoutReport): void {
+    this.#heard.set(reply, samples);
+    if (state === "ended" || state === "dropped") {
+      this.#sent.delete(reply);
+      this.#heard.delete(reply);
+    }
+    this.#notify?.();
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#notify = () => {
+        this.#notify = null;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
+
+import { Recorder } from "../../../src/voice/recording/recorder";
+import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { FakeClock } from "../../clock";
+
+let clock: FakeClock;
+let done: string[];
+let listener: MicrophoneListener;
+let refusal: MicrophoneError | null;
+let recorder: Recorder;
+
+beforeEach(() => {
+  [clock, done, refusal] = [new FakeClock(), [], null];
+  const microphone = async (given: MicrophoneListener) => {
+    if (refusal) throw refusal;
+    listener = given;
+    return { device: "", setMuted: () => {}, stop: () => done.push("stopped") };
+  };
+  recorder = new Recorder(
+    { microphone, clock, reportProblem: (sentence) => done.push(sentence) },
+    () => done.push("heard"),
+    () => done.push("ended"),
+  );
+});
+
+const frame = () => ({ pcm: new Int16Array(320), level: 0.5 });
+
+describe("the microphone of the composer", () => {
+  it("gives what it hears while it is open, and how loud that is", async () => {
+    expect(await recorder.open(1000)).toBe(true);
+    listener.onFrame(frame());
+    expect([done, recorder.volume]).toEqual([["heard"], 0.5]);
+    recorder.close();
+    listener.onFrame(frame());
+    expect([done, recorder.volume]).toEqual([["heard", "stopped"], 0]);
+  });
+
+  it("is not open for ever, and says when it is gone", async () => {
+    await recorder.open(1000);
+    clock.pass(1000);
+    listener.onLost();
+    expect(done).toEqual(["ended", "ended"]);
+  });
+
+  it("that was closed while the browser asked is let go of at once", async () => {
+    const opened = recorder.open(1000);
+    recorder.close();
+    expect(await opened).toBe(false);
+    expect(done).toEqual(["stopped"]);
+  });
+
+  it("says why there is none, unless nobody wants it any more", async () => {
+    refusal = new MicrophoneError("denied");
+    expect(await recorder.open(1000)).toBe(false);
+    expect(done[0]).toContain("does not allow");
+    done = [];
+    const opened = recorder.open(1000);
+    recorder.close();
+    expect([await opened, done]).toEqual([false, []]);
+  });
+});

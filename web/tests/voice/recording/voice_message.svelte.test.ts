@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
+
+import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { VoiceMessage } from "../../../src/voice/recording/voice_message.svelte";
+import type { Answer } from "../../../src/wire/transport/http";
+import { FakeClock } from "../../clock";
+import { calm } from "../../server";
+
+let clock: FakeClock;
+let listener: MicrophoneListener;
+let heard: Answer<{ text: string }>;
+let requests: number;
+let hears: boolean;
+let refusal: string;
+let done: string[];
+let denied: MicrophoneError | null;
+let message: VoiceMessage;
+
+beforeEach(() => {
+  [clock, requests, hears, refusal, done, denied] = [new FakeClock(), 0, false, "", [], null];
+  heard = { kind: "ok", value: { text: "hello there" } };
+  message = new VoiceMessage({
+    async microphone(given) {
+      if (denied) throw denied;
+      listener = given;
+      return { device: "", setMuted: () => {}, stop: () => done.push("deaf") };
+    },
+    transcribe: async () => (requests++, heard),
+    clock,
+    reportProblem: (sentence) => done.push(sentence),
+    acceptsAudio: () => hears,
+    async send(text, recording) {
+      if (refusal) return refusal;
+      done.push(`sent ${text}${recording ? ` with ${recording.length} bytes` : ""}`);
+      return "";
+    },
+    onEnd: () => done.push("ended"),
+  });
+});
+
+function hear(milliseconds: number, level: number): void {
+  for (let at = 0; at < milliseconds; at += 20) listener.onFrame({ pcm: new Int16Array(320), level });
+  clock.pass(milliseconds);
+}
+
+const [VOICE, ROOM] = [0.1, 0.001];
+
+describe("a spoken message", () => {
+  it("is sent as its text when the button is let go", async () => {
+    await message.begin();
+    expect([message.phase, message.held]).toEqual(["recording", true]);
+    hear(3000, VOICE);
+    expect(message.seconds).toBe(3);
+    message.release();
+    expect([message.phase, done]).toEqual(["sending", ["deaf"]]);
+    await calm();
+    expect(done.slice(1)).toEqual(["sent hello there", "ended"]);
+  });
+
+  it("takes its sound along where the model hears, and goes without text if need be", async () => {
+    hears = true;
+    heard = { kind: "ok", value: { text: "" } };
+    await message.begin();
+    hear(1000, VOICE);
+    message.release();
+    await calm();
+    expect(done).toContain(`sent  with ${44 + 32_000} bytes`);
+  });
+
+  it("is not ended by silence while the button is held", async () => {
+    await message.begin();
+    hear(1000, VOICE);
+    hear(20_000, ROOM);
+    expect(message.phase).toBe("recording");
+  });
+
+  it("goes on hands-free after a mere press, and silence sends it", async () => {
+    await message.begin();
+    clock.pass(200);
+    message.release();
+    expect([message.phase, message.held]).toEqual(["recording", false]);
+    hear(2000, ROOM);
+    hear(1000, VOICE);
+    hear(1200, ROOM);
+    hear(500, VOICE);
+    hear(1400, ROOM);
+    expect(message.phase).toBe("recording");
+    hear(200, ROOM);
+    await calm();
+    expect(done).toContain("sent hello there hello there");
+  });
+
+  it("that is let go before the browser gave the microphone goes on hands-free", async () => {
+    const opened = message.begin();
+    clock.pass(5000);
+    message.release();
+    await opened;
+    expect([message.phase, message.held]).toEqual(["recording", false]);
+  });
+
+  it("hands-free in which nothing is said is not sent, and says so", async () => {
+    await message.begin();
+    message.goHandsFree();
+    hear(10_000, ROOM);
+    await calm();
+    expect(done).toEqual([expect.stringContaining("Nothing was heard"), "deaf", "ended"]);
+    expect(requests).toBe(0);
+  });
+
+  it("slid away is thrown away, unless the pointer comes back", async () => {
+    await message.begin();
+    hear(1000, VOICE);
+    message.setDiscarding(true);
+    expect(message.isDiscarding).toBe(true);
+    message.setDiscarding(false);
+    expect(message.isDiscarding).toBe(false);
+    message.setDiscarding(true);
+    message.release();
+    await calm();
+    expect(done).toEqual(["deaf", "ended"]);
+  });
+
+  it("is written down though it was too short to be told from silence", async () => {
+    await message.begin();
+    hear(400, ROOM);
+    message.release();
+    await calm();
+    expect([requests, done[1]]).toEqual([1, "sent hello there"]);
+  });
+
+  it("that cannot be written down or sent is kept, says why, and is tried again from the whole", async () => {
+    heard = { kind: "refused", message: "No ears.", code: "", status: 503 };
+    await message.begin();
+    hear(1000, VOICE);
+    message.release();
+    await calm();
+    expect([message.phase, message.problem]).toEqual(["failed", "No ears."]);
+    heard = { kind: "ok", value: { text: "now" } };
+    refusal = "Not now.";
+    message.retry();
+    await calm();
+    expect([message.phase, message.problem]).toEqual(["failed", "Not now."]);
+    refusal = "";
+    message.retry();
+    await calm();
+    expect(done.slice(1)).toEqual(["sent now", "ended"]);
+  });
+
+  it("says where nothing was understood, and sends nothing", async () => {
+    heard = { kind: "ok", value: { text: " " } };
+    await message.begin();
+    hear(1000, VOICE);
+    message.release();
+    await calm();
+    expect([message.phase, message.problem]).toEqual(["failed", "Nothing was understood."]);
+    message.cancel();
+    expect(done.at(-1)).toBe("ended");
+  });
+
+  it("ends by itself after five minutes, and is sent", async () => {
+    await message.begin();
+    hear(1000, VOICE);
+    clock.pass(5 * 60_000);
+    await calm();
+    expect(done).toContain("sent hello there");
+  });
+
+  it("says why there is no microphone", async () => {
+    denied = new MicrophoneError("insecure");
+    await message.begin();
+    expect(done[0]).toContain("--tls");
+    expect(done.at(-1)).toBe("ended");
+  });
+});
