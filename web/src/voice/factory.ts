@@ -1,5 +1,5 @@
-// Puts a call, a dictation, a spoken message or a reading together from the browser's microphone, loudspeaker and sockets and the parts of
-// the page. The composition root of this room.
+// Creates calls, dictations, voice messages and reading aloud from the browser's devices and sockets and the page's
+// state. The composition root of this folder; loaded on demand.
 import type { Chat } from "../chat/chat.svelte";
 import type { Choices } from "../chat/choices.svelte";
 import type { Preferences } from "../settings/preferences.svelte";
@@ -31,13 +31,13 @@ export interface VoiceDependencies {
   readonly client: ConversationClient;
   readonly ask: Fetch;
   readonly clock: Clock;
-  /** What belongs to this device: its microphone. */
+  /** Settings of this device, such as its microphone. */
   readonly storage: TextStorage;
-  /** Whether the model that answers takes sound. */
+  /** Whether the current model accepts audio. */
   readonly acceptsAudio: () => boolean;
   readonly upload: Uploader;
   readonly reportProblem: (sentence: string) => void;
-  /** A part of the page did not come. */
+  /** A chunk of the page could not be loaded. */
   readonly onLoadFailure: () => void;
 }
 
@@ -55,7 +55,7 @@ function withSound<Opened>(context: AudioContext | null, open: (context: AudioCo
   return context ? open(context) : Promise.reject(new Error("no sound"));
 }
 
-/** A loudspeaker; the one this device chose, where there is one. */
+/** Opens the loudspeaker, on the output device chosen for this browser if there is one. */
 function openLoudspeaker(context: AudioContext | null, storage: TextStorage, onReport: (report: PlayoutReport) => void): Promise<Speaker> {
   return withSound(context, async (sound) => {
     const device = readOutput(storage);
@@ -101,7 +101,7 @@ export function createCall(context: AudioContext | null, { chat, choices, prefer
       saveHoldToTalk: (holds) => preferences.change({ page: { hold_to_talk: holds } }),
       onEnd() {
         onEnd();
-        // A chat that was begun for a call in which nothing was said is none.
+        // Delete a conversation created for a call in which nothing was said.
         if (created && conversation !== null && !call.hasContent && chat.id === conversation && chat.shown.length === 0) {
           void client.bulk([conversation], "delete");
           chat.onRemoved(conversation);
@@ -146,7 +146,7 @@ export function createVoiceMessage(context: AudioContext | null, { chat, ask, cl
     async send(text, recording) {
       const stored = recording && (await upload(new File([recording], words().recordingName, { type: "audio/wav" }), () => {}).answer);
       if (stored && stored.kind !== "ok") return problemOf(stored);
-      // It was said to whom was in sight then.
+      // The message was meant for the chat that was open when it was recorded.
       if (chat.page !== page) return words().chatLeft;
       const file = stored && ({ type: "audio", blob: stored.value.hash, mime: stored.value.mime, name: words().recordingName } as const);
       chat.send(text, file ? [file] : []);

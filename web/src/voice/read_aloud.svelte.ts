@@ -1,5 +1,4 @@
-// Reading messages out: their sentences are spoken by the server one after another, the next one asked for while one is
-// heard. Knows no DOM; loudspeaker and server are given to it.
+// Reads messages aloud: the server synthesises sentence by sentence, the next one while one is playing. No DOM.
 import { Sentences } from "../chat/announce/sentences";
 import { voice as words } from "../language/en/voice";
 import { type Answer, problemOf } from "../wire/transport/http";
@@ -16,9 +15,9 @@ export interface ReadAloudDependencies {
   readonly onEnd: () => void;
 }
 
-/** Samples that are asked for ahead of what is heard. */
+/** Samples requested ahead of what is being played. */
 const MAX_AHEAD = 20 * OUTPUT_RATE;
-/** Characters of one request, after the first: few requests, and none that takes long. */
+/** Characters of one request after the first: few requests, none of which takes long. */
 const MAX_REQUEST = 400;
 
 export class ReadAloud {
@@ -31,7 +30,7 @@ export class ReadAloud {
   #speaker: Speaker | null = null;
   #running = false;
   #stopped = false;
-  /** Each request is a reply of its own to the loudspeaker. */
+  /** Each request is played as a reply of its own. */
   #number = 0;
   #sent = new Map<number, number>();
   #heard = new Map<number, number>();
@@ -41,7 +40,7 @@ export class ReadAloud {
     this.#deps = deps;
   }
 
-  /** The message that is read. */
+  /** Id of the message being read. */
   get id(): string | null {
     return this.#id;
   }
@@ -50,12 +49,12 @@ export class ReadAloud {
     this.follow(id, text, true);
   }
 
-  /** All of a message so far; `ended`: nothing follows. Another message takes the place of the one before. */
+  /** Reads a growing message; `text` is all of it so far, `complete` that it is finished. Replaces another message. */
   follow(id: string, text: string, complete: boolean): void {
     if (this.#stopped || (this.#id === id && this.#complete)) return;
     if (this.#id !== id) this.#switchTo(id);
-    const text_ = this.#sentences!.next(text, complete);
-    if (text_ !== "") this.#texts.push(text_);
+    const sentence = this.#sentences!.next(text, complete);
+    if (sentence !== "") this.#texts.push(sentence);
     this.#complete = complete;
     this.#notify?.();
     if (!this.#running) void this.#run();
@@ -100,7 +99,7 @@ export class ReadAloud {
     }
   }
 
-  /** What to ask for next: the first sentence alone, so that it is heard soon. */
+  /** The text of the next request: at first a single sentence, so that playback starts soon. */
   #next(): string | null {
     let text = this.#texts.shift() ?? null;
     while (text !== null && this.#number > 0 && this.#texts.length > 0 && text.length + this.#texts[0]!.length < MAX_REQUEST) text += ` ${this.#texts.shift()!}`;

@@ -1,5 +1,6 @@
-// What of voice is there from the first: whether a call, a dictation, a spoken message or a reading is on, and how each
-// begins. All of it is loaded when it is first wanted; only the browser's sound is begun at once, in the press that asked.
+// Entry point for speech: whether a call, a dictation, a voice message or reading aloud is active, and how each starts.
+// Everything else is loaded on first use. Only the AudioContext is created at once, because browsers allow that only
+// during a user gesture.
 import type { Call } from "./call/call.svelte";
 import { openAudioContext } from "./audio/audio_context";
 import type { Dictation } from "./recording/dictation.svelte";
@@ -16,7 +17,7 @@ export class Voice {
   #busy = false;
   #preparedSound: AudioContext | null = null;
   #onReady: (reading: ReadAloud) => void = () => {};
-  /** The call is a line above the composer, and the conversation in sight. */
+  /** The call is shown as a bar above the composer. */
   callMinimised = $state(false);
 
   constructor(deps: () => VoiceDependencies) {
@@ -31,17 +32,17 @@ export class Voice {
     return this.#dictation;
   }
 
-  /** The message that is being spoken. */
+  /** The voice message being recorded. */
   get message(): VoiceMessage | null {
     return this.#message;
   }
 
-  /** The message that is being read out; null for none. */
+  /** Id of the message being read aloud; null for none. */
   get readingId(): string | null {
     return this.#reading?.id ?? null;
   }
 
-  /** Call, or bring the call that is on before everything else. Call it while a person presses something. */
+  /** Starts a call, or shows the running one. Call it during a user gesture. */
   startCall(): void {
     this.callMinimised = false;
     if (this.#call) return;
@@ -57,17 +58,17 @@ export class Voice {
     });
   }
 
-  /** Say it in writing in the call that is on, if it is in this conversation. False: nobody would read it. */
+  /** Sends text into the running call if it belongs to this conversation. Returns whether it did. */
   typeIntoCall(conversation: string | null, text: string): boolean {
     return this.#call !== null && conversation !== null && this.#call.conversation === conversation && this.#call.sendText(text);
   }
 
-  /** A reply that is to be read out is on its way: the browser's sound is begun while a person presses something. */
+  /** Creates the AudioContext for a reply that will be read aloud. Call it during a user gesture. */
   prepareSound(): void {
     if (this.#reading === null && this.#call === null) this.#preparedSound ??= openAudioContext("playback");
   }
 
-  /** Write what is said at the caret; `insert` puts it there. */
+  /** Dictates text; `insert` puts it at the caret. A second call finishes the dictation. */
   dictate(insert: (text: string) => void): void {
     if (this.#dictation) return this.#dictation.finish();
     if (this.#call || this.#message) return;
@@ -81,13 +82,13 @@ export class Voice {
     });
   }
 
-  /** Speak a message of the chat; `held` tells whether the button that asked for it is still down. Once more: it is sent. */
+  /** Records a voice message; `isHeld` tells whether the button is still down. A second call sends it. */
   recordMessage(isHeld: () => boolean = () => false): void {
     if (this.#message) return this.#message.finish();
     if (this.#call) return;
     this.#dictation?.finish();
     this.stopReading();
-    // The reply will be heard after the press is long over.
+    // The reply is played long after this gesture.
     if (this.#deps().preferences.page.voice_response) this.prepareSound();
     this.#load(async () => {
       const context = openAudioContext("play-and-record");
@@ -99,26 +100,26 @@ export class Voice {
     });
   }
 
-  /** Read a message out, or stop reading it. */
+  /** Reads a message aloud, or stops reading it. */
   toggleReading(id: string, text: string): void {
     if (this.readingId === id) return this.stopReading();
     this.#read((reading) => reading.read(id, text));
   }
 
-  /** More of a reply that is read out while it is written; `ended`: that was all. */
+  /** Reads a reply while it is generated; `complete`: that was all. */
   readAlong(id: string, text: string, complete: boolean): void {
     if (this.#call || (this.#reading === null && text === "")) return;
     this.#read((reading) => reading.follow(id, text, complete));
   }
 
-  /** No reading goes on. */
+  /** Stops reading aloud. */
   stopReading(): void {
     this.#reading?.stop();
   }
 
   #read(use: (reading: ReadAloud) => void): void {
     if (this.#reading) return use(this.#reading);
-    // What was asked for last while it is loaded counts: it says all that came before.
+    // Calls that arrive while the module loads replace each other: each passes the whole text so far.
     this.#onReady = use;
     this.#load(async () => {
       const context = this.#preparedSound ?? openAudioContext("playback");
@@ -132,7 +133,7 @@ export class Voice {
   #load(begin: () => Promise<void>): void {
     if (this.#busy) return;
     this.#busy = true;
-    // The first lines of `begin` run here, within the press.
+    // Runs synchronously up to the first await, and so still within the user gesture.
     void begin()
       .catch(() => this.#deps().onLoadFailure())
       .finally(() => (this.#busy = false));

@@ -13,8 +13,8 @@ export function moodOf({ phase, state }: VisibleState): Mood {
 /** The state as a text; while it waits with the place in the queue. */
 export function stateOf({ phase, state, queuePosition, approval }: VisibleState): string {
   if (phase === "over") return words().over;
-  if (phase === "again") return words().callingAgain;
+  if (phase === "reconnecting") return words().callingAgain;
   if (approval) return words().asks;
   if (queuePosition) return [words().place(queuePosition.position), ...(queuePosition.wait === null ? [] : [words().wait(queuePosition.wait)])].join(", ");
-  return phase === "beginning" ? words().calling : words().states[state];
+  return phase === "connecting" ? words().calling : words().states[state];
 }

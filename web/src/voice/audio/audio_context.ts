@@ -1,17 +1,17 @@
-// The browser's sound, begun while a person presses something: phones let nothing sound that was not asked for. Nothing
-// else may be in this file: it is part of the page's first load.
+// Creates the AudioContext. It has to happen during a user gesture, because phones play nothing otherwise, and so this
+// file is part of the page's first load: keep it small.
 
 type Session = { type: string };
 
 type Use = "play-and-record" | "playback";
 
-/** What the sound is for: a phone routes and mutes the two differently. */
+/** The purpose of the audio, by which phones choose route and volume. */
 export function setAudioSession(use: Use): void {
   const session = (navigator as { audioSession?: Session }).audioSession;
   if (session) session.type = use;
 }
 
-/** For a conversation, or only to listen. Null where there is no sound. */
+/** Returns null where the browser has no audio. */
 export function openAudioContext(use: Use): AudioContext | null {
   try {
     setAudioSession(use);

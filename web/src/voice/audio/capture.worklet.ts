@@ -1,9 +1,9 @@
-// In the audio thread: what the microphone hears goes to the page in frames, as the server wants them.
+// Audio worklet: sends the microphone's audio to the page in frames of the server's format.
 import { Framer } from "./framer";
 
 const BLOCK = 128;
 
-/** What the page tells it. */
+/** Messages from the page. */
 export type CaptureOrder = { readonly kind: "mute"; readonly muted: boolean } | { readonly kind: "stop" };
 
 class Capture extends AudioWorkletProcessor {

@@ -1,4 +1,4 @@
-// What a microphone hears, as the server wants it: 16 kHz, 16-bit, frames of 20 ms. Pure; runs in the audio thread.
+// Converts microphone audio to the server's format: 16 kHz, 16-bit, frames of 20 ms. Pure; runs in the audio thread.
 import { Resampler } from "./resampler";
 import { INPUT_RATE, loudness, toInt16 } from "./samples";
 
@@ -14,10 +14,10 @@ export class Framer {
   readonly #resampler: Resampler;
   #frame = new Float32Array(FRAME_SAMPLES);
   #filled = 0;
-  /** Silence is sent: the server counts time by what it hears. */
+  /** While muted, silence is sent: the server measures time by the audio it receives. */
   muted = false;
 
-  /** `rate` is the microphone's. */
+  /** `rate` is the microphone's sample rate. */
   constructor(rate: number) {
     this.#resampler = new Resampler(rate, INPUT_RATE);
   }
@@ -39,7 +39,7 @@ export class Framer {
   }
 }
 
-/** One channel; a microphone that gives nothing for the moment gives silence. */
+/** Mixes to one channel. A microphone without input yields silence. */
 function mixToMono(channels: readonly Float32Array[], length: number): Float32Array {
   const [first, ...others] = channels;
   if (first === undefined) return new Float32Array(length);

@@ -1,33 +1,32 @@
-// The microphone: asking for it, saying in which of a few ways it cannot be had, and its sound as frames. Owns the
-// browser's side of it; knows no call.
+// The microphone: requesting it, classifying failures, and its audio as frames.
 import captureAddress from "./capture.worklet?worker&url";
 import type { CaptureOrder } from "./capture.worklet";
 import type { Frame } from "./framer";
 
-/** "insecure": browsers give it only to pages that came over https, or from this machine. */
+/** "insecure": browsers offer it only over HTTPS or from localhost. */
 export type MicrophoneFault = "insecure" | "unsupported" | "denied" | "none" | "busy" | "failed";
 
 export interface MicrophoneChoice {
-  /** Empty: the browser's own choice. */
+  /** Empty: the browser's default. */
   readonly device: string;
-  /** Whether the browser takes away echo and noise, and evens out how loud it is. */
+  /** Whether the browser cancels echo, suppresses noise and adjusts the gain. */
   readonly cleaned: boolean;
 }
 
 export interface Device {
   readonly id: string;
-  /** Empty as long as the browser does not tell. */
+  /** Empty before permission was granted. */
   readonly label: string;
 }
 
 export interface MicrophoneListener {
   onFrame(frame: Frame): void;
-  /** It was unplugged, or taken away. */
+  /** It was unplugged or taken away. */
   onLost(): void;
 }
 
 export interface Microphone {
-  /** The device it is. */
+  /** Id of the device in use. */
   readonly device: string;
   setMuted(muted: boolean): void;
   stop(): void;
@@ -54,7 +53,7 @@ const FAULTS: Readonly<Record<string, MicrophoneFault>> = {
   AbortError: "busy",
 };
 
-/** Which of them an error of the browser is, by its name. */
+/** Classifies a browser error by its name. */
 export function faultOf(name: string): MicrophoneFault {
   return FAULTS[name] ?? "failed";
 }
@@ -66,20 +65,20 @@ function constraints({ device, cleaned }: MicrophoneChoice): MediaStreamConstrai
 
 async function streamOf(choice: MicrophoneChoice): Promise<MediaStream> {
   if (!isSecureContext) throw new MicrophoneError("insecure");
-  // Not every browser that has no microphone says so by a type.
+  // TypeScript declares mediaDevices as always present, but insecure pages have none.
   const devices = navigator.mediaDevices as MediaDevices | undefined;
   if (!devices?.getUserMedia) throw new MicrophoneError("unsupported");
   try {
     return await devices.getUserMedia(constraints(choice));
   } catch (error) {
     const fault = faultOf((error as Error).name);
-    // The one that was chosen once is not there today.
+    // The chosen device is not connected now: use the default.
     if (fault === "none" && choice.device !== "") return streamOf({ ...choice, device: "" });
     throw new MicrophoneError(fault);
   }
 }
 
-/** Raises NoMicrophone. */
+/** Throws MicrophoneError. */
 export async function openMicrophone(context: AudioContext, choice: MicrophoneChoice, listener: MicrophoneListener): Promise<Microphone> {
   const stream = await streamOf(choice);
   try {
@@ -93,7 +92,7 @@ export async function openMicrophone(context: AudioContext, choice: MicrophoneCh
   const capture = new AudioWorkletNode(context, "duologue-capture", { numberOfOutputs: 1 });
   const send = (order: CaptureOrder) => capture.port.postMessage(order);
   capture.port.onmessage = ({ data }: MessageEvent<Frame>) => listener.onFrame(data);
-  // A node that leads nowhere is not run by every browser. What it gives is silence.
+  // Some browsers do not run a node without an output. This one outputs silence.
   source.connect(capture).connect(context.destination);
   if (track) track.onended = () => listener.onLost();
   return {
@@ -110,13 +109,13 @@ export async function openMicrophone(context: AudioContext, choice: MicrophoneCh
   };
 }
 
-/** The microphones there are. */
+/** The available microphones. */
 export async function listMicrophones(): Promise<Device[]> {
   const devices = (await (navigator.mediaDevices as MediaDevices | undefined)?.enumerateDevices().catch(() => [])) ?? [];
   return devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId !== "").map(({ deviceId, label }) => ({ id: deviceId, label }));
 }
 
-/** `changed` when one was plugged in or out; the answer ends that. */
+/** Calls `onChange` when a device is plugged in or out, until the returned function is called. */
 export function watchMicrophones(onChange: () => void): () => void {
   const devices = navigator.mediaDevices as MediaDevices | undefined;
   devices?.addEventListener("devicechange", onChange);

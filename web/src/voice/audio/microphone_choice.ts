@@ -1,4 +1,5 @@
-// Which microphone this device uses, and whether its sound is cleaned: kept in this browser, for another device has others.
+// Which microphone this device uses, and whether its audio is processed. Stored in this browser, since other devices
+// have other microphones.
 import type { TextStorage } from "../../settings/storage";
 import type { MicrophoneChoice } from "./microphone";
 

@@ -1,22 +1,22 @@
-// Playing what comes in pieces: replies one after another, each from a buffer that bridges a late piece, with the exact
-// number of its samples that were heard. Holding fades out and keeps the rest; dropping fades out and forgets it. Pure:
-// time is the frames that are asked for. Runs in the audio thread.
+// Plays audio that arrives in pieces: replies one after another, each from a jitter buffer, with the exact number of
+// samples that were audible. Holding fades out and keeps the rest; dropping fades out and discards it. Pure: time is
+// the number of rendered frames. Runs in the audio thread.
 import { Resampler } from "./resampler";
 import { OUTPUT_RATE } from "./samples";
 
-/** What the audio thread is told. */
+/** Orders to the audio thread. */
 export type PlayoutOrder =
   | { readonly kind: "begin"; readonly reply: number }
   | { readonly kind: "push"; readonly reply: number; readonly pcm: Int16Array }
   | { readonly kind: "end"; readonly reply: number }
   | { readonly kind: "hold" | "resume" | "drop"; readonly reply: number }
-  /** Frames between what is rendered and what is heard. */
+  /** Frames between rendering and hearing. */
   | { readonly kind: "latency"; readonly frames: number };
 
-/** "starved": its next piece is late. "ended" and "dropped" are the last that is said of a reply. */
+/** "starved": the buffer ran dry. "ended" and "dropped" are a reply's last report. */
 export type PlayoutState = "buffering" | "playing" | "starved" | "held" | "ended" | "dropped";
 
-/** How far a reply was heard, in samples of its own. */
+/** Playback position of a reply, in samples of its own rate. */
 export interface PlayoutReport {
   readonly reply: number;
   readonly samples: number;
@@ -30,13 +30,14 @@ const BLOCK = 128;
 const HOLD_FADE_MS = 20;
 const DROP_FADE_MS = 10;
 const FADE_IN_MS = 5;
-/** What is gathered before a reply begins, and again when it ran dry: more each time, for this network needs it. */
+/** Jitter buffer: filled before a reply starts, and doubled after each underrun, since the network evidently needs
+ * it. */
 const INITIAL_BUFFER_MS = 40;
 const MAX_BUFFER_MS = 400;
-/** A beginning waits no longer for more. */
+/** A reply starts after this time even if the buffer is not full. */
 const MAX_START_DELAY_MS = 80;
 const REPORT_INTERVAL_MS = 20;
-/** Samples that wait at most: a minute. The server sends a second ahead, a speech that was asked for whole as it likes. */
+/** Most unplayed samples: one minute. The server sends a call at most a second ahead; reading aloud may send more. */
 const MAX_UNPLAYED = 60 * OUTPUT_RATE;
 
 class Track {
@@ -49,7 +50,7 @@ class Track {
   #received = 0;
   complete = false;
   #flushed = false;
-  /** Frames since its first piece. */
+  /** Frames since its first piece arrived. */
   age = 0;
 
   constructor(reply: number, rate: number) {
@@ -61,7 +62,7 @@ class Track {
     return this.#received;
   }
 
-  /** Samples that have come and not been played. */
+  /** Samples received and not played. */
   get unplayed(): number {
     return this.#received - this.played;
   }
@@ -76,7 +77,7 @@ class Track {
     this.#pieces.push(Float32Array.from(pcm, (value) => value / 32768));
   }
 
-  /** The next sample for the loudspeaker; null where none is there. */
+  /** The next output sample; null on underrun. */
   next(): number | null {
     while (this.#at === this.#ready.length) {
       const piece = this.#pieces.shift();
@@ -92,7 +93,7 @@ class Track {
     return this.#ready[this.#at++]!;
   }
 
-  /** Nothing can be played before another piece comes. */
+  /** Nothing can be played until another piece arrives. */
   get isEmpty(): boolean {
     return this.#pieces.length === 0 && this.#at === this.#ready.length;
   }
@@ -101,7 +102,7 @@ class Track {
     return this.complete && this.#flushed && this.#at === this.#ready.length;
   }
 
-  /** What can be played without another piece, in samples: the last of it waits in the low-pass. */
+  /** Samples playable without another piece: the last ones are needed by the resampling filter. */
   get playable(): number {
     return this.complete ? this.unplayed : Math.max(0, this.unplayed - 2 * this.#resampler.half);
   }
@@ -119,13 +120,13 @@ export class Playout {
   #buffer = INITIAL_BUFFER_MS;
   #last = 0;
   #latency = 0;
-  /** What was rendered and is on its way to the ear, one entry a block. */
+  /** Rendered blocks that are not audible yet, one entry per block. */
   #inFlight: PlayoutReport[] = [];
   #sinceReport = 0;
   #lastReport: PlayoutReport | null = null;
   readonly #report: (report: PlayoutReport) => void;
 
-  /** `rate` is the loudspeaker's. */
+  /** `rate` is the output's sample rate. */
   constructor(rate: number, report: (report: PlayoutReport) => void) {
     this.#rate = rate;
     this.#report = report;
@@ -150,7 +151,7 @@ export class Playout {
     else this.#drop(track);
   }
 
-  /** Fill one block for the loudspeaker. */
+  /** Renders one block. */
   render(out: Float32Array): void {
     let level = 0;
     for (let at = 0; at < out.length; at++) {
@@ -206,7 +207,7 @@ export class Playout {
     }
     if (this.#held === track.reply) this.#held = null;
     this.#tracks.splice(this.#tracks.indexOf(track), 1);
-    // What is on its way to the ear cannot be called back: it is heard.
+    // Rendered audio cannot be recalled and counts as heard.
     this.#inFlight = this.#inFlight.filter(({ reply }) => reply !== track.reply);
     this.#emit({ reply: track.reply, samples: track.played, state: "dropped", level: 0 });
   }
@@ -214,7 +215,7 @@ export class Playout {
   #sample(): number {
     const track = this.#tracks[0];
     if (!track || this.#state !== "playing") {
-      // Where sound broke off it dies away: a step would be a click.
+      // Decay to zero: a sudden step would be audible as a click.
       return (this.#last *= 0.96);
     }
     const value = track.next();
@@ -240,7 +241,7 @@ export class Playout {
     return this.#last;
   }
 
-  /** A reply that has nothing more for now, such as one that waits for a tool, lets another one sound before it goes on. */
+  /** A reply that has run dry, such as one waiting for a tool, lets another reply play first. */
   #yieldToNext(): void {
     const first = this.#tracks[0];
     const isDry = this.#state === "starved" || this.#state === "buffering";
@@ -252,7 +253,7 @@ export class Playout {
     this.#gain = 0;
   }
 
-  /** After a block: whose turn it is, and what is heard by now. */
+  /** After each block: chooses the next reply and reports what is audible by now. */
   #finishBlock(level: number, frames: number): void {
     this.#yieldToNext();
     const track = this.#tracks[0];
@@ -269,9 +270,9 @@ export class Playout {
     }
     const ahead = Math.round(this.#latency / BLOCK);
     this.#sinceReport += frames;
-    // Without a track time goes on all the same: what was rendered is heard in the end.
-    const count_ = track ? this.#inFlight.length - ahead : this.#inFlight.length > 0 ? 1 : 0;
-    for (let count = 0; count < count_; count++) this.#deliver(this.#inFlight.shift()!);
+    // Time passes without a track as well: what was rendered becomes audible in the end.
+    const due = track ? this.#inFlight.length - ahead : this.#inFlight.length > 0 ? 1 : 0;
+    for (let count = 0; count < due; count++) this.#deliver(this.#inFlight.shift()!);
   }
 
   #advance(track: Track, frames: number): void {
@@ -292,7 +293,7 @@ export class Playout {
   #deliver(report: PlayoutReport): void {
     const isNew = this.#lastReport?.reply !== report.reply || this.#lastReport.state !== report.state;
     if (!isNew && this.#sinceReport < this.#frames(REPORT_INTERVAL_MS)) return;
-    // Nothing changes while it is held or late.
+    // Nothing to report while it is held or starved.
     if (!isNew && report.state !== "playing") return;
     this.#emit(report);
   }

@@ -1,4 +1,4 @@
-// In the audio thread: what the page hands over is played, and told how far it was heard.
+// Audio worklet: plays what the page sends and reports the position.
 import { Playout, type PlayoutOrder } from "./playout";
 
 class Player extends AudioWorkletProcessor {

@@ -1,12 +1,11 @@
-// Sound at another rate: a polyphase low-pass of windowed sincs, fed piece by piece. Any two rates that are whole numbers of
-// Hz; where a piece ends changes nothing of what comes out. Pure, and light enough for an audio thread.
+// A polyphase windowed-sinc resampler for streams, between any two integer rates. The result does not depend on how the
+// input is cut into pieces. Pure, and fast enough for an audio thread.
 
-/** Crossings of zero the sinc has on either side, at the lower of the two rates: 24 make a step of 10 % of that rate from what
- * passes to what does not. */
+/** Zero crossings of the sinc on each side, at the lower rate: 24 give a transition band of 10 % of that rate. */
 const CROSSINGS = 24;
-/** The middle of that step, as a share of the lower rate's half: what is folded back lies above what anybody speaks with. */
+/** Centre of the transition band relative to the lower rate's Nyquist frequency: aliasing lands above speech. */
 const CUTOFF = 0.92;
-/** Kaiser's shape: about 80 dB down. */
+/** Kaiser window parameter, for about 80 dB of attenuation. */
 const BETA = 8;
 
 /** The modified Bessel function of order 0. */
@@ -21,7 +20,7 @@ function greatestCommonDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
-/** Of each phase its taps, one phase after another; every phase lets a constant through unchanged. */
+/** The taps of all phases in sequence, each phase normalised to unit gain at 0 Hz. */
 function filterBank(phases: number, half: number, cutoff: number): Float32Array {
   const bank = new Float32Array(phases * 2 * half);
   for (let phase = 0; phase < phases; phase++) {
@@ -39,15 +38,15 @@ function filterBank(phases: number, half: number, cutoff: number): Float32Array 
 }
 
 export class Resampler {
-  /** `up` samples come out for `down` that go in. */
+  /** The ratio: `up` samples out for `down` samples in. */
   readonly up: number;
   readonly down: number;
-  /** Samples a piece looks ahead: so much later it comes out. */
+  /** Latency in input samples. */
   readonly half: number;
   readonly #bank: Float32Array;
   #buffer: Float32Array;
   #filled: number;
-  /** Where in `kept` the next sample that comes out has its first tap, and between which two it stands. */
+  /** Buffer index of the next output's first tap, and the phase between two input samples. */
   #at = 0;
   #phase = 0;
   #out = new Float32Array(0);
@@ -58,12 +57,12 @@ export class Resampler {
     this.down = from / common;
     this.half = from === to ? 0 : Math.ceil(CROSSINGS * Math.max(1, this.down / this.up));
     this.#bank = from === to ? new Float32Array(0) : filterBank(this.up, this.half, CUTOFF * Math.min(1, this.up / this.down));
-    // Silence lies before the first sample.
+    // Start with silence before the first sample.
     this.#filled = Math.max(0, this.half - 1);
     this.#buffer = new Float32Array(4 * this.half + 1024);
   }
 
-  /** What comes out of it now; good until the next call. */
+  /** The output available now; valid until the next call. */
   push(input: Float32Array): Float32Array {
     if (this.half === 0) return input;
     this.#append(input);
@@ -85,7 +84,7 @@ export class Resampler {
     return this.#out.subarray(0, count);
   }
 
-  /** The rest: nothing follows. */
+  /** The remaining output at the end of the input. */
   finish(): Float32Array {
     return this.push(new Float32Array(this.half));
   }

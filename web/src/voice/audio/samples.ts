@@ -1,6 +1,6 @@
-// Samples as the wire has them, 16-bit, and as browsers have them, floats. Pure.
+// Converts between 16-bit samples of the wire and float samples of the browser. Pure.
 
-/** Hz of what is heard, and of what is spoken, on every wire of the server. */
+/** Sample rates in Hz, from microphones and to loudspeakers, on all of the server's sockets. */
 export const INPUT_RATE = 16_000;
 export const OUTPUT_RATE = 24_000;
 
@@ -16,14 +16,14 @@ export function toFloat32(integers: Int16Array): Float32Array<ArrayBuffer> {
   return floats;
 }
 
-/** How loud it is: the root of the mean square, 0 to 1. */
+/** Root mean square, 0 to 1. */
 export function loudness(floats: Float32Array): number {
   let sum = 0;
   for (const value of floats) sum += value * value;
   return floats.length === 0 ? 0 : Math.sqrt(sum / floats.length);
 }
 
-/** Whole samples out of bytes that come in pieces of any size. */
+/** Reassembles 16-bit samples from chunks of bytes that may end in the middle of one. */
 export class SampleAligner {
   #odd: number | null = null;
 

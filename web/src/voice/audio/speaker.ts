@@ -1,4 +1,4 @@
-// The loudspeaker: replies played in the audio thread, and how far they were heard. Owns the browser's side of it.
+// The loudspeaker: plays replies in an audio worklet and reports their position.
 import playoutAddress from "./playout.worklet?worker&url";
 import type { PlayoutOrder, PlayoutReport } from "./playout";
 
@@ -7,13 +7,13 @@ export interface Speaker {
   stop(): void;
 }
 
-/** How long what was rendered takes to the ear is looked at so often, milliseconds: headphones come and go. */
+/** Interval for checking the output latency, milliseconds: headphones come and go. */
 const LATENCY_POLL_MS = 1000;
 
-/** Browsers load what plays only for pages that came over https, or from this machine. */
+/** Browsers load audio worklets only over HTTPS or from localhost. */
 export class InsecureContextError extends Error {}
 
-/** Raises InsecureSound, and whatever the browser raises when it cannot load what plays. */
+/** Throws InsecureContextError, or the browser's own error if the worklet cannot be loaded. */
 export async function openSpeaker(context: AudioContext, onReport: (report: PlayoutReport) => void): Promise<Speaker> {
   if (!isSecureContext) throw new InsecureContextError();
   await context.audioWorklet.addModule(playoutAddress);
@@ -22,9 +22,9 @@ export async function openSpeaker(context: AudioContext, onReport: (report: Play
   player.connect(context.destination);
   let sentFrames = -1;
   const syncLatency = () => {
-    // A phone call, or the screen's going dark, stops a phone's sound until it is asked for again.
+    // A phone call or a dark screen suspends audio on phones until it is resumed explicitly.
     if (context.state !== "running" && context.state !== "closed") void context.resume().catch(() => {});
-    // Safari tells neither for a while after the beginning.
+    // Safari reports neither value for a while after the start.
     const frames = Math.round((context.outputLatency || context.baseLatency || 0) * context.sampleRate);
     if (frames !== sentFrames) player.port.postMessage({ kind: "latency", frames: (sentFrames = frames) } satisfies PlayoutOrder);
   };

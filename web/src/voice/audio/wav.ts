@@ -1,4 +1,4 @@
-// A recording as a WAV file. Pure.
+// Encodes samples as a WAV file. Pure.
 
 export function wavOf(pieces: readonly Int16Array[], rate: number): Uint8Array<ArrayBuffer> {
   const count = pieces.reduce((sum, piece) => sum + piece.length, 0);

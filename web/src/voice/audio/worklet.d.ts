@@ -1,4 +1,4 @@
-// What the audio thread gives its scripts, as far as they use it; TypeScript's library has only the page's side.
+// Globals of the audio worklet scope, as far as they are used; TypeScript's library has only the page's side.
 
 interface AudioWorkletProcessor {
   readonly port: MessagePort;

@@ -1,5 +1,5 @@
-// A call: what state it is in, what is said in it, and what a person does in it. Owns the order of things from the first
-// press to hanging up; microphone, loudspeaker and socket are given to it. Knows no DOM.
+// A call: its state, captions and controls. Owns the sequence from the first press to hanging up, including
+// reconnecting. Microphone, loudspeaker and socket are passed in. No DOM.
 import { problems } from "../../language/en/problems";
 import { voice as words } from "../../language/en/voice";
 import type { Clock } from "../../wire/transport/clock";
@@ -16,15 +16,15 @@ import { PendingApprovals } from "./pending_approvals.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
 import type { Speaker } from "../audio/speaker";
 
-/** "again": the line was lost and is dialled anew. */
-export type Phase = "beginning" | "live" | "again" | "over";
+/** "reconnecting": the connection was lost and is being made again. */
+export type Phase = "connecting" | "live" | "reconnecting" | "over";
 
-/** The loudspeakers, where there is a choice. */
+/** Output devices, where the browser offers a choice. */
 export interface Outputs {
   readonly list: () => Promise<Device[]>;
-  /** Empty: the browser's own choice. */
+  /** Empty: the browser's default. */
   readonly current: () => string;
-  /** Use and remember this one; false where it cannot be had. */
+  /** Switches to a device and remembers it; false if it is not available. */
   readonly use: (device: string) => Promise<boolean>;
 }
 
@@ -34,35 +34,36 @@ export interface CallDependencies {
   readonly speaker: (onReport: (report: PlayoutReport) => void) => Promise<Speaker>;
   readonly microphones: () => Promise<Device[]>;
   readonly outputs: Outputs;
-  /** Keep the screen on; the answer ends that. */
+  /** Keeps the screen on until the returned function is called. */
   readonly keepScreenOn: () => () => void;
-  /** Gives back the browser's sound. */
+  /** Closes the AudioContext. */
   readonly release: () => void;
   readonly clock: Clock;
-  /** How the call is to be; asked each time it is dialled. The conversation is made where there is none; a text is why not. */
+  /** Options of the call, requested for each connection; creates a conversation if needed. A string is the reason why
+   * not. */
   readonly startOptions: () => Promise<CallStart | string>;
   readonly choice: () => MicrophoneChoice;
-  /** Remember this microphone, and whether one holds to talk. */
+  /** Stores the microphone, or the push-to-talk setting. */
   readonly saveMicrophone: (device: string) => void;
   readonly saveHoldToTalk: (holds: boolean) => void;
-  /** The conversation is another than it was: read it again. */
+  /** The conversation has changed on the server: reload it. */
   readonly onConversationChanged: () => void;
   readonly onEnd: () => void;
 }
 
-/** Milliseconds between two tries to dial again; after the last one the call is over. */
+/** Delays between attempts to reconnect, milliseconds; after the last one the call ends. */
 const RETRY_DELAYS_MS = [400, 1000, 2000, 4000, 8000];
-/** A line that held so long was a good one: the tries count anew. */
+/** A connection that lasted this long (milliseconds) resets the attempts. */
 const STABLE_CONNECTION_MS = 20_000;
-/** What a code of the socket's close says: the server wants no more of this call. */
+/** WebSocket close codes after which the server does not want the call to continue. */
 const FINAL_CLOSE_CODES = new Set([1000, 1008, 1009, 1013]);
-/** A sentence about something that passed stays so long. */
+/** How long a notice is shown, milliseconds. */
 const NOTICE_MS = 8000;
 
 export class Call {
   readonly #deps: CallDependencies;
   readonly #playback: Playback;
-  #phase = $state<Phase>("beginning");
+  #phase = $state<Phase>("connecting");
   #state = $state<CallState>("listening");
   #captions = $state.raw(new Captions());
   #problem = $state("");
@@ -78,13 +79,13 @@ export class Call {
   #output = $state("");
   readonly #approvals = new PendingApprovals();
   #playbackPosition = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
-  /** Something was said or typed: there is something to keep. */
+  /** Something was said or typed, so the conversation is worth keeping. */
   #hasContent = $state(false);
   #conversation = $state.raw<string | null>(null);
   #socket: CallSocket | null = null;
   #microphone: Microphone | null = null;
   #speaker: Speaker | null = null;
-  /** Counts the lines: what an older one says is not listened to. */
+  /** Number of the current connection; events of older ones are ignored. */
   #connection = 0;
   #retries = 0;
   #since = 0;
@@ -107,7 +108,7 @@ export class Call {
     return this.#phase;
   }
 
-  /** What the server says the call is at; of a live one. */
+  /** State reported by the server while the call is live. */
   get state(): CallState {
     return this.#state;
   }
@@ -116,7 +117,7 @@ export class Call {
     return this.#captions.lines;
   }
 
-  /** Why the call is over, or cannot begin. */
+  /** Why the call ended or could not start. */
   get problem(): string {
     return this.#problem;
   }
@@ -126,12 +127,12 @@ export class Call {
     return this.#fault;
   }
 
-  /** Something that happened and that the call goes on after. */
+  /** A passing notice; the call continues. */
   get notice(): string {
     return this.#notice;
   }
 
-  /** The place in the queue for a seat. */
+  /** Position in the queue for a free seat. */
   get queuePosition(): { readonly position: number; readonly wait: number | null } | null {
     return this.#queuePosition;
   }
@@ -140,7 +141,7 @@ export class Call {
     return this.#muted;
   }
 
-  /** Whether one holds a button to talk. */
+  /** Push-to-talk is on. */
   get holdToTalk(): boolean {
     return this.#holdToTalk;
   }
@@ -157,7 +158,7 @@ export class Call {
     return this.#microphoneId;
   }
 
-  /** The loudspeakers there are; none where there is no choice. */
+  /** Output devices; empty if there is no choice. */
   get outputs(): readonly Device[] {
     return this.#outputs;
   }
@@ -166,12 +167,12 @@ export class Call {
     return this.#output;
   }
 
-  /** What has to be answered before the reply goes on. */
+  /** The approval the reply waits for. */
   get approval(): Approval | null {
     return this.#approvals.current;
   }
 
-  /** What it belongs to, once that is known. */
+  /** The call's conversation, once known. */
   get conversation(): string | null {
     return this.#conversation;
   }
@@ -180,7 +181,7 @@ export class Call {
     return this.#hasContent;
   }
 
-  /** How loud both sides are now, 0 to 1: for a drawing that looks each time. */
+  /** Current loudness of both sides, 0 to 1. Not reactive: drawings poll it. */
   get volume(): { readonly in: number; readonly out: number } {
     return this.#volume;
   }
@@ -190,14 +191,14 @@ export class Call {
     return this.#phase === "live" && (this.#state === "speaking" || this.#state === "thinking" || this.#state === "paused");
   }
 
-  /** Milliseconds of a reply that were heard. */
+  /** Milliseconds of a reply that were played. */
   heardMs(reply: number): number {
     return this.#playbackPosition?.reply === reply ? this.#playbackPosition.heard : 0;
   }
 
-  /** Ask for the microphone and dial. */
+  /** Opens the microphone and connects. */
   async start(): Promise<void> {
-    this.#phase = "beginning";
+    this.#phase = "connecting";
     this.#problem = "";
     this.#fault = null;
     try {
@@ -226,14 +227,14 @@ export class Call {
     this.#applyMute();
   }
 
-  /** Silence, now. */
+  /** Stops the reply at once. */
   interrupt(): void {
     if (this.#phase !== "live") return;
     this.#playback.interrupt();
     this.#volume.out = 0;
   }
 
-  /** Say it in writing; false where nobody would read it. */
+  /** Sends text; false while the call is not live. */
   sendText(text: string): boolean {
     const written = text.trim();
     if (written === "" || this.#phase !== "live") return false;
@@ -242,7 +243,7 @@ export class Call {
     return true;
   }
 
-  /** Answer a question; gives a sentence where nobody would hear it. */
+  /** Answers an approval. Returns a sentence while the call is not live. */
   async answerApproval(approval: Approval, answer: ApprovalAnswer): Promise<string> {
     if (this.#phase !== "live") return words().callingAgain;
     this.#send({ type: "approval", id: approval.id, ...answer });
@@ -250,7 +251,7 @@ export class Call {
     return "";
   }
 
-  /** The button to talk goes down, or up. */
+  /** The push-to-talk button was pressed or released. */
   setTalkPressed(down: boolean): void {
     if (!this.#holdToTalk || this.#talkPressed === down || this.#phase !== "live") return;
     this.#talkPressed = down;
@@ -258,7 +259,7 @@ export class Call {
     this.#send({ type: "hold", down });
   }
 
-  /** Hold to talk, or not. The server need not know: between two presses it hears silence. */
+  /** Switches push-to-talk. The server need not know: between presses it receives silence. */
   setHoldToTalk(holds: boolean): void {
     if (holds === this.#holdToTalk) return;
     this.setTalkPressed(false);
@@ -272,7 +273,7 @@ export class Call {
     await this.#switchMicrophone({ ...this.#deps.choice(), device });
   }
 
-  /** Let the other side be heard through this loudspeaker. */
+  /** Plays the other side on this output device. */
   async useOutput(device: string): Promise<void> {
     const changed = await this.#deps.outputs.use(device);
     this.#output = changed ? device : "";
@@ -284,7 +285,7 @@ export class Call {
     this.#outputs = await this.#deps.outputs.list();
   }
 
-  /** Another microphone in the place of the one there is. */
+  /** Replaces the open microphone. */
   async #switchMicrophone(choice: MicrophoneChoice): Promise<void> {
     const before = this.#microphone;
     this.#microphone = null;
@@ -355,7 +356,7 @@ export class Call {
     });
   }
 
-  /** Nothing more comes of what was being said. */
+  /** Discards all output of the lost connection. */
   #discardOutput(): void {
     this.#playback.reset();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
@@ -372,7 +373,7 @@ export class Call {
     if (this.#phase === "live" && this.#deps.clock.now() - this.#since > STABLE_CONNECTION_MS) this.#retries = 0;
     const delay = RETRY_DELAYS_MS[this.#retries++];
     if (delay === undefined) return this.#end(words().unreachable);
-    this.#phase = this.#phase === "beginning" ? "beginning" : "again";
+    this.#phase = this.#phase === "connecting" ? "connecting" : "reconnecting";
     this.#talkPressed = false;
     this.#applyMute();
     this.#cancelTimer = this.#deps.clock.after(delay, () => void this.#dial());
@@ -440,14 +441,14 @@ export class Call {
     this.#socket?.sendText(JSON.stringify(message));
   }
 
-  /** A sentence that passes. */
+  /** Shows a notice for a while. */
   #showNotice(sentence: string): void {
     this.#notice = sentence;
     this.#cancelNotice?.();
     this.#cancelNotice = this.#deps.clock.after(NOTICE_MS, () => (this.#notice = ""));
   }
 
-  /** The call is over; a problem stays in sight until it is put away. */
+  /** Ends the call; a problem stays visible until it is dismissed. */
   #end(problem: string, fault: MicrophoneFault | null = null): void {
     this.#phase = "over";
     this.#problem = problem;

@@ -1,9 +1,8 @@
-// What was said on both sides of a call, as it is shown while it is said: of a reply the part that was spoken, the word that
-// is being spoken and what is to come. Pure.
+// Captions of both sides of a call; a reply is split into what was spoken, the current word and what is to come. Pure.
 import type { ToolCallState } from "../../wire/rows";
 import type { CaptionWord, Ending } from "./protocol";
 
-/** A part of the written text, and when it sounds. */
+/** A range of the written text, and when it is spoken. */
 interface TimedSpan {
   readonly start: number;
   readonly end: number;
@@ -11,7 +10,7 @@ interface TimedSpan {
   readonly to: number;
 }
 
-/** Written text without the marks of Markdown: they are not spoken. */
+/** Written text without Markdown syntax, which is not spoken. */
 export function withoutMarkup(text: string): string {
   return text.replace(/[*`]+|(?<!\S)_+|_+(?!\S)|^#{1,6} /gm, "");
 }
@@ -22,11 +21,11 @@ export interface SplitCaption {
   readonly upcoming: string;
 }
 
-/** How far ahead a spoken word is looked for in what is written. */
+/** How far ahead, in characters, a spoken word is searched in the written text. */
 const SEARCH_WINDOW = 80;
 
-/** Where each word stands in the written text. Where the server does not say it, the next place with its letters; a word
- * that is not written as it is spoken belongs to the place where the one before it was. */
+/** Maps spoken words to the written text. Where the server names no range, the next match is used; a word that is not
+ * written as it is spoken ("23") gets the range of the word before it. */
 export function alignWords(written: string, words: readonly CaptionWord[]): TimedSpan[] {
   const places: TimedSpan[] = [];
   const lower = written.toLowerCase();
@@ -47,7 +46,7 @@ export function alignWords(written: string, words: readonly CaptionWord[]): Time
   return places;
 }
 
-/** Python counts whole characters, JavaScript halves of some. */
+/** The server counts code points, JavaScript UTF-16 units. */
 function unitsOf(written: string): (characters: number) => number {
   if (!/[\ud800-\udbff]/.test(written)) return (characters) => Math.min(characters, written.length);
   const starts = [0];
@@ -55,7 +54,7 @@ function unitsOf(written: string): (characters: number) => number {
   return (characters) => starts[Math.min(characters, starts.length - 1)]!;
 }
 
-/** The text as it is to be shown `heard` milliseconds into the reply. */
+/** Splits the text at `heard` milliseconds into the reply. */
 export function splitAt(written: string, places: readonly TimedSpan[], heard: number): SplitCaption {
   const current = places.findLast(({ start }) => start <= heard);
   if (!current) return { spoken: "", current: "", upcoming: written };
@@ -82,18 +81,18 @@ export interface ReplyLine {
   readonly text: string;
   readonly final: boolean;
   readonly words: readonly CaptionWord[];
-  /** What had been written and was not heard; with `ending`, once it is over. */
+  /** Text that was not played; final once `ending` is set. */
   readonly unheard: string;
   readonly ending: Ending | null;
 }
 
-/** A tool the server ran for a reply. */
+/** A tool call of a reply. */
 export interface ToolLine {
   readonly side: "tool";
   readonly id: string;
   readonly tool: string;
   readonly state: ToolCallState;
-  /** Empty by itself: a line of the log that is said aloud has one. */
+  /** Usually empty: a line in a live region needs text to be announced. */
   readonly text: string;
 }
 
@@ -101,10 +100,10 @@ export type Line = UserLine | ReplyLine | ToolLine;
 
 const UNFINISHED: readonly ToolCallState[] = ["waiting", "asked", "running"];
 
-/** Lines that are kept: the conversation has the rest. */
+/** Most lines kept; the conversation has all of them. */
 const MAX_LINES = 40;
 
-/** The lines of a call. Each change gives new ones. */
+/** The lines of a call; immutable. */
 export class Captions {
   readonly lines: readonly Line[];
 
@@ -112,7 +111,7 @@ export class Captions {
     this.lines = lines.slice(-MAX_LINES);
   }
 
-  /** `line` distinguishes the lines of one connection from those of the one before it. */
+  /** `id` includes the connection, so that lines of an earlier connection are not overwritten. */
   withTranscript(id: string, text: string, final: boolean, understood: boolean): Captions {
     if (text === "" && understood) return new Captions(this.lines.filter((line) => line.id !== id));
     return this.#with({ side: "user", id, text, final, understood });
@@ -128,7 +127,7 @@ export class Captions {
   }
 
   withReplyDone(id: string, reply: number, text: string, unheard: string, ending: Ending): Captions {
-    // A reply that another one took the place of before it was heard was never said.
+    // A reply that was replaced before it was audible was never said.
     if (text === "" && (ending === "replaced" || unheard === "")) return new Captions(this.lines.filter((line) => line.id !== id));
     return this.#with({ ...this.#reply(id, reply), text, unheard, ending, final: true });
   }
@@ -137,7 +136,7 @@ export class Captions {
     return this.#with({ side: "tool", id, tool, state, text });
   }
 
-  /** The line was lost: what was being said ends where it was heard, `heard` milliseconds into it. */
+  /** The connection was lost: a reply ends where it was heard, `heard` milliseconds into it. */
   withConnectionLost(heard: (reply: number) => number): Captions {
     const cutLine = (line: Line): Line => {
       if (line.side === "tool") return UNFINISHED.includes(line.state) ? { ...line, state: "skipped" } : line;

@@ -1,10 +1,10 @@
-// What only the person can answer in a call, until it is answered by a press, by voice or by nobody. Knows no line.
+// Approvals of a call that wait for the user, until answered here, by voice, or expired.
 import type { Approval } from "../../wire/rows";
 
 export class PendingApprovals {
   #open = $state.raw<readonly Approval[]>([]);
 
-  /** The one to answer first. */
+  /** The oldest one. */
   get current(): Approval | null {
     return this.#open[0] ?? null;
   }

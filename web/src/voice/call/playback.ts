@@ -1,27 +1,28 @@
-// The books of what a call's replies sound like: which reply the next frame belongs to, what is stale, how far each was
-// heard and when the server is told so. Pure: it is told what comes and how far the loudspeaker is, and calls both.
+// Tracks the audio of a call's replies: which reply the next frame belongs to, which are stale, how much of each was
+// played, and when to report that to the server. Pure: it is told what arrives and how far playback is, and calls both
+// sides.
 import type { PlayoutOrder, PlayoutReport } from "../audio/playout";
 import type { ClientMessage, ServerMessage } from "./protocol";
 
-/** A mark is sent so often, in samples of what is heard: 200 ms. */
+/** Interval of `played` reports, in samples: 200 ms. */
 const REPORT_SAMPLES = 4800;
-/** Replies whose beginnings are remembered. */
+/** Most replies remembered. */
 const MAX_REPLIES = 16;
 
 export interface PlaybackOutputs {
-  /** To the loudspeaker. */
+  /** Orders to the player. */
   readonly play: (order: PlayoutOrder) => void;
-  /** To the server. */
+  /** Messages to the server. */
   readonly send: (message: ClientMessage) => void;
 }
 
 interface AudioChunk {
   readonly chunk: number;
-  /** The reply's samples before it. */
+  /** Samples of the reply before this chunk. */
   readonly from: number;
 }
 
-/** A reply whose sound has begun to come. */
+/** A reply whose audio has started to arrive. */
 class ReplyAudio {
   readonly reply: number;
   readonly chunks: AudioChunk[] = [];
@@ -38,11 +39,11 @@ class ReplyAudio {
 export class Playback {
   readonly #outputs: PlaybackOutputs;
   #epoch = 0;
-  /** The reply the next frame belongs to, and the number of that frame. */
+  /** The reply that arriving frames belong to, and the number of the next frame. */
   #receiving: ReplyAudio | null = null;
   #chunk = 0;
   #replies: ReplyAudio[] = [];
-  /** The newest reply that was dropped: nothing older is played any more. */
+  /** The newest dropped reply: it and older ones are not played any more. */
   #dropped = -1;
 
   constructor(outputs: PlaybackOutputs) {
@@ -53,20 +54,20 @@ export class Playback {
     return this.#epoch;
   }
 
-  /** The reply that is, or is about to be, heard. */
+  /** The reply being played, or about to be. */
   get current(): number | null {
     return this.#replies.find(({ finished }) => !finished)?.reply ?? null;
   }
 
-  /** Samples of a reply that were heard. */
+  /** Samples of a reply that were played. */
   heard(reply: number): number {
     return this.#reply(reply)?.heard ?? 0;
   }
 
-  /** Whether a message says something of the present. Raises the epoch where it is of a newer one. */
+  /** Whether a message is not stale. A message of a newer epoch raises the epoch. */
   isCurrent(message: ServerMessage): boolean {
     if (message.epoch > this.#epoch) this.#epoch = message.epoch;
-    // What was said and heard stays true.
+    // These describe the past and stay true.
     if (["transcript", "reply_done", "error", "interrupt", "queued", "queue_done", "tool", "answered", "history"].includes(message.type)) return true;
     return message.epoch >= this.#epoch && !("reply" in message && message.reply <= this.#dropped);
   }
@@ -91,13 +92,13 @@ export class Playback {
         this.#drop(message.reply);
         break;
       case "reply_done":
-        // One that was given up and never said to be interrupted is not played on.
+        // A reply that was given up without an explicit interrupt must not play on.
         if (message.ending !== "spoken") this.#drop(message.reply);
         break;
     }
   }
 
-  /** A frame of sound: of the reply that was begun last. */
+  /** An audio frame, which belongs to the reply started last. */
   sound(pcm: Int16Array): void {
     const chunk = this.#chunk++;
     const reply = this.#receiving;
@@ -107,7 +108,7 @@ export class Playback {
     this.#outputs.play({ kind: "push", reply: reply.reply, pcm });
   }
 
-  /** The loudspeaker tells how far it is. */
+  /** The player reports its position. */
   onReport({ reply, samples, state }: PlayoutReport): void {
     const audio = this.#reply(reply);
     if (!audio || audio.finished) return;
@@ -119,7 +120,7 @@ export class Playback {
     this.#outputs.send({ type: "played", reply_id: reply, samples: audio.heard });
   }
 
-  /** Silence, now: whatever speaks is dropped, and the server told how far it came. False: nothing was to be heard. */
+  /** Drops the current reply and tells the server how far it was played. Returns false if none was playing. */
   interrupt(): boolean {
     const reply = this.current;
     if (reply === null) {
@@ -133,7 +134,7 @@ export class Playback {
     return true;
   }
 
-  /** Another line: what was on the old one is over, and it counts anew. */
+  /** A new connection: the old one's replies are over and numbering restarts. */
   reset(): void {
     for (const { reply, finished } of this.#replies) if (!finished) this.#outputs.play({ kind: "drop", reply });
     this.#replies = [];

@@ -1,5 +1,5 @@
-// The voice socket's dialect, as the page speaks it: what comes is checked field by field, and what nobody here knows is
-// let go by. Sound is binary frames and no business of this file. Pure.
+// Messages of the voice socket. Incoming messages are validated field by field, and unknown ones are ignored. Audio is
+// in binary frames and not handled here. Pure.
 import type { ApprovalAnswer } from "../../wire/conversations";
 import type { Approval, ToolCallState } from "../../wire/rows";
 
@@ -9,8 +9,8 @@ export type CallState = (typeof STATES)[number];
 
 export type Ending = "spoken" | "interrupted" | "failed" | "replaced";
 
-/** A word of a reply: when it sounds, in milliseconds from the reply's first sample, and where the server says so, which part
- * of the written text it is (characters as Python counts them). */
+/** A word of a reply and when it is spoken, in milliseconds from the reply's first sample; `at` and `to` are its
+ * range in the written text (in code points), if the server knows it. */
 export interface CaptionWord {
   readonly text: string;
   readonly start: number;
@@ -38,9 +38,9 @@ export type ServerMessage =
 
 export interface CallStart {
   readonly conversation: string | null;
-  /** Empty: the conversation's, else the default one. */
+  /** Empty: the conversation's model, else the default. */
   readonly model: string;
-  /** Empty: the server's. */
+  /** Voice id; empty: the server's default. */
   readonly voice: string;
   readonly speed: number;
   readonly language: string;
@@ -62,7 +62,7 @@ const text = (value: unknown) => (typeof value === "string" ? value : "");
 const integer = (value: unknown) => (typeof value === "number" && Number.isSafeInteger(value) ? value : null);
 const nonNegative = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null);
 
-/** What a text frame says; null for what is not known here, or no message at all. */
+/** Parses a text frame; null for an unknown or malformed message. */
 export function readMessage(frame: string): ServerMessage | null {
   let value: unknown;
   try {
@@ -144,7 +144,7 @@ function captionWords(value: unknown): CaptionWord[] {
   return [{ text: text(fields["text"]), start, end, ...(at !== null && to !== null && at >= 0 && to >= at ? { at, to } : {}) }];
 }
 
-/** The first message of a call: this client holds and resumes when told, and tells what was heard. */
+/** The first message of a call. `features`: this client can pause and resume, and reports what was played. */
 export function startMessage({ conversation, model, voice, speed, language }: CallStart): string {
   return JSON.stringify({
     type: "start",

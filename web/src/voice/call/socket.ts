@@ -1,27 +1,26 @@
-// The voice socket, as a line: texts and sound both ways. Owns the WebSocket and what is done with sound it cannot take.
-// Knows no message.
+// The voice WebSocket: text and audio frames both ways. Owns what happens to audio the network cannot take.
 
 export interface SocketListener {
   onOpen(): void;
   onText(text: string): void;
   onAudio(pcm: Int16Array): void;
-  /** It is gone, or never was there. Said once. */
+  /** Closed, or never opened. Called once. */
   onClose(code: number, reason: string): void;
 }
 
 export interface CallSocket {
   sendText(text: string): void;
-  /** 16-bit samples. What a slow network has not taken is dropped rather than sent late. */
+  /** Sends 16-bit samples. If the network is too slow they are dropped: late audio is useless. */
   sendAudio(pcm: Int16Array<ArrayBuffer>): void;
   close(): void;
 }
 
 export type OpenSocket = (listener: SocketListener) => CallSocket;
 
-/** Bytes that may wait in the browser: two seconds of sound. */
+/** Most bytes buffered in the browser: two seconds of audio. */
 const MAX_BUFFERED = 64_000;
 
-/** Beside the page, under whatever path it is. */
+/** The socket's address, relative to the page. */
 export function voiceAddress(page: string): string {
   const address = new URL("ws/voice", page);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -29,7 +28,7 @@ export function voiceAddress(page: string): string {
   return address.href;
 }
 
-/** `make` is the browser's WebSocket for an address. */
+/** `connect` creates the browser's WebSocket. */
 export function socketOpener(connect: () => WebSocket): OpenSocket {
   return (listener) => {
     const socket = connect();

@@ -1,5 +1,5 @@
-// The screen stays on during a call, where the browser can: a dark one takes the microphone along on many phones. The browser
-// lets go of that whenever the page is not looked at, so it is asked for anew.
+// Keeps the screen on during a call, where the browser can: many phones stop the microphone with the screen. Browsers
+// release the lock when the page is hidden, so it is requested again when it becomes visible.
 
 interface Lock {
   release(): Promise<void>;
@@ -9,7 +9,7 @@ interface WakeLocks {
   request(kind: "screen"): Promise<Lock>;
 }
 
-/** From now on; the answer ends it. */
+/** Takes effect at once; the returned function ends it. */
 export function keepScreenOn(): () => void {
   const locks = (navigator as { wakeLock?: WakeLocks }).wakeLock;
   if (!locks) return () => {};
@@ -21,7 +21,7 @@ export function keepScreenOn(): () => void {
   };
   const acquire = async () => {
     if (document.visibilityState !== "visible") return;
-    // A low battery may be a reason to refuse; the call goes on.
+    // The browser may refuse, for example on low battery; the call continues.
     const acquired = await locks.request("screen").catch(() => null);
     release();
     lock = acquired;

@@ -1,5 +1,4 @@
-// Dictating into the composer: what is said is written phrase by phrase where the caret is. Knows no DOM; microphone and
-// server are given to it.
+// Dictation into the composer: speech is transcribed phrase by phrase and inserted at the caret. No DOM.
 import { voice as words } from "../../language/en/voice";
 import { Recorder, type RecorderDependencies } from "./recorder";
 import { type Transcribe, Transcription } from "./transcription.svelte";
@@ -10,16 +9,16 @@ export interface DictationDependencies extends RecorderDependencies {
   readonly onEnd: () => void;
 }
 
-/** Milliseconds; whoever forgot that the microphone is on is not listened to for ever. */
+/** Longest dictation, in case the user forgets that the microphone is on. */
 const MAX_MS = 10 * 60_000;
 
 export class Dictation {
   readonly #deps: DictationDependencies;
   readonly #recorder: Recorder;
   readonly #transcription: Transcription;
-  #phase = $state<"beginning" | "recording" | "finishing">("beginning");
+  #phase = $state<"starting" | "recording" | "finishing">("starting");
   #finished = false;
-  /** Something was written, or it was said why not. */
+  /** Text was inserted, or a problem was reported. */
   #reported = false;
 
   constructor(deps: DictationDependencies) {
@@ -37,16 +36,16 @@ export class Dictation {
     });
   }
 
-  get phase(): "beginning" | "recording" | "finishing" {
+  get phase(): "starting" | "recording" | "finishing" {
     return this.#phase;
   }
 
-  /** Phrases that are being written down. */
+  /** Phrases being transcribed. */
   get pending(): number {
     return this.#transcription.pending;
   }
 
-  /** How loud it is, 0 to 1. */
+  /** Loudness, 0 to 1. */
   get volume(): number {
     return this.#recorder.volume;
   }
@@ -56,10 +55,10 @@ export class Dictation {
     else if (!this.#finished) this.#end();
   }
 
-  /** That was all: the rest is still written. */
+  /** Stops recording; the rest is still transcribed. */
   finish(): void {
     if (this.#finished || this.#phase === "finishing") return;
-    if (this.#phase === "beginning") return this.cancel();
+    if (this.#phase === "starting") return this.cancel();
     this.#phase = "finishing";
     this.#recorder.close();
     void this.#transcription.finish().then(() => {
@@ -69,7 +68,7 @@ export class Dictation {
     });
   }
 
-  /** Nothing more of it is written. */
+  /** Discards what is not inserted yet. */
   cancel(): void {
     if (!this.#finished) this.#end();
   }

@@ -1,5 +1,5 @@
-// Where a dictated text may be cut: after a pause, so that each part can be written down while the next is said. Pure: time
-// is the frames.
+// Cuts speech into phrases at pauses, so that each can be transcribed while the next is spoken. Pure: time is the
+// number of frames.
 import type { Frame } from "../audio/framer";
 
 /** Frames are 20 ms. */
@@ -7,10 +7,10 @@ const PAUSE_FRAMES = 40;
 const MIN_SPEECH_FRAMES = 12;
 const LEAD_IN_FRAMES = 20;
 const MAX_FRAMES = 25 * 50;
-/** So much louder than the room is speech, and never less than this. */
+/** Speech is this much louder than the background noise, and at least MIN_SPEECH_LEVEL. */
 const SPEECH_RATIO = 3;
 const MIN_SPEECH_LEVEL = 0.006;
-/** How fast the room is taken to grow louder. */
+/** Growth of the noise estimate per frame. */
 const NOISE_RISE = 1.004;
 
 export class PhraseSplitter {
@@ -20,12 +20,12 @@ export class PhraseSplitter {
   #noiseLevel = MIN_SPEECH_LEVEL;
   #silence: number | null = null;
 
-  /** Frames since somebody spoke; null before the first word. */
+  /** Frames since the last speech; null before the first. */
   get silence(): number | null {
     return this.#silence;
   }
 
-  /** The phrase that ended with this frame, if one did. */
+  /** The phrase completed by this frame, if any. */
   push({ pcm, level }: Frame): Int16Array[] | null {
     this.#frames.push(pcm);
     this.#noiseLevel = level < this.#noiseLevel ? Math.max(MIN_SPEECH_LEVEL / SPEECH_RATIO, level) : this.#noiseLevel * NOISE_RISE;
@@ -35,7 +35,7 @@ export class PhraseSplitter {
     if (isSpeech && (this.#silence !== null || this.#speechFrames >= MIN_SPEECH_FRAMES)) this.#silence = 0;
     else if (this.#silence !== null) this.#silence++;
     if (this.#speechFrames < MIN_SPEECH_FRAMES) {
-      // What lies before the first word is of no interest, but for its beginning.
+      // Silence before the first word is discarded, except for a short lead-in.
       if (this.#silentFrames >= LEAD_IN_FRAMES) {
         this.#frames = this.#frames.slice(-LEAD_IN_FRAMES);
         this.#speechFrames = 0;
@@ -45,7 +45,7 @@ export class PhraseSplitter {
     return this.#silentFrames >= PAUSE_FRAMES || this.#frames.length >= MAX_FRAMES ? this.#take() : null;
   }
 
-  /** What was said since; null where nothing was. */
+  /** The rest; null if it contains no speech. */
   finish(): Int16Array[] | null {
     return this.#speechFrames < MIN_SPEECH_FRAMES ? null : this.#take();
   }

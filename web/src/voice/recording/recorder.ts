@@ -1,5 +1,4 @@
-// The microphone while something is said to the composer: opened once, for so long at most, and let go of. Knows nothing of
-// what is made of the sound.
+// The microphone for dictation and voice messages: opened once, for a limited time.
 import { voice as words } from "../../language/en/voice";
 import type { Clock } from "../../wire/transport/clock";
 import type { Frame } from "../audio/framer";
@@ -20,19 +19,20 @@ export class Recorder {
   #volume = 0;
   #cancelTimer: (() => void) | null = null;
 
-  /** `ended` when the microphone is gone, or was open for as long as it may be. */
+  /** `onEnd` is called when the microphone is lost or the time is over. */
   constructor(deps: RecorderDependencies, onFrame: (frame: Frame) => void, onEnd: () => void) {
     this.#deps = deps;
     this.#onFrame = onFrame;
     this.#onEnd = onEnd;
   }
 
-  /** How loud it is, 0 to 1. */
+  /** Loudness, 0 to 1. */
   get volume(): number {
     return this.#volume;
   }
 
-  /** Ask for the microphone, for `longest` milliseconds. False where there is none, which was said, or no need any more. */
+  /** Opens the microphone for `maxDuration` milliseconds. False if there is none, which was reported, or if it was
+   * closed meanwhile. */
   async open(maxDuration: number): Promise<boolean> {
     try {
       const microphone = await this.#deps.microphone({ onFrame: (frame) => this.#receive(frame), onLost: () => this.#onEnd() });

@@ -1,5 +1,5 @@
-// Speech written down while it is spoken: cut where it pauses, each phrase asked for at once, and given in its turn. Knows
-// neither where the sound is from nor where the text goes.
+// Transcribes speech while it is recorded: phrases are requested as soon as they end, and their texts are delivered in
+// order.
 import { type Answer, problemOf } from "../../wire/transport/http";
 import type { Frame } from "../audio/framer";
 import { PhraseSplitter } from "./phrase_splitter";
@@ -10,14 +10,14 @@ export type Transcribe = (wav: Uint8Array<ArrayBuffer>, signal: AbortSignal) => 
 
 export interface TranscriptionListener {
   readonly transcribe: Transcribe;
-  /** A phrase, never empty. */
+  /** The text of a phrase, never empty. */
   readonly onText: (text: string) => void;
   readonly onError: (sentence: string) => void;
-  /** A phrase was left out: too many wait. */
+  /** A phrase was skipped because too many are pending. */
   readonly onOverload: () => void;
 }
 
-/** Phrases that may wait to be written down. */
+/** Most phrases being transcribed at a time. */
 const MAX_PENDING = 8;
 
 export class Transcription {
@@ -32,12 +32,12 @@ export class Transcription {
     this.#listener = listener;
   }
 
-  /** Phrases that are being written down. */
+  /** Phrases being transcribed. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Frames since somebody spoke; null before the first word. */
+  /** Frames since the last speech; null before the first. */
   get silence(): number | null {
     return this.#phrases.silence;
   }
@@ -46,18 +46,18 @@ export class Transcription {
     this.#send(this.#phrases.push(frame));
   }
 
-  /** All of these as one phrase more. */
+  /** Transcribes these frames as one phrase. */
   add(frames: readonly Int16Array[]): void {
     this.#send(frames);
   }
 
-  /** That was all; the answer comes when it is written. */
+  /** Transcribes the rest; resolves when all texts were delivered. */
   finish(): Promise<void> {
     this.#send(this.#phrases.finish());
     return this.#last;
   }
 
-  /** Nothing more is written. */
+  /** Delivers nothing more. */
   stop(): void {
     this.#stopped = true;
     this.#abort.abort();
@@ -67,7 +67,7 @@ export class Transcription {
     if (phrase === null || this.#stopped) return;
     if (this.#pending >= MAX_PENDING) return this.#listener.onOverload();
     this.#pending++;
-    // Asked for at once, written in its turn.
+    // Requested at once, delivered in order.
     const request = this.#listener.transcribe(wavOf(phrase, INPUT_RATE), this.#abort.signal);
     const before = this.#last;
     this.#last = (async () => {

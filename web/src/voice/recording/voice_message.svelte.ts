@@ -1,5 +1,4 @@
-// A message that is spoken: recorded while a button is held, or hands-free until one is silent, written down and sent as a
-// turn of the chat. Knows no DOM; microphone, server and chat are given to it.
+// A voice message: recorded while a button is held, or hands-free until silence, then transcribed and sent. No DOM.
 import { voice as words } from "../../language/en/voice";
 import { Recorder, type RecorderDependencies } from "./recorder";
 import { FRAME_SAMPLES } from "../audio/framer";
@@ -9,21 +8,21 @@ import { type Transcribe, Transcription } from "./transcription.svelte";
 
 export interface VoiceMessageDependencies extends RecorderDependencies {
   readonly transcribe: Transcribe;
-  /** Whether who answers hears: then the sound goes with the text, and may go without. */
+  /** Whether the model accepts audio: then the recording is sent along, and the text may be empty. */
   readonly acceptsAudio: () => boolean;
-  /** Send it; a sentence is why that could not be done. `recording` where the sound is wanted. */
+  /** Sends the message. Returns a sentence if that fails. `recording` is null if the model accepts no audio. */
   readonly send: (text: string, recording: Uint8Array<ArrayBuffer> | null) => Promise<string>;
   readonly onEnd: () => void;
 }
 
-/** "failed": it is recorded, and can be tried again. */
-export type VoiceMessagePhase = "beginning" | "recording" | "sending" | "failed";
+/** "failed": the recording is kept and can be sent again. */
+export type VoiceMessagePhase = "starting" | "recording" | "sending" | "failed";
 
-/** Milliseconds: the longest message; silence that ends one that is hands-free, before and after its first word. */
+/** Milliseconds: the longest message, and the silence that ends a hands-free one, before and after the first word. */
 const MAX_MS = 5 * 60_000;
 const NO_SPEECH_MS = 10_000;
 const END_SILENCE_MS = 1500;
-/** Whoever lets go so soon pressed the button, and did not hold it. */
+/** A shorter press is a click rather than holding. */
 const TAP_MS = 350;
 const FRAME_MS = (1000 * FRAME_SAMPLES) / INPUT_RATE;
 
@@ -31,7 +30,7 @@ export class VoiceMessage {
   readonly #deps: VoiceMessageDependencies;
   readonly #recorder: Recorder;
   #transcription: Transcription;
-  #phase = $state<VoiceMessagePhase>("beginning");
+  #phase = $state<VoiceMessagePhase>("starting");
   #held = $state(true);
   #isDiscarding = $state(false);
   #problem = $state("");
@@ -41,7 +40,7 @@ export class VoiceMessage {
   #since: number;
   #finished = false;
 
-  /** The button is down. */
+  /** Starts in push-to-talk mode. */
   constructor(deps: VoiceMessageDependencies) {
     this.#deps = deps;
     this.#since = deps.clock.now();
@@ -62,27 +61,27 @@ export class VoiceMessage {
     return this.#phase;
   }
 
-  /** The button is held: letting go sends it. Else silence does. */
+  /** Push-to-talk: releasing the button sends the message. Otherwise silence does. */
   get held(): boolean {
     return this.#held;
   }
 
-  /** The pointer has gone far from the button: letting go throws it away. */
+  /** The pointer has left the button: releasing discards the message. */
   get isDiscarding(): boolean {
     return this.#isDiscarding;
   }
 
-  /** Why it was not sent. */
+  /** Why sending failed. */
   get problem(): string {
     return this.#problem;
   }
 
-  /** How long it is, in whole seconds. */
+  /** Duration in whole seconds. */
   get seconds(): number {
     return this.#seconds;
   }
 
-  /** How loud it is, 0 to 1. */
+  /** Loudness, 0 to 1. */
   get volume(): number {
     return this.#recorder.volume;
   }
@@ -92,25 +91,26 @@ export class VoiceMessage {
     else if (!this.#finished) this.#end();
   }
 
-  /** The pointer moved away from the button, or back. */
+  /** The pointer left the button or returned. */
   setDiscarding(isDiscarding: boolean): void {
     if (this.#held && this.#phase !== "sending") this.#isDiscarding = isDiscarding;
   }
 
-  /** The button is let go. A press that was none, or that a browser's question came into, goes on hands-free. */
+  /** The button was released. After a mere click, or a permission prompt of the browser, recording continues
+   * hands-free. */
   release(): void {
     if (!this.#held || this.#finished) return;
     if (this.#isDiscarding) return this.cancel();
-    if (this.#phase === "beginning" || this.#deps.clock.now() - this.#since < TAP_MS) return this.goHandsFree();
+    if (this.#phase === "starting" || this.#deps.clock.now() - this.#since < TAP_MS) return this.goHandsFree();
     this.finish();
   }
 
-  /** Nobody holds the button: silence ends it. */
+  /** Continues hands-free: silence ends the message. */
   goHandsFree(): void {
     this.#held = this.#isDiscarding = false;
   }
 
-  /** That was all: it is written down and sent. */
+  /** Stops recording, transcribes and sends. */
   finish(): void {
     if (this.#finished || this.#phase !== "recording") return;
     this.#phase = "sending";
@@ -119,7 +119,7 @@ export class VoiceMessage {
     void this.#send();
   }
 
-  /** Once more, from the whole recording. */
+  /** Transcribes and sends the whole recording again. */
   retry(): void {
     if (this.#phase !== "failed") return;
     this.#phase = "sending";
@@ -129,7 +129,7 @@ export class VoiceMessage {
     void this.#send();
   }
 
-  /** Nothing of it is sent. */
+  /** Discards the message. */
   cancel(): void {
     if (!this.#finished) this.#end();
   }
@@ -143,7 +143,7 @@ export class VoiceMessage {
     });
   }
 
-  /** Silence ends what nobody holds. */
+  /** Ends a hands-free recording on silence. */
   #checkSilence(): void {
     if (this.#held || this.#phase !== "recording") return;
     const { silence } = this.#transcription;
@@ -155,7 +155,7 @@ export class VoiceMessage {
 
   async #send(): Promise<void> {
     await this.#transcription.finish();
-    // What is too short or too soft to be cut into phrases was meant all the same.
+    // A recording too short or soft for the phrase splitter was still intended.
     if (this.#texts.length === 0 && this.#problem === "" && this.#frames.length > 0) this.#transcription.add(this.#frames);
     await this.#transcription.finish();
     if (this.#finished) return;

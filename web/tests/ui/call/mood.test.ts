@@ -9,8 +9,8 @@ const live = { phase: "live", queuePosition: null, approval: null } as const;
 describe("how a call is shown", () => {
   it("is its state, as a look and as words", () => {
     expect([moodOf({ ...live, state: "hearing" }), stateOf({ ...live, state: "hearing" })]).toEqual(["hearing", "Hearing you"]);
-    expect(stateOf({ phase: "beginning", state: "listening", queuePosition: null, approval: null })).toBe("Calling");
-    expect(moodOf({ phase: "again", state: "speaking", queuePosition: null, approval: null })).toBe("calling");
+    expect(stateOf({ phase: "connecting", state: "listening", queuePosition: null, approval: null })).toBe("Calling");
+    expect(moodOf({ phase: "reconnecting", state: "speaking", queuePosition: null, approval: null })).toBe("calling");
     expect(stateOf({ phase: "over", state: "speaking", queuePosition: null, approval: null })).toBe("The call is over");
   });
 

@@ -96,10 +96,10 @@ async function connected(): Promise<void> {
 
 describe("a call", () => {
   it("asks for the microphone, dials, says how it is to be and is live when the server is there", async () => {
-    expect(call.phase).toBe("beginning");
+    expect(call.phase).toBe("connecting");
     await call.start();
     expect(done[0]).toBe("listen ");
-    expect(call.phase).toBe("beginning");
+    expect(call.phase).toBe("connecting");
     server().listener.onOpen();
     expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played"], conversation_id: "c1", voice: "v" });
     server().send("status", { state: "listening" });
@@ -367,7 +367,7 @@ describe("a line that is lost", () => {
     server().sendAudio(1);
     report({ reply: 1, samples: 150 * 24, state: "playing", level: 0 });
     server().listener.onClose(1006, "");
-    expect([call.phase, done.at(-1)]).toEqual(["again", "mute false"]);
+    expect([call.phase, done.at(-1)]).toEqual(["reconnecting", "mute false"]);
     expect(call.lines).toMatchObject([{ text: "One two", unheard: " three", ending: "interrupted" }]);
     expect(done).toContain("drop 1");
     microphone.onFrame({ pcm: new Int16Array(320), level: 0 });
