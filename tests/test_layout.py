@@ -143,8 +143,8 @@ IMPURE_MODULES = {
     *("threading", "concurrent", "multiprocessing", "time", "random", "secrets"),
 }
 
-# The only files that make threads: one for models, one for files.
-THREADS = ("threads.py", "media/lane.py")
+# The only file that makes threads.
+THREADS = ("threads.py",)
 # Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
 HEAVY: dict[str, tuple[str, ...]] = {
     "xllamacpp": ("engines/llama/engine.py",),
@@ -400,7 +400,7 @@ def test_heavy_libraries_stay_in_their_file() -> None:
     agree(offenders)
 
 
-def test_threads_are_made_in_two_files_and_tasks_have_parents() -> None:
+def test_threads_are_made_in_one_file_and_tasks_have_parents() -> None:
     offenders = []
     for path in sources():
         for node in ast.walk(tree_of(path)):

@@ -9,8 +9,10 @@ from collections.abc import Callable
 import anyio
 import pytest
 from anyio import lowlevel, to_thread
+from tests.support.thread_gate import Gate, until
 
-from duologue.threads import Lane
+from duologue.errors import Busy
+from duologue.threads import DISK_THREADS, WAITING, Refusal, ThreadLane, disk_io, hardware_io
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 10.0
@@ -56,7 +58,7 @@ class Held:
 
 
 async def test_run_gives_the_result_of_a_blocking_call() -> None:
-    assert await Lane(1).run(threading.get_ident) != threading.get_ident()
+    assert await ThreadLane(1).run(threading.get_ident) != threading.get_ident()
 
 
 async def test_run_passes_the_error_on() -> None:
@@ -64,19 +66,19 @@ async def test_run_passes_the_error_on() -> None:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        await Lane(1).run(fails)
+        await ThreadLane(1).run(fails)
 
 
 async def test_the_loop_turns_while_a_call_blocks() -> None:
     held = Held()
     async with anyio.create_task_group() as group:
-        group.start_soon(Lane(1).run, held)
+        group.start_soon(ThreadLane(1).run, held)
         await held.begin()
         held.go.set()
 
 
 async def test_a_cancelled_run_that_has_begun_is_waited_for() -> None:
-    held, lane = Held(), Lane(1)
+    held, lane = Held(), ThreadLane(1)
     async with anyio.create_task_group() as group:
         group.start_soon(lane.run, held)
         await held.begin()
@@ -86,7 +88,7 @@ async def test_a_cancelled_run_that_has_begun_is_waited_for() -> None:
 
 
 async def test_a_cancelled_run_that_has_not_begun_never_begins() -> None:
-    first, second, lane = Held(), Held(), Lane(1)
+    first, second, lane = Held(), Held(), ThreadLane(1)
     async with anyio.create_task_group() as group:
         group.start_soon(lane.run, first)
         await first.begin()
@@ -102,12 +104,12 @@ async def test_items_arrive_in_order_and_then_the_stream_ends() -> None:
     def count(emit: Emit) -> None:
         assert all(emit(number) for number in range(100))
 
-    async with Lane(1).stream(count, 7) as items:
+    async with ThreadLane(1).stream(count, 7) as items:
         assert [item async for item in items] == list(range(100))
 
 
 async def test_a_step_without_items_is_an_empty_stream() -> None:
-    async with Lane(1).stream(lambda emit: None, 1) as items:
+    async with ThreadLane(1).stream(lambda emit: None, 1) as items:
         assert [item async for item in items] == []
         assert [item async for item in items] == []
 
@@ -118,7 +120,7 @@ async def test_the_error_comes_after_the_items_before_it() -> None:
         emit(2)
         raise ValueError("broken")
 
-    async with Lane(1).stream(fails, 8) as items:
+    async with ThreadLane(1).stream(fails, 8) as items:
         assert await anext(items) == 1
         assert await anext(items) == 2
         with pytest.raises(ValueError, match="broken"):
@@ -129,7 +131,7 @@ async def test_the_consumers_own_error_leaves_unwrapped_and_ends_the_thread() ->
     step = Endless()
 
     async def consume() -> None:
-        async with Lane(1).stream(step, 2) as items:
+        async with ThreadLane(1).stream(step, 2) as items:
             await anext(items)
             raise KeyError("mine")
 
@@ -140,7 +142,7 @@ async def test_the_consumers_own_error_leaves_unwrapped_and_ends_the_thread() ->
 
 async def test_leaving_early_tells_the_thread_and_waits_for_it() -> None:
     step = Endless()
-    async with Lane(1).stream(step, 4) as items:
+    async with ThreadLane(1).stream(step, 4) as items:
         assert await anext(items) == 0
         assert await anext(items) == 1
     assert step.told
@@ -149,7 +151,7 @@ async def test_leaving_early_tells_the_thread_and_waits_for_it() -> None:
 
 async def test_the_thread_is_never_more_than_the_buffer_ahead() -> None:
     step = Endless()
-    async with Lane(1).stream(step, 3) as items:
+    async with ThreadLane(1).stream(step, 3) as items:
         for taken in range(20):
             assert await anext(items) == taken
             # Taken ones, three waiting, and one in the thread's hand.
@@ -158,7 +160,7 @@ async def test_the_thread_is_never_more_than_the_buffer_ahead() -> None:
 
 async def test_leaving_before_the_first_item_ends_a_thread_that_waits_for_room() -> None:
     step = Endless()
-    async with Lane(1).stream(step, 1):
+    async with ThreadLane(1).stream(step, 1):
         pass
     assert step.ended.is_set() or step.emitted == 0
 
@@ -166,7 +168,7 @@ async def test_leaving_before_the_first_item_ends_a_thread_that_waits_for_room()
 async def test_cancelled_before_the_first_item_it_still_waits_for_the_thread() -> None:
     held = Held()
     with anyio.CancelScope() as scope:
-        async with Lane(1).stream(lambda emit: held(emit) and None, 1) as items:
+        async with ThreadLane(1).stream(lambda emit: held(emit) and None, 1) as items:
             await held.begin()
             scope.cancel()
             threading.Timer(0.01, held.go.set).start()
@@ -179,7 +181,7 @@ async def test_cancelled_in_the_middle_it_ends_the_thread() -> None:
     step = Endless()
     seen = 0
     with anyio.CancelScope() as scope:
-        async with Lane(1).stream(step, 2) as items:
+        async with ThreadLane(1).stream(step, 2) as items:
             async for _ in items:
                 seen += 1
                 if seen == 5:
@@ -190,7 +192,7 @@ async def test_cancelled_in_the_middle_it_ends_the_thread() -> None:
 
 
 async def test_cancelled_while_waiting_for_a_thread_the_step_never_begins() -> None:
-    first, step, lane = Held(), Endless(), Lane(1)
+    first, step, lane = Held(), Endless(), ThreadLane(1)
     async with anyio.create_task_group() as group:
         group.start_soon(lane.run, first)
         await first.begin()
@@ -204,7 +206,7 @@ async def test_cancelled_while_waiting_for_a_thread_the_step_never_begins() -> N
 
 
 async def test_left_while_waiting_for_a_thread_the_step_never_begins() -> None:
-    first, step, lane = Held(), Endless(), Lane(1)
+    first, step, lane = Held(), Endless(), ThreadLane(1)
     async with anyio.create_task_group() as group:
         group.start_soon(lane.run, first)
         await first.begin()
@@ -222,7 +224,7 @@ async def test_a_cancelled_wait_loses_no_item() -> None:
         emit(1)
         emit(2)
 
-    async with Lane(1).stream(gated, 1) as items:
+    async with ThreadLane(1).stream(gated, 1) as items:
         with anyio.CancelScope() as scope:
             scope.cancel()
             await anext(items)
@@ -236,14 +238,14 @@ async def test_an_error_nobody_waits_for_is_logged(caplog: pytest.LogCaptureFixt
             pass
         raise ValueError("late")
 
-    with caplog.at_level(logging.WARNING, "duologue.engines"):
-        async with Lane(1).stream(fails, 1) as items:
+    with caplog.at_level(logging.WARNING, "duologue.threads"):
+        async with ThreadLane(1).stream(fails, 1) as items:
             await anext(items)
     assert "late" in caplog.text
 
 
 async def test_a_freed_thread_is_lent_again_after_a_cancelled_stream() -> None:
-    lane = Lane(1)
+    lane = ThreadLane(1)
     for _ in range(20):
         step = Endless()
         with anyio.CancelScope() as scope:
@@ -256,7 +258,7 @@ async def test_a_freed_thread_is_lent_again_after_a_cancelled_stream() -> None:
 
 
 async def test_many_streams_share_few_threads_and_none_mixes_items() -> None:
-    lane = Lane(3)
+    lane = ThreadLane(3)
     running = threading.Semaphore(3)
     seen: dict[int, list[int]] = {}
 
@@ -277,7 +279,7 @@ async def test_many_streams_share_few_threads_and_none_mixes_items() -> None:
 
 
 async def test_many_streams_cancelled_at_every_point_all_end() -> None:
-    lane = Lane(2)
+    lane = ThreadLane(2)
     steps = [Endless() for _ in range(16)]
 
     async def consume(step: Endless, scope: anyio.CancelScope, after: int) -> None:
@@ -309,7 +311,7 @@ async def test_a_fast_thread_does_not_starve_the_loop() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(turn)
-        async with Lane(1).stream(count, 500) as items:
+        async with ThreadLane(1).stream(count, 500) as items:
             assert len([item async for item in items]) == 500
         group.cancel_scope.cancel()
     assert turns > 400
@@ -317,5 +319,82 @@ async def test_a_fast_thread_does_not_starve_the_loop() -> None:
 
 async def test_a_buffer_must_have_room() -> None:
     with pytest.raises(ValueError, match="room"):
-        async with Lane(1).stream(lambda emit: None, 0):
+        async with ThreadLane(1).stream(lambda emit: None, 0):
             pass
+
+
+async def test_only_so_many_run_at_once() -> None:
+    gate, lane = Gate(), ThreadLane(2)
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(lane.run, gate)
+        await until(lambda: gate.entered == 2)
+        gate.open.set()
+    assert gate.most == 2
+
+
+async def test_a_queue_that_is_too_long_is_refused_with_the_lanes_own_sentence() -> None:
+    gate, lane = Gate(), ThreadLane(1, waiting=1, refusal=Refusal("Full.", "Late.", "files_busy"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(lane.run, gate)
+        await until(lambda: gate.entered == 1)
+        group.start_soon(lane.run, gate)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(Busy, match=r"Full\.") as refused:
+            await lane.run(gate)
+        assert refused.value.code == "files_busy"
+        gate.open.set()
+
+
+async def test_a_bounded_wait_ends() -> None:
+    gate, lane = Gate(), ThreadLane(1, patience=0.01, refusal=Refusal("Full.", "Late."))
+    async with anyio.create_task_group() as group:
+        group.start_soon(lane.run, gate)
+        await until(lambda: gate.entered == 1)
+        with pytest.raises(Busy, match=r"Late\.") as refused:
+            await lane.run(gate)
+        assert refused.value.code == "busy"
+        gate.open.set()
+
+
+async def test_a_caller_who_leaves_while_waiting_leaves_no_trace() -> None:
+    gate, lane = Gate(), ThreadLane(1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(lane.run, gate)
+        await until(lambda: gate.entered == 1)
+        with anyio.move_on_after(0):
+            await lane.run(gate)
+        gate.open.set()
+    assert await lane.run(divmod, 7, 2) == (3, 1)
+
+
+async def test_files_are_read_while_the_hardware_is_probed_slowly() -> None:
+    gate = Gate()
+    async with anyio.create_task_group() as group:
+        for _ in range(DISK_THREADS + 1):
+            group.start_soon(hardware_io, gate)
+        await until(lambda: gate.entered == 1)
+        with anyio.fail_after(10):
+            assert await disk_io(divmod, 7, 2) == (3, 1)
+        gate.open.set()
+    assert gate.most == 1
+
+
+@pytest.mark.parametrize(
+    ("run", "threads", "code", "sentence"),
+    [
+        (disk_io, DISK_THREADS, "files_busy", "Too many files are being read or written"),
+        (hardware_io, 1, "busy", "what this machine has"),
+    ],
+)
+async def test_overload_of_a_shared_lane_says_what_is_overloaded(run, threads, code, sentence) -> None:
+    gate = Gate()
+    async with anyio.create_task_group() as group:
+        for _ in range(threads + WAITING):
+            group.start_soon(run, gate)
+        await until(lambda: gate.entered == threads)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(Busy, match=sentence) as refused:
+            await run(gate)
+        assert refused.value.code == code
+        gate.open.set()

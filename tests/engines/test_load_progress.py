@@ -3,7 +3,7 @@
 import pytest
 
 from duologue.engines.load_progress import tell, watched
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 
 
 def test_nobody_need_listen():
@@ -14,7 +14,7 @@ def test_nobody_need_listen():
 async def test_what_a_thread_tells_is_seen_outside():
     with watched() as loading:
         assert loading.share is None
-        await Lane(1).run(lambda: tell(0.5))
+        await ThreadLane(1).run(lambda: tell(0.5))
         assert loading.share == 0.5
     tell(0.7)
     assert loading.share == 0.5

@@ -21,7 +21,7 @@ from duologue.conversations.importing.duologue_format import (
     MessageLine,
     files_of,
 )
-from duologue.media import lane
+from duologue.media.decoding import decode
 from duologue.values.conversations import (
     AudioContent,
     Content,
@@ -63,7 +63,7 @@ async def json_lines(exported: Exported, read: Read) -> AsyncIterator[bytes]:
         yield line
     for hash, (name, mime) in _files(exported.messages).items():
         if (data := await read(hash)) is not None:
-            yield await lane.run(_line, FileLine(hash, name, mime, data))
+            yield await decode(_line, FileLine(hash, name, mime, data))
 
 
 async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator[bytes]:
@@ -78,12 +78,12 @@ async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator
                 if hash not in written and (data := await read(hash)) is not None:
                     written.add(hash)
                     # Pictures, sound and film are packed already.
-                    await lane.run(_add, target, f"{FILES}{hash}", data, zipfile.ZIP_STORED)
+                    await decode(_add, target, f"{FILES}{hash}", data, zipfile.ZIP_STORED)
                     yield sink.taken()
             references = (_line(FileLine(hash, name, mime)) for hash, (name, mime) in files.items())
             name = _free(names, file_name(exported.conversation, "jsonl"))
             data = b"".join((*_lines(exported), *references))
-            await lane.run(_add, target, f"conversations/{name}", data, zipfile.ZIP_DEFLATED)
+            await decode(_add, target, f"conversations/{name}", data, zipfile.ZIP_DEFLATED)
             yield sink.taken()
     yield sink.taken()
 

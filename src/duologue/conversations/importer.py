@@ -25,7 +25,7 @@ from duologue.conversations.importing.values import (
     titled,
 )
 from duologue.errors import NotFound, Problem, Unavailable
-from duologue.media import lane
+from duologue.media.decoding import decode
 from duologue.values.conversations import Blob, Content, Conversation, Folder, StoredMessage
 from duologue.values.requests import ModelCard
 
@@ -108,7 +108,7 @@ async def import_file(shelf: Shelf, user: str, data: bytes) -> ImportReport:
     skipped = 0
     problems: list[str] = []
     while True:
-        one = await lane.run(_next, found)
+        one = await decode(_next, found)
         if one is None:
             break
         if isinstance(one, ImportProblem):

@@ -167,7 +167,7 @@ async def opened(
     `crowded` whether anybody waits for a model; tool servers are connected when `settled` returns. Raises StartFailed when the database cannot be opened.
     """
     from duologue.conversations.files.blobs import Blobs
-    from duologue.media import lane
+    from duologue.media.decoding import decode
     from duologue.store.stores import Stores
     from duologue.tools.builtin.clock import zone_here
     from duologue.tools.mcp.registry import load
@@ -192,7 +192,7 @@ async def opened(
             if settled is not None:
                 await settled()
             # The SDK takes the better part of a second to load.
-            await lane.run(load)
+            await decode(load)
 
         async def zone(user: str) -> str:
             told = (await stores.durable.settings.get(user)).get("zone")

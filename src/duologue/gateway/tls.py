@@ -32,6 +32,7 @@ from duologue.config import Settings
 from duologue.config.settings import Tls
 from duologue.errors import NotFound, StartFailed
 from duologue.gateway.middleware import host_check
+from duologue.threads import disk_io
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -137,9 +138,7 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.get(CA_PATH, summary="The certificate a device may be told to trust", response_class=Response)
     async def ca() -> Response:
-        from duologue.media import lane
-
-        certificate = await lane.disk(authority_certificate, settings)
+        certificate = await disk_io(authority_certificate, settings)
         if certificate is None:
             raise NotFound("This server has made no certificate of its own; `--tls` makes one.")
         return Response(certificate, media_type="application/x-x509-ca-cert")
@@ -156,16 +155,14 @@ async def keep_fresh(
 ) -> None:
     """Watch over the certificate of a running server, until cancelled: renewed ones, and files the operator replaced, are
     shown from the next connection on."""
-    from duologue.media import lane
-
-    known = await lane.disk(_marks, *await lane.disk(files, settings))
+    known = await disk_io(_marks, *await disk_io(files, settings))
     while True:
         await sleep(LOOK_SECONDS)
         try:
-            pair = await lane.disk(files, settings)
-            marks = await lane.disk(_marks, *pair)
+            pair = await disk_io(files, settings)
+            marks = await disk_io(_marks, *pair)
             if marks != known:
-                await lane.disk(context.load_cert_chain, *pair)
+                await disk_io(context.load_cert_chain, *pair)
                 known = marks
                 log.info("the certificate was renewed")
         except (StartFailed, OSError) as problem:  # ssl.SSLError is one

@@ -1,7 +1,7 @@
 """A recording of hours, read passage by passage: only a few minutes of it are ever in memory as samples.
 
 Owns where a passage ends, at the quietest place near its greatest length, so that no word is cut. Knows no speech.
-Everything here blocks: call it in `media.lane`.
+Everything here blocks: call it in `media.decoding`.
 """
 
 from __future__ import annotations

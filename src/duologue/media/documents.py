@@ -1,6 +1,6 @@
 """PDF documents: their text, and their pages as pictures.
 
-Owns the only use of PDFium, which must never run twice at once: call everything here by `media.lane.run_alone`.
+Owns the only use of PDFium, which must never run twice at once: call everything here by `media.decoding.decode_alone`.
 Knows no file on disk and no model.
 """
 

@@ -1,7 +1,7 @@
 """Sound on its way out: 16-bit mono samples made into a file of the kind that was asked for, while they come.
 
 Owns WAV and bare samples; what is compressed is `recordings.Compressor`'s. Knows no voice and no dialect. `feed` and
-`finish` block for about a hundredth of the sound's time: call them in `media.lane`.
+`finish` block for about a hundredth of the sound's time: call them in `media.decoding`.
 """
 
 from __future__ import annotations

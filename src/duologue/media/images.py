@@ -1,7 +1,7 @@
 """Pictures: measured, turned upright, scaled down, and made into PNG or JPEG whatever they came as.
 
 Owns the only use of Pillow, HEIF and SVG drawing for pictures, and the limits that keep a small file from becoming a
-huge picture. Knows no file on disk and no model. Everything here blocks: call it in `media.lane`.
+huge picture. Knows no file on disk and no model. Everything here blocks: call it in `media.decoding`.
 """
 
 from __future__ import annotations

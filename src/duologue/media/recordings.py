@@ -1,7 +1,7 @@
 """Sound that is compressed (MP3, OGG, FLAC, AAC, M4A, WebM), read and written by FFmpeg through PyAV.
 
 An extra of the package: without it the sentence says how to get it. Knows no file on disk and no model. Everything here
-blocks: call it in `media.lane`.
+blocks: call it in `media.decoding`.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _HTML = re.compile(
 def kind(head: bytes, name: str = "", claimed: str = "") -> str:
     """The media type of a file that begins with `head`. `name` and `claimed` count only where it is plain text.
 
-    Old encodings are guessed, which takes its time: call it in `media.lane` where the file may be text.
+    Old encodings are guessed, which takes its time: call it in `media.decoding` where the file may be text.
     """
     binary = _binary(head)
     if binary:

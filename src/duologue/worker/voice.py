@@ -26,7 +26,7 @@ from duologue.sessions.speech.speaking import speak
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.transcribing import transcribe
 from duologue.sessions.speech.vad_batcher import VadBatcher
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
@@ -66,7 +66,7 @@ class VoiceStation:
         self._loadout = loadout
         self._standing = standing
         self._changed = changed
-        self._engines = SpeechEngines(VadBatcher(Lane(1)))
+        self._engines = SpeechEngines(VadBatcher(ThreadLane(1)))
         self._clock = RealClock()
         seats = loadout.options.get("seats", SEATS)
         self._seats = seats if isinstance(seats, int) else SEATS

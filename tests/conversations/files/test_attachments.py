@@ -375,7 +375,7 @@ async def test_a_busy_server_is_not_a_broken_file(attach, attachments, monkeypat
     async def busy(*_):
         raise Problem("Too much to do.", code="files_busy", status=429)
 
-    monkeypatch.setattr("duologue.media.lane.run", busy)
+    monkeypatch.setattr("duologue.conversations.files.attachments.decode", busy)
     with pytest.raises(Problem, match="Too much to do"):
         await parts(attachments, HEARS, content)
 

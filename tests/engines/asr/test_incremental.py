@@ -6,7 +6,7 @@ from array import array
 import pytest
 
 from duologue.engines.asr.incremental import LONGEST, IncrementalTranscriber, hear_whole
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import TimedWord, Transcript
 
@@ -52,7 +52,7 @@ async def fed(listener: IncrementalTranscriber, pcm: bytes) -> list[str]:
 def listening(takes: float = 0.0, **how) -> tuple[IncrementalTranscriber, Ear]:
     clock = Clock(takes)
     ear = Ear(clock)
-    return IncrementalTranscriber(ear, Lane(1), clock=clock, **how), ear
+    return IncrementalTranscriber(ear, ThreadLane(1), clock=clock, **how), ear
 
 
 async def test_words_are_shown_while_they_are_spoken():
@@ -116,10 +116,10 @@ async def test_a_recording_is_heard_in_pieces_cut_where_it_is_quiet():
     _, ear = listening()
     pcm = voice(25) + bytes(4 * TENTH * SAMPLE_BYTES) + voice(25)
     found = await hear_whole(
-        lambda piece: ear(piece, ""), Lane(1), pcm, longest=4 * HEARD_RATE, searched=2 * HEARD_RATE
+        lambda piece: ear(piece, ""), ThreadLane(1), pcm, longest=4 * HEARD_RATE, searched=2 * HEARD_RATE
     )
     assert found.text == "word0 word1 word0 word1"
     assert [round(word.start, 1) for word in found.words] == [0, 1, 2.6, 3.6]
     assert (
-        await hear_whole(lambda piece: ear(piece, ""), Lane(1), b"", longest=99, searched=9)
+        await hear_whole(lambda piece: ear(piece, ""), ThreadLane(1), b"", longest=99, searched=9)
     ) == Transcript("", understood=False)

@@ -234,7 +234,7 @@ async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_wor
         await go_on.wait()
         return function(*args)
 
-    monkeypatch.setattr("duologue.gateway.models.loader.lane.machine", look)
+    monkeypatch.setattr("duologue.gateway.models.loader.hardware_io", look)
     met = []
 
     async def load():

@@ -14,7 +14,8 @@ from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.history.prompt_messages import PromptMessage, history
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
-from duologue.media import documents, images, lane, recordings, sniff, texts, wav
+from duologue.media import documents, images, recordings, sniff, texts, wav
+from duologue.media.decoding import decode, decode_alone
 from duologue.values.conversations import (
     AudioContent,
     Blob,
@@ -128,7 +129,7 @@ class Attachments:
 
     async def _image(self, user: str, blob: Blob, name: str) -> ImageContent:
         data = await self._blobs.read(blob.hash)
-        picture = await lane.run(images.shown, data, self._limits.image_megapixels)
+        picture = await decode(images.shown, data, self._limits.image_megapixels)
         shown = ""
         if picture.data is not data:
             shown = (await self._derived(user, picture.data, name, picture.mime)).hash
@@ -144,7 +145,7 @@ class Attachments:
         if blob.size > 4 * self._limits.text_mb * MEGABYTE:
             raise self._too_long()
         data = await self._blobs.read(blob.hash)
-        text, _ = await lane.run(texts.decoded, data)
+        text, _ = await decode(texts.decoded, data)
         kept = await self._kept_text(user, blob, name, text, data)
         return DocumentContent(blob.hash, blob.mime, name, kept)
 
@@ -152,7 +153,7 @@ class Attachments:
         self, user: str, blob: Blob, name: str, given: Literal["text", "pages"] | None, card: ModelCard | None
     ) -> DocumentContent:
         data = await self._blobs.read(blob.hash)
-        text = await lane.run_alone(documents.text, data)
+        text = await decode_alone(documents.text, data)
         if not text:
             given = "pages"
             if card is not None and "image" not in card.modalities:
@@ -167,9 +168,9 @@ class Attachments:
         return DocumentContent(blob.hash, blob.mime, name, kept, tuple(pages), given or "text")
 
     async def _pages(self, user: str, data: bytes, name: str) -> AsyncIterator[str]:
-        count = await lane.run_alone(documents.page_count, data)
+        count = await decode_alone(documents.page_count, data)
         for index in range(min(count, self._limits.document_pages)):
-            picture = await lane.run_alone(documents.page, data, index, self._limits.image_megapixels)
+            picture = await decode_alone(documents.page, data, index, self._limits.image_megapixels)
             yield (await self._derived(user, picture.data, f"{name} {index + 1}", picture.mime)).hash
 
     async def _kept_text(
@@ -248,7 +249,7 @@ class Attachments:
             pictures.append(ImagePart(data, sniff.kind(data[: sniff.HEAD])))
         told = f"{len(content.pages)} pages as pictures"
         if len(content.pages) >= self._limits.document_pages:
-            count = await lane.run_alone(documents.page_count, await self._blobs.read(content.blob))
+            count = await decode_alone(documents.page_count, await self._blobs.read(content.blob))
             if count > len(content.pages):
                 told = f"the first {len(content.pages)} of {count} pages as pictures"
         return [TextPart(f"[{content.name or 'Document'}: {told}]"), *pictures]
@@ -261,17 +262,17 @@ class Attachments:
         blob = await self._blobs.get(user, content.blob)
         family = sniff.family(blob.mime)
         if family == "text":
-            text, _ = await lane.run(texts.decoded, await self._blobs.read(blob.hash))
+            text, _ = await decode(texts.decoded, await self._blobs.read(blob.hash))
             return [TextPart(_fenced(title or blob.name, text))]
         if family == "image" and (card is None or "image" in card.modalities):
             data = await self._blobs.read(blob.hash)
-            picture = await lane.run(images.shown, data, self._limits.image_megapixels)
+            picture = await decode(images.shown, data, self._limits.image_megapixels)
             return [ImagePart(picture.data, picture.mime)]
         return [_note(content, "not shown: this model cannot take it")]
 
 
 async def _heard(data: bytes, mime: str) -> wav.Sound:
-    return await (lane.run(wav.wav, data) if wav.is_wav(data) else lane.run(recordings.heard, data, mime))
+    return await (decode(wav.wav, data) if wav.is_wav(data) else decode(recordings.heard, data, mime))
 
 
 async def _medium(kind: str, data: bytes, content: Content) -> Part:

@@ -18,7 +18,7 @@ from typing import BinaryIO, Protocol, TypeVar
 import anyio
 
 from duologue.errors import NotFound, TooLarge, Unavailable
-from duologue.media import lane
+from duologue.threads import disk_io
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class DiskStorage(BlobStorage):
 
     async def _do(self, function: Callable[..., T], *args: object) -> T:
         try:
-            return await lane.disk(function, *args)
+            return await disk_io(function, *args)
         except FileNotFoundError:
             raise NotFound("The file is not there any more.", code="blob_not_found") from None
         except OSError as error:
@@ -183,7 +183,7 @@ class MemoryStorage(BlobStorage):
     @asynccontextmanager
     async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
         data = b"".join([piece async for piece in _pieces(chunks, limit)])
-        digest = (await lane.disk(hashlib.sha256, data)).hexdigest()
+        digest = (await disk_io(hashlib.sha256, data)).hexdigest()
 
         async def settle() -> None:
             if digest in self._files:

@@ -16,7 +16,8 @@ import anyio
 
 from duologue.conversations.files.blob_storage import HEAD, PIECE, BlobStorage, DiskStorage, MemoryStorage
 from duologue.errors import NotFound, Problem
-from duologue.media import documents, images, lane, sniff, wav
+from duologue.media import documents, images, sniff, wav
+from duologue.media.decoding import decode, decode_alone
 from duologue.values.conversations import Blob
 
 SIDES = (64, 128, 256, 512, 1024)
@@ -89,7 +90,7 @@ class Blobs:
             self._arriving[hash] += 1
             try:
                 await arrival.settle()
-                kind = await lane.run(sniff.kind, arrival.head, name, mime)
+                kind = await decode(sniff.kind, arrival.head, name, mime)
                 width, height, duration = await _measured(place, hash, kind, arrival.head, arrival.size)
                 blob = Blob(
                     hash=hash,
@@ -192,13 +193,13 @@ class Blobs:
 
     async def _drawn(self, place: BlobStorage, hash: str, side: int) -> bytes:
         head = await place.read(hash, 0, HEAD)
-        family = sniff.family(await lane.run(sniff.kind, head))
+        family = sniff.family(await decode(sniff.kind, head))
         if family not in ("image", "pdf"):
             raise NotFound("There is no picture of this file.", code="no_thumbnail")
         data = await place.read(hash)
         if family == "pdf":
-            data = (await lane.run_alone(documents.page, data, 0, 1.0)).data
-        return (await lane.run(images.thumbnail, data, side)).data
+            data = (await decode_alone(documents.page, data, 0, 1.0)).data
+        return (await decode(images.thumbnail, data, side)).data
 
     async def _place(self, hash: str) -> BlobStorage:
         if not _HASH.fullmatch(hash):
@@ -216,7 +217,7 @@ async def _measured(place: BlobStorage, hash: str, kind: str, head: bytes, size:
     if sniff.family(kind) == "image" and size <= MEASURED:
         data = head if size <= len(head) else await place.read(hash)
         try:
-            _, width, height = await lane.run(images.inspect, data)
+            _, width, height = await decode(images.inspect, data)
         except Problem as problem:
             if problem.status >= 429:
                 raise

@@ -13,7 +13,7 @@ from functools import partial
 
 from duologue.engines.asr.local_agreement import Agreement
 from duologue.engines.audio.silence import is_silence, peak, pieces, quietest
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import Transcript
 from duologue.values.transcripts import joined, joined_text, later
@@ -37,7 +37,7 @@ class IncrementalTranscriber:
     def __init__(
         self,
         hear: Hear,
-        lane: Lane,
+        lane: ThreadLane,
         *,
         partials: bool = True,
         every: int = EVERY,
@@ -105,7 +105,7 @@ class IncrementalTranscriber:
 
 
 async def hear_whole(
-    hear: Callable[[bytes], Transcript], lane: Lane, pcm: bytes, *, longest: int, searched: int
+    hear: Callable[[bytes], Transcript], lane: ThreadLane, pcm: bytes, *, longest: int, searched: int
 ) -> Transcript:
     """Write down a recording, at most `longest` samples at a time, cut where their last `searched` are quietest; a caller who
     leaves waits for one of those."""

@@ -21,7 +21,7 @@ from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.options import Device, device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import TimedWord, Transcript
 
@@ -56,7 +56,7 @@ class QwenRecogniser:
         self._model = model
         self._name = name
         self._options = options
-        self._lane = Lane(1)
+        self._lane = ThreadLane(1)
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
             raise StartFailed(f"The model in {folder} cannot be loaded by qwen-asr: {error}") from error
         return QwenRecogniser(model, folder.name, wanted)
 
-    return await Lane(1).run(start)
+    return await ThreadLane(1).run(start)
 
 
 def weights(options: dict[str, Any]) -> Path:

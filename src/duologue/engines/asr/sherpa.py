@@ -26,7 +26,7 @@ from duologue.engines.machine import this_machine
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, missing, quoted, target
 from duologue.errors import EngineFailed, StartFailed
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import Transcript
 
@@ -71,7 +71,7 @@ class SherpaRecogniser:
         self._model = model
         self._name = name
         self._options = options
-        self._lane = Lane(options.parallel)
+        self._lane = ThreadLane(options.parallel)
 
     @property
     def name(self) -> str:
@@ -149,7 +149,7 @@ class SherpaRecogniser:
 class _StreamingListener:
     """Fulfils `engines.Listener` with a model that hears piece by piece."""
 
-    def __init__(self, recogniser: Any, stream: Any, lane: Lane) -> None:
+    def __init__(self, recogniser: Any, stream: Any, lane: ThreadLane) -> None:
         self._recogniser = recogniser
         self._stream = stream
         self._lane = lane
@@ -229,7 +229,7 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
             raise StartFailed(f"The model in {folder} cannot be loaded by sherpa-onnx: {error}") from error
         return SherpaRecogniser(recogniser, model, folder.name, wanted)
 
-    return await Lane(1).run(start)
+    return await ThreadLane(1).run(start)
 
 
 def told_language(model: SherpaModel, language: str) -> dict[str, str]:

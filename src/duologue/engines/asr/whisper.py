@@ -21,7 +21,7 @@ from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed, Unsupported
-from duologue.threads import Emit, Lane
+from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import HEARD_RATE, samples
 from duologue.values.speech import TimedWord, Transcript
 
@@ -92,7 +92,7 @@ class WhisperRecogniser:
         self._model = model
         self._name = name
         self._options = options
-        self._lane = Lane(options.parallel)
+        self._lane = ThreadLane(options.parallel)
         self._languages = frozenset(model.supported_languages)
 
     @property
@@ -244,7 +244,7 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
             raise StartFailed(f"Whisper's model in {folder} cannot be loaded: {error}") from error
         return WhisperRecogniser(model, folder.name, wanted)
 
-    return await Lane(1).run(start)
+    return await ThreadLane(1).run(start)
 
 
 def weights(options: dict[str, Any]) -> Path:

@@ -42,7 +42,7 @@ from duologue.errors import BadRequest, EngineFailed, StartFailed, Unavailable, 
 from duologue.models.catalogue import bundled_model, model_name
 from duologue.models.gguf.header import GgufHeader, read
 from duologue.text.templates.chat_template import CHATML, ChatTemplate
-from duologue.threads import Emit, Lane
+from duologue.threads import Emit, ThreadLane
 from duologue.values.events import Finish, Progress
 from duologue.values.requests import ModelCard, OutputFormat
 
@@ -69,7 +69,7 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
         options = {**options, "model": str(bundled_model()), "bundled": True}
     wanted = parse_options(options)
     # Loading, and later the door: one thread. The generations have their own lane.
-    lane = Lane(1)
+    lane = ThreadLane(1)
     header = await lane.run(partial(read, Path(wanted.model)))
     template, warnings = _template(header)
     machine = this_machine(await lane.run(_gpus))
@@ -94,7 +94,7 @@ class LlamaEngine:
         self,
         server: Any,
         door: LlamaHttpClient,
-        lane: Lane,
+        lane: ThreadLane,
         card: ModelCard,
         template: ChatTemplate,
         bos: tuple[int, ...],
@@ -104,7 +104,7 @@ class LlamaEngine:
         self._server: Any | None = server
         self._door = door
         self._door_lane = lane
-        self._lane = Lane(card.slots)
+        self._lane = ThreadLane(card.slots)
         self._card = card
         self._template = template
         self._bos = bos

@@ -22,7 +22,7 @@ from duologue.engines.sphinx.decoder_pool import DecoderHandle, DecoderPool
 from duologue.engines.sphinx.segmentation import utterances
 from duologue.engines.vad.energy import EnergyDetector
 from duologue.errors import StartFailed, Unsupported
-from duologue.threads import Lane
+from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.speech import TimedWord, Transcript
 from duologue.values.transcripts import joined
@@ -95,7 +95,7 @@ class PocketsphinxRecogniser:
 
     def __init__(self, ears: DecoderPool, decoders: int) -> None:
         self.ears = ears
-        self._lane = Lane(1)
+        self._lane = ThreadLane(1)
         self._turns = anyio.Semaphore(decoders)
 
     @asynccontextmanager

@@ -19,7 +19,7 @@ from duologue.engines.audio.resample import Resampler, at_rate
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.engines.tts.word_timestamps import WordTimes
 from duologue.errors import EngineFailed, NotFound, StartFailed, TooLarge
-from duologue.threads import Emit, Lane
+from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.speech import Voice
 
@@ -125,7 +125,7 @@ class _Library:
     """espeak-ng as it lies in this process. Every method blocks, and is called in its lane alone."""
 
     def __init__(self) -> None:
-        self.lane = Lane(1)
+        self.lane = ThreadLane(1)
         self._heard: _Heard | None = None
         self._broken: Exception | None = None
         self._languages: dict[str, str] = {}

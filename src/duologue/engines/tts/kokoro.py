@@ -23,7 +23,7 @@ from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of
 from duologue.engines.tts.word_alignment import Stretch, words_from_tokens
 from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
 from duologue.errors import EngineFailed, StartFailed, TooLarge
-from duologue.threads import Emit, Lane
+from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.speech import Voice
 
@@ -58,7 +58,7 @@ class KokoroSpeaker:
         self._make = make
         self._model = model
         self._folder = folder
-        self._lane = Lane(1)
+        self._lane = ThreadLane(1)
         self._pipelines: dict[str, Any] = {}
         names = [path.stem for path in (folder / VOICES).glob("*.pt")]
         self._voices = voices_of(names, spoken_letters(), options.voice)
@@ -190,7 +190,7 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
         speaker.prepare()
         return speaker
 
-    return await Lane(1).run(start)
+    return await ThreadLane(1).run(start)
 
 
 def placed(device: Device, cards: bool) -> str:

@@ -22,7 +22,7 @@ from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of
 from duologue.engines.tts.word_alignment import Stretch, words_from_phonemes
 from duologue.engines.weights import check_files, fetch_command, folder_of, missing, target
 from duologue.errors import EngineFailed, StartFailed, TooLarge
-from duologue.threads import Emit, Lane
+from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.speech import Voice
 
@@ -56,7 +56,7 @@ class KokoroOnnxSpeaker:
     def __init__(self, kokoro: Any, name: str, options: KokoroOnnxOptions) -> None:
         self._kokoro = kokoro
         self._name = name
-        self._lane = Lane(options.parallel)
+        self._lane = ThreadLane(options.parallel)
         self._voices = voices_of(kokoro.get_voices(), LETTERS, options.voice)
         if not self._voices:
             raise StartFailed(f"There is no voice in {name} that this engine can speak with.")
@@ -150,7 +150,7 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
             raise StartFailed(f"The model in {folder} cannot be loaded by kokoro-onnx: {error}") from error
         return KokoroOnnxSpeaker(kokoro, folder.name, wanted)
 
-    return await Lane(1).run(start)
+    return await ThreadLane(1).run(start)
 
 
 def weights(options: dict[str, Any]) -> Path:

@@ -25,8 +25,9 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
-from duologue.media import lane, sniff
+from duologue.media import sniff
 from duologue.media.chunks import Passages
+from duologue.media.decoding import decode, encode
 from duologue.media.encoder import TYPES, AudioEncoder, encoder
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.speech import SpeechRequest, Transcript, TranscriptionRequest
@@ -91,7 +92,7 @@ def router(
         data, fields = await _form(request, limits)
         check_model(fields.model, "recogniser", speech.card)
         fields.check(speech.card, limits)
-        passages = await lane.run(_opened, data, limits.audio_minutes)
+        passages = await decode(_opened, data, limits.audio_minutes)
         asked = TranscriptionRequest(
             b"", fields.language or speech.settings.language, fields.prompt, fields.wants_words
         )
@@ -228,8 +229,8 @@ async def _file(sounds: AsyncGenerator[Any], made: AudioEncoder) -> AsyncGenerat
     async with aclosing(sounds) as heard:
         async for sound in heard:
             count += samples(sound.pcm)
-            yield await lane.encode(made.feed, sound.pcm)
-    yield await lane.encode(made.finish)
+            yield await encode(made.feed, sound.pcm)
+    yield await encode(made.finish)
     yield SpeechFinished(count / SPOKEN_RATE)
 
 

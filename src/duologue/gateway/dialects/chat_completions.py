@@ -31,7 +31,8 @@ from duologue.gateway.speech.spoken_stream import SpokenStream, with_speech
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
-from duologue.media import lane, sniff
+from duologue.media import sniff
+from duologue.media.decoding import decode, encode
 from duologue.media.encoder import whole
 from duologue.media.recordings import heard
 from duologue.media.wav import RATE, Sound, is_wav, wav
@@ -235,7 +236,7 @@ class WholeReply(Response):
                 async for batch in batches:
                     self._completion.add(batch)
             if self._sounding is not None and (pcm := self._completion.sound):
-                file = await lane.encode(whole, _KINDS.get(self._sound, self._sound), pcm, SPOKEN_RATE)
+                file = await encode(whole, _KINDS.get(self._sound, self._sound), pcm, SPOKEN_RATE)
                 self._completion.spoken(self._sounding, file)
             return self._completion.body()
         except Exception as error:  # noqa: BLE001 (told to the client and logged by the caller)
@@ -245,7 +246,7 @@ class WholeReply(Response):
 async def _decoded(where: str, data: bytes) -> AudioPart:
     """The sound of a file. Raises Problem that names the part."""
     try:
-        return AudioPart((await lane.run(_read, data)).samples, RATE)
+        return AudioPart((await decode(_read, data)).samples, RATE)
     except Problem as problem:
         raise Problem(
             f"{where}: {problem.message}", code=problem.code, status=problem.status, param=where

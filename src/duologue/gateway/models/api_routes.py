@@ -22,8 +22,8 @@ from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.scheduling.pool import Pool
 from duologue.http.event_log import EventLog
 from duologue.http.event_stream import EventStream, last_seen
-from duologue.media import lane
 from duologue.models import local
+from duologue.threads import disk_io, hardware_io
 from duologue.wire.worker_protocol import LoadSpec
 
 
@@ -52,10 +52,10 @@ def router(
         """Sizes in bytes. `fit` is how a model would do on this machine: on the `card`, `good`, `slow`, or not at all
         for want of `memory` or `disk`."""
         processes = [view.process for view in pool.workers.values() if view.process]
-        seen = await lane.machine(look, folder, processes) if look is not None else None
+        seen = await hardware_io(look, folder, processes) if look is not None else None
         hardware = seen[0] if seen else None
-        files = await lane.disk(inventory.files_row, folder, headers, pool.loadouts())
-        available = await lane.disk(inventory.available_rows, folder, hardware)
+        files = await disk_io(inventory.files_row, folder, headers, pool.loadouts())
+        available = await disk_io(inventory.available_rows, folder, hardware)
         return {
             **files,
             "hardware": inventory.hardware_row(seen),
@@ -86,7 +86,7 @@ def router(
     @routes.delete("/{name:path}", summary="Remove a model's files")
     async def remove(name: Annotated[str, fastapi.Path(max_length=300)]) -> dict[str, Any]:
         """All its parts, and what is unfinished of it."""
-        called, freed = await lane.disk(_remove, name, folder, pool.loadouts())
+        called, freed = await disk_io(_remove, name, folder, pool.loadouts())
         news.tell({"type": "here"})
         return {"removed": called, "freed": freed}
 

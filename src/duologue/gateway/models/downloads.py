@@ -20,10 +20,10 @@ from msgspec import Struct
 from duologue.errors import Busy, NotFound, Problem, Unavailable
 from duologue.gateway.models.transfer_rate import TransferRate
 from duologue.gateway.workers.connection import STOPPING
-from duologue.media.lane import Lane
 from duologue.models.fit import Hardware
 from duologue.models.hub import reference
 from duologue.models.hub.stopping import Stopped
+from duologue.threads import ThreadLane
 
 if TYPE_CHECKING:
     from duologue.models.hub.http import HubConnection
@@ -235,7 +235,7 @@ class Downloads:
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Bring one after another until cancelled; the one at work is stopped then."""
-        lane = Lane(1)
+        lane = ThreadLane(1)
         task_status.started()
         while True:
             job = next((job for job in self._jobs.values() if job.state == "waiting"), None)
@@ -245,7 +245,7 @@ class Downloads:
             else:
                 await self._run(job, lane)
 
-    async def _run(self, job: _Job, lane: Lane) -> None:
+    async def _run(self, job: _Job, lane: ThreadLane) -> None:
         job.state, job.started, job.pace = "running", self._wall(), TransferRate(0, self._clock())
         self._say(job)
         async with anyio.create_task_group() as tasks:
@@ -328,7 +328,7 @@ class _Job:
         )
 
 
-async def _outcome(bring: Bring, work: Work, lane: Lane) -> tuple[State, DownloadError | None]:
+async def _outcome(bring: Bring, work: Work, lane: ThreadLane) -> tuple[State, DownloadError | None]:
     """How it ended. Raises nothing: the line goes on."""
     try:
         await lane.run(bring, work)

@@ -23,9 +23,9 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded
 from duologue.gateway.workers.connection import STOPPING
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.media import lane
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
+from duologue.threads import disk_io, hardware_io
 
 log = logging.getLogger(__name__)
 
@@ -192,8 +192,8 @@ class Loader:
         return self._tasks
 
     async def _begin(self, wanted: LoadRequest) -> Load:
-        found = await lane.disk(self._loadables.find, wanted.name)
-        prepared = await lane.disk(self._loadables.prepare, found, wanted.sizes)
+        found = await disk_io(self._loadables.find, wanted.name)
+        prepared = await disk_io(self._loadables.prepare, found, wanted.sizes)
         name = self._busy = found.name
         views = list(self._pool.workers.values())
         going = [view for view in views if view.added and wanted.replace]
@@ -215,7 +215,7 @@ class Loader:
         if self._look is None or not prepared.size:
             return
         processes = [view.process for view in self._pool.workers.values() if view.process]
-        hardware, _ = await lane.machine(self._look, self._loadables.folder, processes)
+        hardware, _ = await hardware_io(self._look, self._loadables.folder, processes)
         freed = sum(view.card.size for view in going if view.card is not None)
         needed = memory_needed(prepared.size) + prepared.cache
         room = hardware.memory + hardware.card_memory + freed

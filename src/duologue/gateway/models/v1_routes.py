@@ -21,7 +21,7 @@ from duologue.gateway.models.available import AvailableModels, Sizes
 from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.http.event_stream import EventStream
-from duologue.media import lane
+from duologue.threads import disk_io
 from duologue.wire.openai import model_entry
 from duologue.wire.validation_errors import shortened
 
@@ -98,7 +98,7 @@ def router(
     async def list_loadable() -> dict[str, Any]:
         """The models of the settings, the bundled one, and those of the data folder."""
         loaded = {card.name for card in models.cards()}
-        entries = await lane.disk(loadables.all)
+        entries = await disk_io(loadables.all)
         return {
             "object": "list",
             "data": [

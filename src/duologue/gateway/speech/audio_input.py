@@ -12,7 +12,7 @@ from collections import OrderedDict
 import msgspec
 
 from duologue.gateway.speech.service import SpeechService
-from duologue.media import lane
+from duologue.media.decoding import decode
 from duologue.media.wav import at_rate
 from duologue.values.audio import from_float32
 from duologue.values.messages import AudioPart, Message, Part, TextPart
@@ -62,7 +62,7 @@ class AudioTranscriber:
         if (known := self._known.get(key)) is not None:
             self._known.move_to_end(key)
             return known
-        found = await self._speech.transcript(await lane.run(_samples, part), request_id)
+        found = await self._speech.transcript(await decode(_samples, part), request_id)
         self._known[key] = found
         if len(self._known) > KEPT:
             self._known.popitem(last=False)

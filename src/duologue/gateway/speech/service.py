@@ -18,8 +18,8 @@ from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.media import lane
 from duologue.media.chunks import Passages
+from duologue.media.decoding import decode
 from duologue.values import call_events
 from duologue.values.events import Failed
 from duologue.values.speech import (
@@ -227,7 +227,7 @@ async def _written(
     """One passage after the other, in the same seat."""
     parts: list[Transcript] = []
     told, start = "", 0.0
-    while pcm := await lane.run(passages.next):
+    while pcm := await decode(passages.next):
         while not lease.idle and parts:
             await lease.take()
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
