@@ -178,6 +178,8 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "alembic": ("store/",),
     "mcp": ("tools/",),
     "openai": (),
+    # The workshop of the bundled model: its weights file is all that the server takes from it.
+    "duologue_mini": (),
 }
 CONFINED: dict[str, tuple[str, ...]] = {
     "threading": THREADS,

@@ -36,7 +36,7 @@ def joking(random: Random) -> list[Turn]:
     if random.random() < 0.12:
         return _knock_knock(random)
     jokes = random.sample(JOKES, random.choice([1, 1, 1, 2, 3]))
-    turns = []
+    turns: list[Turn] = []
     for joke in jokes:
         question = pick(random, MORE_JOKES if turns else ASK_JOKE)
         turns.append(

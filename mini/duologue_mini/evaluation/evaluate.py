@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,7 +75,7 @@ def row_of(family: str) -> str:
     return next((row for row, families in ROWS.items() if family in families), family)
 
 
-def ask_case(case: heldout.Case, speaker: ChatModel) -> Outcome:
+def ask_case(case: heldout.Case, model: ChatModel) -> Outcome:
     """Has a hand-written conversation with the model, and judges it."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": case.system}] if case.system else []
     answers, replies = [], []
@@ -82,14 +83,14 @@ def ask_case(case: heldout.Case, speaker: ChatModel) -> Outcome:
     for number, turn in enumerate(case.turns, start=1):
         messages.append({"role": "user", "content": turn})
         thinking = case.thinking and number == len(case.turns)
-        first = speaker.reply(messages, tools, thinking=thinking)
+        first = model.reply(messages, tools, thinking=thinking)
         replies.append(first)
         messages.append(first.message)
         after = None
         if first.calls and case.results:
             results = [case.results.get(call.name, "error: unknown tool") for call in first.calls]
             messages += [{"role": "tool", "content": result} for result in results]
-            after = speaker.reply(messages, tools, thinking=thinking)
+            after = model.reply(messages, tools, thinking=thinking)
             replies.append(after)
             messages.append(after.message)
         answers.append(heldout.Answer(first.checked, after.checked if after else None))
@@ -158,7 +159,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
     columns = {}
     temperatures = {"greedy": 0.0, "own temperature": OWN_TEMPERATURE}
     for name in arguments.at:
-        speaker = ChatModel(
+        model = ChatModel(
             arguments.model,
             slots=arguments.slots,
             threads=arguments.threads,
@@ -167,10 +168,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Tally]:
         )
         show = printer(arguments.show)
         columns[f"fresh, {name}"] = run_tally(
-            questions, lambda it, to=speaker: fresh_draws.ask(it, to.reply), arguments.slots, show
+            questions, partial(fresh_draws.ask, reply_to=model.reply), arguments.slots, show
         )
         columns[f"hand-written, {name}"] = run_tally(
-            cases, lambda it, to=speaker: ask_case(it, to), arguments.slots, show
+            cases, partial(ask_case, model=model), arguments.slots, show
         )
     return columns
 

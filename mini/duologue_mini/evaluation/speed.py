@@ -16,17 +16,15 @@ ROUNDS = 3
 
 def measure(path: Path, threads: int = 2) -> dict[str, float]:
     """Tokens a second of one chat, and seconds to the first token after 2,000 tokens of prompt, new and read before."""
-    speaker = ChatModel(path, threads=threads)
-    speaker.time_request(_prompt(0, 50), 8)
-    cold = [
-        speaker.time_request(_prompt(number, PROMPT_TOKENS), 1).seconds for number in range(1, ROUNDS + 1)
-    ]
-    warm = [speaker.time_request(_prompt(ROUNDS, PROMPT_TOKENS) + "?", 1).seconds for _ in range(ROUNDS)]
+    model = ChatModel(path, threads=threads)
+    model.time_request(_prompt(0, 50), 8)
+    cold = [model.time_request(_prompt(number, PROMPT_TOKENS), 1).seconds for number in range(1, ROUNDS + 1)]
+    warm = [model.time_request(_prompt(ROUNDS, PROMPT_TOKENS) + "?", 1).seconds for _ in range(ROUNDS)]
     rates = []
     for number in range(ROUNDS):
         prompt = _prompt(100 + number, 60)
-        first = speaker.time_request(prompt, 1)
-        whole = speaker.time_request(prompt, 201)
+        first = model.time_request(prompt, 1)
+        whole = model.time_request(prompt, 201)
         rates.append((whole.tokens - first.tokens) / whole.seconds)
     return {
         "tokens a second": round(median(rates), 1),

@@ -6,6 +6,8 @@
 along a row.
 """
 
+from typing import TypeAlias
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -15,7 +17,7 @@ BLOCK = 128
 
 Extents = tuple[int, ...]
 """The lengths of the dialogues of one row, in order."""
-Mask = Tensor | BlockMask | Extents
+Mask: TypeAlias = Tensor | BlockMask | Extents
 
 
 def dense(documents: Tensor) -> Tensor:
@@ -61,5 +63,6 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Tensor:
         return output
     if isinstance(mask, tuple):
         parts = zip(*(states.split(mask, dim=2) for states in (query, key, value)), strict=True)
-        return torch.cat([F.scaled_dot_product_attention(*part, is_causal=True) for part in parts], dim=2)
+        outputs = [F.scaled_dot_product_attention(q, k, v, is_causal=True) for q, k, v in parts]
+        return torch.cat(outputs, dim=2)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)

@@ -6,6 +6,7 @@ that file; knows nothing about training.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy
@@ -30,7 +31,7 @@ def read(path: Path) -> ModelFile:
     """The contents of a model file of ours; a ValueError names what another file lacks."""
     reader = gguf.GGUFReader(path)
 
-    def value(key: str) -> object:
+    def value(key: str) -> Any:
         field = reader.get_field(key)
         if field is None:
             raise ValueError(f"{path} has no {key}")

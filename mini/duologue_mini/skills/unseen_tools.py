@@ -137,7 +137,8 @@ def _referring(random: Random, size: int) -> Scene:
         lister, taker, slot, asks = references.pick(random)
         table, tools = tool_sets.draw_tool_set(random, [lister, taker], max(2, size))
         if len(tools) == 2:
-            return _scene(random, references.pick_from_list(random, *tools, slot, asks), table)
+            first, second = tools
+            return _scene(random, references.pick_from_list(random, first, second, slot, asks), table)
     elif kind == "made":
         thing = invented_tools.noun(random)
         pair = [

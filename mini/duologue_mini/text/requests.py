@@ -5,6 +5,7 @@ so the turn can be `exact` and still look human.
 """
 
 import re
+from collections.abc import Mapping
 from random import Random
 
 from duologue_mini.text.phrases import pick
@@ -13,7 +14,7 @@ from duologue_mini.text.typos import CLOSERS, OPENERS
 _SLOT = re.compile(r"\$([a-z]+)")
 
 
-def fill_slots(text: str, fills: dict[str, object]) -> str:
+def fill_slots(text: str, fills: Mapping[str, object]) -> str:
     """The text with every `$name` replaced, all at once: a value may hold a dollar itself."""
     return _SLOT.sub(lambda match: str(fills.get(match[1], match[0])), text)
 

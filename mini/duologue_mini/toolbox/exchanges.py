@@ -13,8 +13,9 @@ from duologue_mini.text.phrases import capital, say
 from duologue_mini.text.requests import fill_slots, loose
 from duologue_mini.text.words import join_words
 from duologue_mini.toolbox import outcomes
-from duologue_mini.toolbox.actions import QUOTES, Input, Request, Tool, arguments, request
+from duologue_mini.toolbox.actions import QUOTES, Request, Tool, arguments, request
 from duologue_mini.toolbox.outcomes import ToolResult
+from duologue_mini.toolbox.parameters import Input
 from duologue_mini.toolbox.value_kinds import Value
 
 WHY = [
@@ -221,7 +222,7 @@ def failure_exchanges(random: Random, tool: Tool) -> list[Exchange]:
     return exchanges
 
 
-VARIED = (
+VARIED: tuple[str, ...] = (
     "place",
     "person",
     "date",

@@ -66,7 +66,7 @@ def reading(answer: str) -> ToolOutcome:
 def result(
     random: Random, outcome: ToolOutcome, context: Mapping[str, Any] | None = None, making: bool = False
 ) -> ToolResult:
-    """What a tool of this outcome answers; `known` fields are not drawn. Only what is `making` something
+    """What a tool of this outcome answers; fields in `context` are not drawn. Only what is `making` something
     answers with a new id.
     """
     if outcome.kind == "done":
@@ -76,14 +76,14 @@ def result(
     if outcome.kind == "list":
         return _list(random, outcome)
     values = {name: value(random, kind) for name, kind in outcome.fields.items()}
-    plain = {name: one.argument for name, one in values.items()} | (context or {})
+    plain = {**{name: one.argument for name, one in values.items()}, **(context or {})}
     return ToolResult(_render(random, plain), {name: str(one) for name, one in plain.items()}, (), plain)
 
 
 def answer(
     random: Random, outcome: ToolOutcome, result: ToolResult, values_by_slot: Said, own: Mapping[str, str]
 ) -> str:
-    """What the assistant says of it; `said` are the request's values as written, `own` the action's words."""
+    """What the assistant says of it; `values_by_slot` are the request's values as written, `own` the action's words."""
     if outcome.kind == "list":
         return _list_answer(random, own.get("Nouns", outcome.plural), result)
     if outcome.kind == "facts" and not outcome.answer:

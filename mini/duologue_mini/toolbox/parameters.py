@@ -3,6 +3,7 @@
 Knows shapes and how people mention an option; knows nothing about the tool around it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -121,7 +122,8 @@ def _choice(random: Random, parameter: Parameter) -> tuple[dict[str, Any], Value
         spellings = [True, False]
         schema = {"type": "boolean"}
     else:
-        style = random.choices([str, str.upper, str.capitalize], [8, 2, 1])[0]
+        styles: list[Callable[[str], str]] = [str, str.upper, str.capitalize]
+        style = random.choices(styles, [8, 2, 1])[0]
         spellings = [style(value) if isinstance(value, str) else value for value in values]
         schema = {"type": "string" if isinstance(values[0], str) else "integer", "enum": spellings}
         if random.random() < 0.06 and isinstance(values[0], str):

@@ -96,14 +96,16 @@ def held_out(folder: Path, tokens: int, count: int) -> list[PackedRows]:
 def to_device(rows: PackedRows, device: torch.device, shard: int = 0, *, flat: bool = False) -> DeviceBatch:
     """Rows as tensors on a device; `flat` lays them in one line, dialogues still apart."""
     batch = unpack(rows)
-    tensors = _flat(batch) if flat else [batch.ids, batch.positions, batch.documents, batch.targets]
-    tensors_on_device = []
-    for array in tensors:
-        tensor = torch.from_numpy(array)
-        if device.type == "cuda":
-            tensor = tensor.pin_memory().to(device, non_blocking=True)
-        tensors_on_device.append(tensor)
-    return DeviceBatch(*tensors_on_device, shard)
+    arrays: list[numpy.ndarray] = (
+        _flat(batch) if flat else [batch.ids, batch.positions, batch.documents, batch.targets]
+    )
+    ids, positions, documents, targets = (_tensor(array, device) for array in arrays)
+    return DeviceBatch(ids, positions, documents, targets, shard)
+
+
+def _tensor(array: numpy.ndarray, device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 def _flat(batch: Batch) -> list[numpy.ndarray]:

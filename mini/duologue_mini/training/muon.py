@@ -5,6 +5,7 @@ few large products and not hundreds of small ones.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ class Muon(torch.optim.Optimizer):
     """Momentum whose step is brought near the closest orthogonal matrix (five Newton-Schulz steps)."""
 
     def __init__(
-        self, matrices: list[Tensor], lr: float, momentum: float = 0.95, decay: float = DECAY
+        self, matrices: Sequence[Tensor], lr: float, momentum: float = 0.95, decay: float = DECAY
     ) -> None:
         groups: defaultdict[torch.Size, list[Tensor]] = defaultdict(list)
         for matrix in matrices:
@@ -29,7 +30,7 @@ class Muon(torch.optim.Optimizer):
         )
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: object = None) -> None:  # type: ignore[override]  # torch declares overloads
         """One update of every matrix."""
         for group in self.param_groups:
             weights = group["params"]
