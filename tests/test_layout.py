@@ -173,6 +173,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "pi_heif": ("media/images.py",),
     "resvg_py": ("media/images.py",),
     "pypdfium2": ("media/documents.py",),
+    "lxml": ("tools/builtin/html_tree.py",),
     "cryptography": ("gateway/tls.py",),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),

@@ -14,6 +14,7 @@ import anyio
 
 from duologue import __version__
 from duologue.errors import BadRequest, Unavailable
+from duologue.threads import Refusal, SharedLane
 from duologue.tools.builtin.html_to_markdown import page_text
 from duologue.tools.ssrf_guard import Addresses
 
@@ -22,7 +23,18 @@ BYTES = 5_000_000
 HOPS = 5
 SHOWN = 20_000
 """Characters one answer shows; the rest is asked for with `start`."""
+PARSERS = 2
+"""Pages read at once: a large one takes a second, in a thread."""
 TEXTUAL = ("text/", "application/json", "application/xml", "application/javascript", "application/x-yaml")
+
+_parsing = SharedLane(
+    "pages",
+    PARSERS,
+    Refusal(
+        "Too many pages are being read at the moment; try again soon.",
+        "Other pages took too long to read; try again soon.",
+    ),
+)
 
 
 async def fetched(url: str, addresses: Addresses, *, start: int = 0, length: int = SHOWN) -> str:
@@ -38,9 +50,8 @@ async def fetched(url: str, addresses: Addresses, *, start: int = 0, length: int
             address, kind, body = await _body(url, addresses)
     except TimeoutError:
         raise Unavailable(f"{url} did not answer within {SECONDS:g} seconds.", code="fetch_failed") from None
-    return _shown(
-        address, *_text(address, kind, body), start=max(start, 0), length=max(min(length, SHOWN), 1)
-    )
+    title, text = await _parsing.lane.run(_text, address, kind, body)
+    return _shown(address, title, text, start=max(start, 0), length=max(min(length, SHOWN), 1))
 
 
 async def _body(url: str, addresses: Addresses) -> tuple[str, str, bytes]:

@@ -1,206 +1,301 @@
-"""A web page as text a model can read: headings, lists, links, tables and code as Markdown, everything else gone.
+"""A web page as Markdown a model can read: headings, lists, links, tables and code of its main content.
 
-Pure: HTML in, text out, by the standard library's tolerant parser. Never fails on what pages are really like.
+Owns the writer; the parser is in `html_tree`, the choice of what is worth reading in `main_content`. The fetch tool calls
+it. Pure: HTML in, text out, whatever the page is like.
 """
 
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-# What a page brings and nobody reads: code, styling, and the furniture around the text.
-SKIPPED = frozenset(
-    (
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "iframe",
-        "object",
-        "head",
-        "nav",
-        "button",
-        "select",
-        "form",
-    )
-)
-BLOCKS = frozenset(
-    ("p", "div", "section", "article", "main", "header", "footer", "aside", "figure", "figcaption", "address")
-) | {"dl", "dt", "dd", "fieldset", "details", "summary", "table", "body", "html"}
-VOID = frozenset(
-    ("br", "hr", "img", "input", "meta", "link", "source", "wbr", "area", "base", "col", "embed", "track")
-)
+from duologue.tools.builtin.html_tree import Element, html_tree
+from duologue.tools.builtin.main_content import HEADINGS, main_content
+
 DEEPEST = 20
-
-
-class _Reader(HTMLParser):
-    def __init__(self, base: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.title = ""
-        self._base = base
-        self._out: list[str] = []
-        self._skipping: list[str] = []
-        self._in_title = False
-        self._preformatted = 0
-        self._lists: list[int | None] = []
-        self._links: list[tuple[str, int]] = []
-        self._cells: list[str] | None = None
-        self._rows = 0
-
-    def text(self) -> str:
-        whole = "".join(self._out)
-        lines = [line.rstrip() for line in whole.split("\n")]
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title" and not self.title:
-            self._in_title = True
-            return
-        if self._skipping:
-            if tag in SKIPPED:
-                self._skipping.append(tag)
-            return
-        values = {name: value or "" for name, value in attrs}
-        hidden = "hidden" in values or values.get("aria-hidden") == "true"
-        if tag in SKIPPED or (hidden and tag not in VOID and tag in BLOCKS):
-            self._skipping.append(tag)
-            return
-        self._begin(tag, values)
-
-    def _begin(self, tag: str, values: dict[str, str]) -> None:
-        if tag in BLOCKS:
-            self._block()
-        match tag:
-            case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
-                self._block()
-                self._out.append("#" * int(tag[1]) + " ")
-            case "br":
-                self._out.append("\n")
-            case "hr":
-                self._block()
-                self._out.append("---\n\n")
-            case "ul" | "ol":
-                self._line() if self._lists else self._block()
-                self._lists.append(1 if tag == "ol" else None)
-            case "li":
-                self._item()
-            case "pre":
-                self._block()
-                self._out.append("```\n")
-                self._preformatted += 1
-            case "code" if not self._preformatted:
-                self._out.append("`")
-            case "blockquote":
-                self._block()
-                self._out.append("> ")
-            case "a":
-                self._links.append((values.get("href", ""), len(self._out)))
-            case "img":
-                if values.get("alt", "").strip():
-                    self._out.append(f"[Image: {values['alt'].strip()}]")
-            case "tr":
-                self._cells = []
-            case "td" | "th":
-                self._out.append("\0")
-
-    def _item(self) -> None:
-        number = self._lists[-1] if self._lists else None
-        indent = "  " * min(max(len(self._lists) - 1, 0), DEEPEST)
-        self._line()
-        self._out.append(f"{indent}{'-' if number is None else f'{number}.'} ")
-        if number is not None:
-            self._lists[-1] = number + 1
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
-            self._in_title = False
-            return
-        if self._skipping:
-            if tag in self._skipping:
-                while self._skipping and self._skipping.pop() != tag:
-                    pass
-            return
-        match tag:
-            case "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "blockquote":
-                self._block()
-            case "ul" | "ol":
-                if self._lists:
-                    self._lists.pop()
-                self._block() if not self._lists else self._line()
-            case "pre":
-                self._preformatted = max(self._preformatted - 1, 0)
-                self._out.append("\n```\n\n")
-            case "code" if not self._preformatted:
-                self._out.append("`")
-            case "a":
-                self._link()
-            case "tr":
-                self._row()
-            case "table":
-                self._rows = 0
-                self._block()
-            case _ if tag in BLOCKS:
-                self._block()
-
-    def _link(self) -> None:
-        if not self._links:
-            return
-        target, start = self._links.pop()
-        words = " ".join("".join(self._out[start:]).split())
-        try:
-            address = urljoin(self._base, target.strip())
-        except ValueError:
-            address = ""
-        if words and address.startswith(("http://", "https://")) and not target.startswith("#"):
-            self._out[start:] = [f"[{words}]({address})"]
-
-    def _row(self) -> None:
-        if self._cells is None:
-            return
-        joined = "".join(self._out)
-        # The row began at its first cell's mark; what stands before it is text already.
-        before, _, cells = joined.partition("\0")
-        row = [" ".join(cell.split()).replace("|", "\\|") for cell in cells.split("\0")]
-        self._out = [before]
-        self._cells = None
-        self._line()
-        if any(row):
-            self._out.append("| " + " | ".join(row) + " |\n")
-            if not self._rows:
-                self._out.append("|" + " --- |" * len(row) + "\n")
-            self._rows += 1
-
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title = " ".join((self.title + data).split())[:300]
-        elif self._skipping:
-            return
-        elif self._preformatted:
-            self._out.append(data)
-        else:
-            words = re.sub(r"\s+", " ", data)
-            if self._ends_line():
-                words = words.lstrip()
-            if words:
-                self._out.append(words)
-
-    def _ends_line(self) -> bool:
-        return not self._out or self._out[-1].endswith(("\n", " "))
-
-    def _line(self) -> None:
-        if self._out and not self._out[-1].endswith("\n"):
-            self._out.append("\n")
-
-    def _block(self) -> None:
-        if self._out and not self._out[-1].endswith("\n\n"):
-            self._out.append("\n" if self._out[-1].endswith("\n") else "\n\n")
+"""Lists and quotations below this depth are written as if they were at it."""
+LARGEST_CELL = 1000
+"""Characters; a table with a larger cell arranges a page."""
 
 
 def page_text(html: str, address: str = "") -> tuple[str, str]:
     """The title and the readable text of a page that came from `address`, which its links are relative to."""
-    reader = _Reader(address)
-    reader.feed(html)
-    reader.close()
-    return reader.title, reader.text().replace("\0", "")
+    title, root = html_tree(html)
+    writer = _Writer(address)
+    writer.write(main_content(root))
+    return title, writer.text()
+
+
+class _Writer:
+    """Writes elements one after another. The gap between two is written when something follows it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._out: list[str] = []
+        self._gap = 0
+        """Line ends due before the next text."""
+        self._after_marker = False
+        """Nothing has followed a list item's marker yet, so that a block begins on its line."""
+        self._quotes = 0
+        self._quotes_before = 0
+        """Quotation depth of what was written last: a blank line belongs to both its neighbours."""
+        self._lists: list[int | None] = []
+        """The next number of each open list; None for one without numbers."""
+
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in "".join(self._out).split("\n")).strip()
+
+    def write(self, element: Element) -> None:
+        for child in element.children:
+            if isinstance(child, str):
+                self._words(child)
+            else:
+                self._element(child)
+
+    def _element(self, element: Element) -> None:
+        match element.tag:
+            case "br":
+                self._gap = min(self._gap + 1, 2)
+            case "hr":
+                self._block("---")
+            case "img":
+                self._put(_picture(element))
+            case "code" if not element.block:
+                self._spaced(element, _code(element))
+            case "a":
+                self._link(element)
+            case "pre":
+                self._preformatted(element)
+            case "ul" | "ol" | "menu":
+                self._list(element)
+            case "li":
+                self._item(element)
+            case "table":
+                self._table(element)
+            case "blockquote":
+                self._quotation(element)
+            case tag if tag in HEADINGS:
+                words = _line(element, self._address)
+                self._block(f"{'#' * int(tag[1])} {words}" if words else "")
+            case _:
+                gap = (1 if element.tag in ("tr", "dt", "dd") else 2) if element.block else 0
+                self._break(gap)
+                self.write(element)
+                self._break(gap)
+
+    def _link(self, element: Element) -> None:
+        link = _link(element, self._address)
+        if not element.block:
+            self._spaced(element, link)
+            return
+        # A card: one link around a heading and some lines.
+        heading = next((each.tag for each in element.elements() if each.tag in HEADINGS), "")
+        self._block(f"{'#' * int(heading[1])} {link}" if heading and link else link)
+
+    def _list(self, element: Element) -> None:
+        gap = 1 if self._lists else 2
+        self._break(gap)
+        self._lists.append(1 if element.tag == "ol" else None)
+        self.write(element)
+        self._lists.pop()
+        self._break(gap)
+
+    def _item(self, element: Element) -> None:
+        number = self._lists[-1] if self._lists else None
+        indent = "  " * min(max(len(self._lists) - 1, 0), DEEPEST)
+        self._after_marker = False
+        self._break(1)
+        self._put(f"{indent}{'-' if number is None else f'{number}.'} ")
+        self._after_marker = True
+        if number is not None:
+            self._lists[-1] = number + 1
+        self.write(element)
+        self._after_marker = False
+        # Exactly one: what ends with a paragraph would leave a blank line between items.
+        self._gap = 1
+
+    def _quotation(self, element: Element) -> None:
+        self._break(2)
+        deeper = 1 if self._quotes < DEEPEST else 0
+        self._quotes += deeper
+        self.write(element)
+        self._break(2)
+        self._quotes -= deeper
+
+    def _preformatted(self, element: Element) -> None:
+        code = _raw(element).removeprefix("\n").rstrip()
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`{3,}", code)), default=0))
+        self._block(f"{fence}\n{code}\n{fence}" if code else "")
+
+    def _table(self, element: Element) -> None:
+        rows, others = _rows(element)
+        self._break(2)
+        for other in others:
+            self._element(other)
+        if _is_layout(element, rows):
+            for row in rows:
+                self.write(row)
+        else:
+            self._break(2)
+            self._data_rows(rows)
+        self._break(2)
+
+    def _data_rows(self, rows: list[Element]) -> None:
+        first = True
+        for row in rows:
+            cells = [_line(cell, self._address).replace("|", "\\|") for cell in _cells(row)]
+            if not any(cells):
+                continue
+            self._put("| " + " | ".join(cells) + " |")
+            self._break(1)
+            if first:
+                self._put("|" + " --- |" * len(cells))
+                self._break(1)
+            first = False
+
+    def _words(self, text: str) -> None:
+        words = re.sub(r"\s+", " ", text)
+        if self._gap or not self._out or self._out[-1].endswith((" ", "\n")):
+            words = words.lstrip()
+        self._put(words)
+
+    def _spaced(self, element: Element, text: str) -> None:
+        """Put `text` in place of an element, with the blanks that stand inside its ends."""
+        raw = _raw(element)
+        if text and raw[:1].isspace():
+            self._words(" ")
+        self._put(text)
+        if text and raw[-1:].isspace():
+            self._words(" ")
+
+    def _block(self, text: str) -> None:
+        self._break(2)
+        self._put(text)
+        self._break(2)
+
+    def _break(self, lines: int) -> None:
+        if not self._after_marker:
+            self._gap = max(self._gap, lines)
+
+    def _put(self, text: str) -> None:
+        if not text:
+            return
+        prefix = "> " * self._quotes
+        if not self._out:
+            self._out.append(prefix)
+        elif self._gap:
+            blank = ">" * min(self._quotes, self._quotes_before)
+            self._out.append(f"\n{blank}" * (self._gap - 1) + f"\n{prefix}")
+        self._out.append(text.replace("\n", f"\n{prefix}"))
+        self._gap = 0
+        self._after_marker = False
+        self._quotes_before = self._quotes
+
+
+def _line(element: Element, address: str = "") -> str:
+    """An element in one line; its links with their addresses where they are relative to something."""
+    pieces: list[str] = []
+    _collect(element, address, pieces)
+    return " ".join("".join(pieces).split())
+
+
+def _collect(element: Element, address: str, pieces: list[str]) -> None:
+    for child in element.children:
+        if isinstance(child, str):
+            pieces.append(child)
+        elif child.tag == "img":
+            pieces.append(_picture(child))
+        elif child.tag == "code" and not child.block:
+            pieces.append(_code(child))
+        elif child.tag == "a" and address:
+            pieces.append(_link(child, address))
+        else:
+            blank = " " if child.block or child.tag == "br" else ""
+            pieces.append(blank)
+            _collect(child, address, pieces)
+            pieces.append(blank)
+
+
+def _link(element: Element, base: str) -> str:
+    words = _line(element)
+    target = element.attributes.get("href", "").strip()
+    try:
+        address = urljoin(base, target)
+    except ValueError:
+        address = ""
+    if words and address.startswith(("http://", "https://")) and not target.startswith("#"):
+        return f"[{words}]({address})"
+    return words
+
+
+def _picture(element: Element) -> str:
+    words = " ".join(element.attributes.get("alt", "").split())
+    return f"[Image: {words}]" if words else ""
+
+
+def _code(element: Element) -> str:
+    code = " ".join(_raw(element).split())
+    if "`" in code:
+        return f"`` {code} ``"
+    return f"`{code}`" if code else ""
+
+
+def _raw(element: Element) -> str:
+    """The text of an element with its own line ends."""
+    pieces: list[str] = []
+
+    def collect(inner: Element) -> None:
+        for child in inner.children:
+            if isinstance(child, str):
+                pieces.append(child)
+            elif child.tag == "br":
+                pieces.append("\n")
+            else:
+                collect(child)
+
+    collect(element)
+    return "".join(pieces)
+
+
+def _rows(table: Element) -> tuple[list[Element], list[Element]]:
+    """The rows of a table, and what stands in it beside them: a caption, or what a broken page has there."""
+    rows: list[Element] = []
+    others: list[Element] = []
+    for child in table.children:
+        if isinstance(child, str):
+            if child.strip():
+                others.append(Element("span", {}, [child], False))
+        elif child.tag == "tr":
+            rows.append(child)
+        elif child.tag in ("thead", "tbody", "tfoot"):
+            inner_rows, inner_others = _rows(child)
+            rows += inner_rows
+            others += inner_others
+        else:
+            others.append(child)
+    return rows, others
+
+
+def _cells(row: Element) -> list[Element]:
+    """The cells of a row. What a broken page has between them is a cell too."""
+    cells: list[Element] = []
+    for child in row.children:
+        if isinstance(child, str):
+            if child.strip():
+                cells.append(Element("span", {}, [child], False))
+        elif child.tag == "form":
+            cells += _cells(child)
+        else:
+            cells.append(child)
+    return cells
+
+
+def _is_layout(table: Element, rows: list[Element]) -> bool:
+    """Whether a table arranges parts of a page: it has one column, or cells with more in them than a few lines."""
+    if table.attributes.get("role") in ("presentation", "none") or all(len(_cells(row)) < 2 for row in rows):
+        return True
+    return any(
+        cell.text > LARGEST_CELL or any(inner.tag in ("table", "pre", *HEADINGS) for inner in cell.elements())
+        for row in rows
+        for cell in _cells(row)
+    )
