@@ -14,7 +14,7 @@ from typing import TextIO
 
 from duologue.cli.download_progress import Display, watch_on
 from duologue.config import Settings
-from duologue.engines.hardware import described, probe_hardware
+from duologue.engines.hardware import describe, probe_hardware
 from duologue.errors import Problem, StartFailed
 from duologue.models import catalogue, local
 from duologue.models.fit import Fit, Hardware, fit_of
@@ -98,7 +98,7 @@ def offered(settings: Settings) -> str:
     folder = models_folder(settings)
     hardware = probe_hardware(folder)
     return (
-        f"{available(hardware)}\n\nHere: {described(hardware, folder)}.\n"
+        f"{available(hardware)}\n\nHere: {describe(hardware, folder)}.\n"
         "Bring one: `duologue models pull NAME`, or any other GGUF model as OWNER/REPOSITORY or by its address."
     )
 

@@ -17,7 +17,7 @@ from duologue.cli.doctor import check_gpu
 from duologue.config import Settings
 from duologue.config.reading import FILE_NAME
 from duologue.config.writing import model_line, write_model
-from duologue.engines.hardware import described, probe_hardware
+from duologue.engines.hardware import describe, probe_hardware
 from duologue.errors import BadRequest, Problem
 from duologue.models.catalogue import BUNDLED
 from duologue.models.fit import Hardware, fit_of, recommend
@@ -67,7 +67,7 @@ def set_up(settings: Settings, place: SettingLocation, wish: Wish, talk: Talk) -
     """Show, choose, download, and make the choice last. Raises Problem."""
     folder = model_commands.models_folder(settings)
     hardware = probe_hardware(folder)
-    talk.say(f"This machine: {described(hardware, folder)}.")
+    talk.say(f"This machine: {describe(hardware, folder)}.")
     for finding in check_gpu(settings):
         if finding.state != "ok":
             talk.say(finding.text)

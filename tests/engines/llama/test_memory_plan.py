@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from duologue.engines.hardware import MachineLimits
 from duologue.engines.llama.memory_plan import LlamaOptions, cache_bytes, parse_options, plan
-from duologue.engines.machine import MachineLimits
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
 

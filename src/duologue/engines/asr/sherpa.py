@@ -22,7 +22,7 @@ from duologue.engines.asr.sherpa_model_kinds import HINTED, KNOWN, SherpaModel, 
 from duologue.engines.asr.token_timestamps import words_of
 from duologue.engines.audio.pcm import numbers
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
-from duologue.engines.machine import this_machine
+from duologue.engines.hardware import machine_limits
 from duologue.engines.options import device_of, read
 from duologue.engines.weights import check_files, folder_of, missing, quoted, target
 from duologue.errors import EngineFailed, StartFailed
@@ -222,7 +222,7 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
         try:
             recogniser = make(
                 **given,
-                num_threads=wanted.threads or this_machine().cores,
+                num_threads=wanted.threads or machine_limits().cores,
                 provider="cuda" if device.kind == "cuda" else "cpu",
             )
         except (RuntimeError, ValueError, AssertionError, TypeError) as error:

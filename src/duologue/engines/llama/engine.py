@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from duologue.engines import load_progress
 from duologue.engines.contracts import Generation, GenerationEnded, Piece
+from duologue.engines.hardware import machine_limits
 from duologue.engines.llama.card import llama_card
 from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan, parse_options, plan
@@ -37,7 +38,6 @@ from duologue.engines.llama.request import (
     problem,
     token_logprobs,
 )
-from duologue.engines.machine import this_machine
 from duologue.errors import BadRequest, EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.models.catalogue import bundled_model, model_name
 from duologue.models.gguf.header import GgufHeader, read
@@ -72,7 +72,7 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     lane = ThreadLane(1)
     header = await lane.run(partial(read, Path(wanted.model)))
     template, warnings = _template(header)
-    machine = this_machine(await lane.run(_gpus))
+    machine = machine_limits(await lane.run(_gpus))
     sizes = plan(header, wanted, machine)
     if READ_AHEAD < header.size < machine.memory:
         await lane.run(partial(_read_ahead, header))

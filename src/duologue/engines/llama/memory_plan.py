@@ -12,7 +12,7 @@ from difflib import get_close_matches
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.machine import MachineLimits
+from duologue.engines.hardware import MachineLimits
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
 

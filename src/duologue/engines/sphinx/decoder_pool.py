@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 import anyio
 from anyio.abc import Process
 
-from duologue.engines.machine import this_machine
+from duologue.engines.hardware import machine_limits
 from duologue.engines.sphinx.confidence import HeardWord
 from duologue.engines.sphinx.fair_queue import LeastFirst
 from duologue.engines.sphinx.ipc import (
@@ -130,7 +130,7 @@ class DecoderPool:
 
     def __init__(self, hearing: Path, cores: int | None = None) -> None:
         self._hearing = hearing
-        self._cores = LeastFirst(cores or this_machine().cores)
+        self._cores = LeastFirst(cores or machine_limits().cores)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._control: socket.socket | None = None
         self._starting: anyio.Event | None = None

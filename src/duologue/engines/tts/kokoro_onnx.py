@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from duologue.engines.audio.pcm import cut, later, whole_samples
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
-from duologue.engines.machine import this_machine
+from duologue.engines.hardware import machine_limits
 from duologue.engines.options import device_of, read
 from duologue.engines.tts.clause_split import parts_of
 from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of
@@ -139,7 +139,7 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
             ) from None
         folder, network = found(wanted)
         how = onnxruntime.SessionOptions()
-        how.intra_op_num_threads = wanted.threads or this_machine().cores
+        how.intra_op_num_threads = wanted.threads or machine_limits().cores
         providers = ["CPUExecutionProvider"]
         if device.kind == "cuda":
             providers.insert(0, "CUDAExecutionProvider")
