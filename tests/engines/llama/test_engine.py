@@ -751,6 +751,11 @@ class TestLoading:
         with pytest.raises(StartFailed, match=r"could not load .*odd\.gguf .*Likely reasons"):
             await load({"model": str(path), "log": 0})
 
+    async def test_an_architecture_the_engine_does_not_know_is_named(self, tmp_path: Path) -> None:
+        path = write_tiny_model(tmp_path / "new.gguf", TinyModel(architecture="llama9000"))
+        with pytest.raises(StartFailed, match=r"llama9000.*pip install --upgrade xllamacpp"):
+            await load({"model": str(path), "log": 0})
+
     async def test_without_a_model_it_is_the_bundled_one(
         self, models: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

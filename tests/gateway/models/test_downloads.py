@@ -13,7 +13,7 @@ from duologue.errors import BadRequest, Busy, EngineFailed, ModelNotFound, NotFo
 from duologue.gateway.models import downloads as module
 from duologue.gateway.models.downloads import WAITING, Download, Downloads, Work, fetcher
 from duologue.models.fit import Hardware
-from duologue.models.hub.stopping import Stopped
+from duologue.models.hub.resume import Stopped
 
 pytestmark = pytest.mark.anyio
 ROOMY = Hardware(cores=4, memory=16 * 10**9, disk=100 * 10**9)

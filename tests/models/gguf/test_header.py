@@ -11,8 +11,7 @@ import pytest
 from tests.support.tiny_model import TEMPLATE, TinyModel, write_tiny_model
 
 from duologue.errors import StartFailed
-from duologue.models.gguf import header as header
-from duologue.models.gguf.header import read
+from duologue.models.gguf.header import NOT_FOR_CHAT, read
 
 
 @pytest.fixture(scope="module")
@@ -89,23 +88,18 @@ def test_something_else_is_not_taken_for_a_model(tmp_path: Path) -> None:
     assert "is not a GGUF model" in refusal(path)
 
 
-def test_an_unknown_architecture_says_what_to_do(tmp_path: Path) -> None:
+def test_an_unknown_architecture_is_left_to_the_engine(tmp_path: Path) -> None:
     path = write_tiny_model(tmp_path / "new.gguf", TinyModel(architecture="llama9000"))
-    assert "'llama9000'" in refusal(path)
-    assert "pip install --upgrade" in refusal(path)
-
-
-def test_where_the_engine_cannot_be_asked_the_architecture_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_tiny_model(tmp_path / "new.gguf", TinyModel(architecture="llama9000"))
-    monkeypatch.setattr(header, "engine_knows", lambda name: None)
     assert read(path).architecture == "llama9000"
 
 
 def test_a_projector_is_refused_as_what_it_is(tmp_path: Path) -> None:
     path = write_tiny_model(tmp_path / "mmproj.gguf", TinyModel(architecture="clip"))
     assert "projector" in refusal(path)
+
+
+def test_what_cannot_chat_is_refused_in_a_sentence() -> None:
+    assert all(sentence.startswith("is ") and sentence.endswith(".") for sentence in NOT_FOR_CHAT.values())
 
 
 def test_a_file_without_weights_is_refused(tmp_path: Path) -> None:

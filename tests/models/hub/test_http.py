@@ -18,7 +18,7 @@ from duologue.errors import BadRequest, Busy, EngineFailed, Forbidden, ModelNotF
 from duologue.gateway.tls import tls_files, trusting
 from duologue.models.hub import http as connection_module
 from duologue.models.hub.http import HubConnection, TransientFailure, connect, pause, refusal
-from duologue.models.hub.stopping import Stopped
+from duologue.models.hub.resume import Stopped
 
 PATH = "/someone/Tiny-GGUF/resolve/0123456789abcdef0123456789abcdef01234567/Tiny-Q4_K_M.gguf"
 TOKEN = "hf_very_secret"

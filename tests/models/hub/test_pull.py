@@ -146,12 +146,11 @@ def test_a_repository_that_is_not_there_is_told(connection, hardware) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "words"), [("clip", "projector"), ("llama9000", "does not know"), ("bert", "embedding")]
+    ("architecture", "words"), [("clip", "projector"), ("bert", "embedding"), ("adapter", "LoRA")]
 )
 def test_what_cannot_run_is_refused_before_the_download(
-    architecture: str, words: str, connection, hardware, hub, monkeypatch
+    architecture: str, words: str, connection, hardware, hub
 ) -> None:
-    monkeypatch.setattr(pull, "engine_knows", lambda name: name == "llama")
     hub.architecture = architecture
     with pytest.raises(BadRequest, match=words) as raised:
         order(connection, TINY, hardware)

@@ -22,7 +22,7 @@ from duologue.gateway.models.transfer_rate import TransferRate
 from duologue.gateway.workers.connection import STOPPING
 from duologue.models.fit import Hardware
 from duologue.models.hub import reference
-from duologue.models.hub.stopping import Stopped
+from duologue.models.hub.resume import Stopped
 from duologue.threads import ThreadLane
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 `read(path)` answers with a `GgufHeader` or raises StartFailed with a sentence: which file, what is wrong, what to do.
 Owns the format's header (versions 2 and 3, little-endian, split files included) and checks that the tensors it
-promises really lie inside the file. A hostile file costs bounded time and memory. Knows no engine but the list of
-architectures the installed one can run.
+promises really lie inside the file. A hostile file costs bounded time and memory. Whether the installed engine can run
+the architecture is left to the engine, which reports it when the model loads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from duologue.errors import StartFailed
-from duologue.models.architectures import NOT_FOR_CHAT, engine_knows
 from duologue.models.gguf.reader import Metadata, TensorInfo, Unreadable, read_part
 from duologue.models.gguf.types import FILE_TYPES, TENSOR_TYPES
 
@@ -29,6 +28,20 @@ END_OF_TURN = (
     "<|endofturn|>",
     "<|END_OF_TURN_TOKEN|>",
 )
+NOT_FOR_CHAT: dict[str, str] = {
+    "clip": "is a projector (mmproj) for pictures or sound, not a language model. Name the model it belongs to.",
+    "bert": "is an embedding model; it cannot write text. Name a chat model.",
+    "modern-bert": "is an embedding model; it cannot write text. Name a chat model.",
+    "nomic-bert": "is an embedding model; it cannot write text. Name a chat model.",
+    "nomic-bert-moe": "is an embedding model; it cannot write text. Name a chat model.",
+    "jina-bert-v2": "is an embedding model; it cannot write text. Name a chat model.",
+    "jina-bert-v3": "is an embedding model; it cannot write text. Name a chat model.",
+    "gemma-embedding": "is an embedding model; it cannot write text. Name a chat model.",
+    "t5encoder": "is an encoder; it cannot write text. Name a chat model.",
+    "adapter": "is a LoRA adapter, not a model. Name the model it was made for.",
+    "imatrix": "is an importance matrix, not a model. Name the model's own file.",
+}
+"""Architectures of GGUF files that cannot chat; the text ends a sentence that begins with the file's path."""
 
 
 class GgufHeader(Struct, frozen=True):
@@ -62,8 +75,7 @@ class GgufHeader(Struct, frozen=True):
 def read(path: Path) -> GgufHeader:
     """The header of the model at `path`; of all its parts when it is split and `path` names the first.
 
-    Raises StartFailed: missing, a folder, not GGUF, an unknown version, truncated, a part missing, not a chat model,
-    or of an architecture the installed engine does not know.
+    Raises StartFailed: missing, a folder, not GGUF, an unknown version, truncated, a part missing, or not a chat model.
     """
     paths = _parts(path)
     infos: list[TensorInfo] = []
@@ -77,7 +89,7 @@ def read(path: Path) -> GgufHeader:
     assert metadata is not None
     _check_split(path, metadata, len(paths))
     header = _header(path, metadata, infos, size)
-    _check_architecture(header)
+    _check_chat_model(header)
     return structs.replace(header, parts=len(paths))
 
 
@@ -153,15 +165,10 @@ def _check_split(path: Path, metadata: Metadata, found: int) -> None:
         )
 
 
-def _check_architecture(header: GgufHeader) -> None:
+def _check_chat_model(header: GgufHeader) -> None:
     reason = NOT_FOR_CHAT.get(header.architecture)
     if reason is not None:
         raise StartFailed(f"{header.path} {reason}")
-    if engine_knows(header.architecture) is False:
-        raise StartFailed(
-            f"{header.path} is of the architecture {header.architecture!r}, which the installed engine does not know. "
-            "Update it (pip install --upgrade xllamacpp) or choose another model."
-        )
 
 
 def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int) -> GgufHeader:

@@ -27,7 +27,7 @@ from duologue.errors import (
     Unavailable,
 )
 from duologue.models.hub.reference import HUB, check_address, is_loopback, shown
-from duologue.models.hub.stopping import Stopped
+from duologue.models.hub.resume import Stopped
 
 Result = TypeVar("Result")
 

@@ -11,10 +11,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duologue.errors import BadRequest, Problem
-from duologue.models.architectures import NOT_FOR_CHAT, engine_knows
 from duologue.models.catalogue import BUNDLED, PART, list_models, model_name
 from duologue.models.fit import Hardware, memory_needed
-from duologue.models.gguf.header import GgufHeader, read
+from duologue.models.gguf.header import NOT_FOR_CHAT, GgufHeader, read
 from duologue.models.hub.download import Source, Watch, check_disk, download
 from duologue.models.hub.http import HubConnection
 from duologue.models.hub.reference import HubReference, Reference, UrlReference, check_file_name
@@ -65,7 +64,7 @@ def order(connection: HubConnection, reference: Reference, hardware: Hardware) -
     if isinstance(reference, UrlReference):
         return _checked(Order(((reference.file, Source(reference.url, reference.file)),), 0))
     repository = describe(connection, reference)
-    _check_architecture(repository)
+    _check_chat_model(repository)
     variant = choose(repository, reference.wanted, reference.expected, hardware)
     return _checked(_order(connection.hub, reference, repository, variant, hardware))
 
@@ -147,17 +146,11 @@ def _checked(wanted: Order) -> Order:
     return wanted
 
 
-def _check_architecture(repository: Repository) -> None:
-    """Raises BadRequest when the hub says it is nothing we could run: better before the download than after."""
+def _check_chat_model(repository: Repository) -> None:
+    """Raises BadRequest when the hub says that the model cannot chat: better before the download than after."""
     reason = NOT_FOR_CHAT.get(repository.architecture)
     if reason is not None:
         raise BadRequest(f"{repository.name} {reason}", code="model_unusable")
-    if repository.architecture and engine_knows(repository.architecture) is False:
-        raise BadRequest(
-            f"{repository.name} is of the architecture {repository.architecture[:40]!r}, which the installed engine "
-            "does not know. Update it (pip install --upgrade xllamacpp), or choose another model.",
-            code="model_unusable",
-        )
 
 
 def _is_there(targets: list[tuple[Path, Source]], folder: Path) -> bool:

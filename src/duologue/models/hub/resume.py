@@ -17,6 +17,13 @@ from duologue.errors import EngineFailed
 CONTENT_RANGE = re.compile(r"^bytes (\d+)-(\d+)/(\d+)$")
 
 
+class Stopped(Exception):
+    """The caller stopped the download. The bytes that came stay on the disk, and the next try resumes from them.
+
+    It stands here and not in `http.py` because the gateway catches it without loading an HTTP client.
+    """
+
+
 class Content(Struct, frozen=True):
     """Which bytes are meant. `size` 0 and texts "" where that is not known."""
 
