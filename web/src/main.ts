@@ -38,10 +38,10 @@ import { upload } from "./wire/transport/upload";
 
 const browser = new BrowserStorage(() => localStorage);
 const tab = new BrowserStorage(() => sessionStorage);
-const ask: Fetch = (address, init) => fetch(address, init);
-const stream = (address: string, listener: StreamListener) => new EventStream(ask, clock, address, listener);
+const browserFetch: Fetch = (address, init) => fetch(address, init);
+const stream = (address: string, listener: StreamListener) => new EventStream(browserFetch, clock, address, listener);
 
-const client = new ConversationClient(ask);
+const client = new ConversationClient(browserFetch);
 const draft = new Draft(browser);
 const answering = () => server.model(choices.current.model ?? "");
 const documentModeOf = ({ mime, given }: Attachment) => documentModeFor(mime, given, preferences.page.documents, answering());
@@ -54,7 +54,7 @@ const attachments = new Attachments(browser, (file, progress) => upload(file, pr
 attachments.changed = () => (draft.changedUnobserved = true);
 const announcer = new Announcer(clock, () => preferences.page.announce);
 const notices = new Notices(clock);
-const preferences = new Preferences(browser, new UserSettingsClient(ask), clock, (sentence) => notices.show(sentence));
+const preferences = new Preferences(browser, new UserSettingsClient(browserFetch), clock, (sentence) => notices.show(sentence));
 const choices = new Choices({
   preferences,
   save: (conversation, options) => client.change(conversation, { options }),
@@ -63,7 +63,7 @@ const choices = new Choices({
 const shell = new Shell((hash) => (location.hash = hash));
 const search = new Search(client, clock);
 const build = document.querySelector<HTMLMetaElement>('meta[name="duologue-build"]')?.content ?? null;
-const server = new Server(ask, clock, build);
+const server = new Server(browserFetch, clock, build);
 
 const chat: Chat = new Chat({
   client,
@@ -88,7 +88,7 @@ const chat: Chat = new Chat({
 
 const list: ConversationList = new ConversationList({
   client,
-  folders: new FolderClient(ask),
+  folders: new FolderClient(browserFetch),
   storage: browser,
   clock,
   wall: () => Date.now(),
@@ -109,7 +109,7 @@ const voice = new Voice(() => ({
   choices,
   preferences,
   client,
-  ask,
+  fetch: browserFetch,
   clock,
   storage: browser,
   acceptsAudio: () => answering()?.modalities?.includes("audio") ?? false,
@@ -124,7 +124,7 @@ let draftSync: DraftSync | null = null;
 async function startDraftSync(): Promise<void> {
   const [{ DraftSync }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_sync"), import("./wire/drafts")]);
   draftSync ??= new DraftSync({
-    client: new DraftClient(ask),
+    client: new DraftClient(browserFetch),
     clock,
     wall: () => Date.now(),
     storage: browser,
@@ -174,7 +174,7 @@ function resetForNewUser(): void {
 }
 
 /** The server can be asked: now, or again. */
-function begin(): void {
+function connect(): void {
   const { user = person } = server.capabilities?.auth ?? {};
   if (user !== null && (isDifferentUser(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return resetForNewUser();
   person = user;
@@ -229,6 +229,6 @@ addEventListener("load", () => void registerWorker(navigator.serviceWorker, buil
 
 void server.refresh();
 onHashChange();
-const parts = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, ask, stream, resetForNewUser };
+const context = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
 // Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
-void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { parts, begin } }));
+void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, begin: connect } }));

@@ -29,7 +29,7 @@ export interface VoiceDependencies {
   readonly choices: Choices;
   readonly preferences: Preferences;
   readonly client: ConversationClient;
-  readonly ask: Fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   /** Settings of this device, such as its microphone. */
   readonly storage: TextStorage;
@@ -115,14 +115,14 @@ export function createCall(context: AudioContext | null, { chat, choices, prefer
 
 export function createDictation(
   context: AudioContext | null,
-  { ask, clock, storage, reportProblem }: VoiceDependencies,
+  { fetch, clock, storage, reportProblem }: VoiceDependencies,
   insert: (text: string) => void,
   onEnd: () => void,
 ): Startable & { readonly dictation: Dictation } {
   const release = closer(context);
   const dictation = new Dictation({
     microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
-    transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
+    transcribe: (wav, signal) => transcribe(fetch, wav, currentTongue(), signal),
     insert,
     clock,
     reportProblem,
@@ -134,12 +134,12 @@ export function createDictation(
   return { dictation, start: () => dictation.begin() };
 }
 
-export function createVoiceMessage(context: AudioContext | null, { chat, ask, clock, storage, acceptsAudio, upload, reportProblem }: VoiceDependencies, onEnd: () => void): Startable & { readonly message: VoiceMessage } {
+export function createVoiceMessage(context: AudioContext | null, { chat, fetch, clock, storage, acceptsAudio, upload, reportProblem }: VoiceDependencies, onEnd: () => void): Startable & { readonly message: VoiceMessage } {
   const release = closer(context);
   const { page } = chat;
   const message = new VoiceMessage({
     microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
-    transcribe: (wav, signal) => transcribe(ask, wav, currentTongue(), signal),
+    transcribe: (wav, signal) => transcribe(fetch, wav, currentTongue(), signal),
     clock,
     reportProblem,
     acceptsAudio,
@@ -161,11 +161,11 @@ export function createVoiceMessage(context: AudioContext | null, { chat, ask, cl
   return { message, start: () => message.begin() };
 }
 
-export function createReadAloud(context: AudioContext | null, { ask, preferences, storage, reportProblem }: VoiceDependencies, onEnd: () => void): ReadAloud {
+export function createReadAloud(context: AudioContext | null, { fetch, preferences, storage, reportProblem }: VoiceDependencies, onEnd: () => void): ReadAloud {
   const release = closer(context);
   return new ReadAloud({
     speaker: (onReport) => openLoudspeaker(context, storage, onReport),
-    speech: (text, signal) => synthesise(ask, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
+    speech: (text, signal) => synthesise(fetch, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
     reportProblem,
     onEnd() {
       release();

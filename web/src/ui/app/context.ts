@@ -1,0 +1,49 @@
+// The page's parts, for whatever draws them: made in main.ts, given once at the top.
+import { createContext } from "svelte";
+
+import type { Announcer } from "../../chat/announce/announcer.svelte";
+import type { Attachments } from "../../chat/draft/attachments.svelte";
+import type { Chat } from "../../chat/chat.svelte";
+import type { Choices } from "../../chat/choices.svelte";
+import type { Draft } from "../../chat/draft/draft.svelte";
+import type { ConversationList } from "../../chat/list/conversation_list.svelte";
+import type { Notices } from "../../chat/announce/notices.svelte";
+import type { Search } from "../../chat/list/search.svelte";
+import type { Preferences } from "../../settings/preferences.svelte";
+import type { Server } from "../../settings/server.svelte";
+import type { TextStorage } from "../../settings/storage";
+import type { Actions } from "../../shell/actions";
+import type { Shell } from "../../shell/shell.svelte";
+import type { Voice } from "../../voice/voice.svelte";
+import type { Clock } from "../../wire/transport/clock";
+import type { ConversationClient } from "../../wire/conversations";
+import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
+import type { Fetch } from "../../wire/transport/http";
+
+export interface PageContext {
+  readonly shell: Shell;
+  /** What can be done from anywhere; there once the page is drawn. */
+  readonly actions: () => Actions;
+  readonly chat: Chat;
+  readonly choices: Choices;
+  readonly draft: Draft;
+  readonly attachments: Attachments;
+  readonly list: ConversationList;
+  readonly search: Search;
+  readonly notices: Notices;
+  readonly announcer: Announcer;
+  readonly server: Server;
+  readonly preferences: Preferences;
+  readonly voice: Voice;
+  /** What belongs to this device. */
+  readonly storage: TextStorage;
+  readonly client: ConversationClient;
+  readonly clock: Clock;
+  /** For the screens that make clients of their own. */
+  readonly fetch: Fetch;
+  readonly stream: (address: string, listener: StreamListener) => EventStream;
+  /** Takes away all that this person leaves in the browser, and opens the page anew. */
+  readonly resetForNewUser: () => void;
+}
+
+export const [pageContext, setPageContext] = createContext<PageContext>();

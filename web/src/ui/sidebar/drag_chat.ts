@@ -1,0 +1,30 @@
+// A conversation dragged within the page: what it is called on the way, and where it is let go.
+
+/** The kind of what is dragged; its data is the conversation's id. */
+export const CHAT_MIME = "application/x-duologue-chat";
+
+/** For `{@attach}`: a place that takes a conversation; it is marked with `data-over` while one is held above it. */
+export function chatDropTarget(drop: (id: string) => void): (place: HTMLElement) => () => void {
+  return (place) => {
+    let depth = 0;
+    const isChat = (event: DragEvent) => event.dataTransfer?.types.includes(CHAT_MIME) ?? false;
+    const shade = (by: number) => {
+      depth = Math.max(0, depth + by);
+      place.toggleAttribute("data-over", depth > 0);
+    };
+    const entered = (event: DragEvent) => isChat(event) && shade(1);
+    const left = (event: DragEvent) => isChat(event) && shade(-1);
+    const over = (event: DragEvent) => isChat(event) && event.preventDefault();
+    const dropped = (event: DragEvent) => {
+      if (!isChat(event)) return;
+      event.preventDefault();
+      shade(-depth);
+      drop(event.dataTransfer!.getData(CHAT_MIME));
+    };
+    const listeners = { dragenter: entered, dragleave: left, dragover: over, drop: dropped };
+    for (const [type, listener] of Object.entries(listeners)) place.addEventListener(type, listener as EventListener);
+    return () => {
+      for (const [type, listener] of Object.entries(listeners)) place.removeEventListener(type, listener as EventListener);
+    };
+  };
+}
