@@ -5,14 +5,17 @@ from collections.abc import AsyncGenerator
 import anyio
 import pytest
 
-from duologue.conversations.list_feed import Feed, NumberedEvent
-from duologue.values.runs import ListChanged, ListDraft, ListRemoved, ListReset
+from duologue.conversations.list_feed import Feed
+from duologue.http.event_log import NumberedEvent
+from duologue.values.runs import ListChanged, ListDraft, ListEvent, ListRemoved, ListReset
 
 pytestmark = pytest.mark.anyio
 
 
-async def take(events: AsyncGenerator[NumberedEvent], count: int) -> list[NumberedEvent]:
-    taken: list[NumberedEvent] = []
+async def take(
+    events: AsyncGenerator[NumberedEvent[ListEvent]], count: int
+) -> list[NumberedEvent[ListEvent]]:
+    taken: list[NumberedEvent[ListEvent]] = []
     with anyio.fail_after(2):
         async for told in events:
             taken.append(told)
@@ -24,7 +27,7 @@ async def take(events: AsyncGenerator[NumberedEvent], count: int) -> list[Number
 async def test_a_viewer_hears_what_is_told_from_now_on() -> None:
     feed = Feed(1000)
     feed.tell("ann", ListChanged("old"))
-    heard: list[NumberedEvent] = []
+    heard: list[NumberedEvent[ListEvent]] = []
 
     async def look() -> None:
         heard.extend(await take(feed.events("ann"), 2))

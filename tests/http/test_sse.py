@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.http.sse import EventStream, while_connected
+from duologue.http.sse import EventStream, frame, position, resumable_stream, while_connected
 
 pytestmark = pytest.mark.anyio
 
@@ -280,3 +280,94 @@ async def test_a_client_that_takes_nothing_for_long_is_given_up():
         await stream(client.scope, client.receive, client.send)
     assert not source.open
     assert source.taken == 1
+
+
+async def counting(upto: int) -> AsyncGenerator[bytes]:
+    for number in range(1, upto + 1):
+        yield frame(number, b"{}")
+
+
+async def test_a_resumable_stream_sends_every_frame_once_and_in_order() -> None:
+    client = Client()
+    await client.takes(resumable_stream(counting(1000)))
+    assert client.body == b"".join(frame(number, b"{}") for number in range(1, 1001))
+    assert client.messages[-1]["more_body"] is False
+    assert client.headers["content-type"].startswith("text/event-stream")
+    assert client.headers["cache-control"] == "no-store, no-transform"
+    assert "content-length" not in client.headers
+
+
+async def test_a_resumable_stream_opens_before_its_first_frame() -> None:
+    client, gate = Client(), anyio.Event()
+
+    async def silent() -> AsyncGenerator[bytes]:
+        await gate.wait()
+        yield frame(1, b"{}")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, resumable_stream(silent()))
+        await anyio.wait_all_tasks_blocked()
+        assert (client.status, client.body) == (200, b"")
+        gate.set()
+    assert client.body == frame(1, b"{}")
+
+
+async def test_a_silence_of_a_resumable_stream_is_broken_by_a_comment() -> None:
+    client, gate = Client(), anyio.Event()
+
+    async def silent() -> AsyncGenerator[bytes]:
+        await gate.wait()
+        yield frame(1, b"{}")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, resumable_stream(silent(), keep_alive=0.01))
+        await client.until(b": alive\n\n")
+        gate.set()
+    assert frame(1, b"{}") in client.body
+
+
+async def test_a_client_that_leaves_closes_the_source_of_a_resumable_stream() -> None:
+    client, closed = Client(), anyio.Event()
+
+    async def endless() -> AsyncGenerator[bytes]:
+        try:
+            yield frame(1, b"{}")
+            await anyio.sleep_forever()
+        finally:
+            closed.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.takes, resumable_stream(endless()))
+        await client.until(frame(1, b"{}"))
+        client.gone.set()
+    assert closed.is_set()
+
+
+async def test_a_client_that_does_not_even_take_the_headers_is_given_up() -> None:
+    client = Client()
+
+    async def send(message: dict[str, Any]) -> None:
+        await anyio.sleep_forever()
+
+    with anyio.fail_after(5):
+        await resumable_stream(counting(3), stalled=0.01)(client.scope, client.receive, send)
+    assert client.messages == []
+
+
+async def test_a_failing_source_ends_a_resumable_stream_after_what_it_gave(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = Client()
+
+    async def broken() -> AsyncGenerator[bytes]:
+        yield frame(1, b"{}")
+        raise RuntimeError("broken")
+
+    await client.takes(resumable_stream(broken()))
+    assert client.body == frame(1, b"{}")
+    assert client.messages[-1]["more_body"] is False
+    assert "the stream of request r-1 failed" in caplog.text
+
+
+def test_a_position_is_a_frame_without_an_event() -> None:
+    assert position(7) == b"id: 7\n\n"

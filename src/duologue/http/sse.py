@@ -1,8 +1,8 @@
-"""A stream of server-sent events as an HTTP response.
+"""Server-sent events as an HTTP response: the frames, and the one response class that sends them.
 
-Owns the pump: bytes out as they come, the client's disconnect noticed at once, a comment when nothing was said for a
-while, an error that still has its HTTP status as long as no byte has left. Knows no dialect: an encoder makes the
-bytes, `problems` the shape of an error.
+Owns the pump: it sends each item as it comes, notices at once that the client has disconnected, breaks a silence with a
+comment, gives up a client that reads nothing, and answers an early error with its HTTP status. An encoder turns items into
+bytes. Used by every route that streams: completions, speech, transcriptions, model loading and the numbered event logs.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Generic, Protocol, TypeVar
 
 import anyio
@@ -24,45 +24,69 @@ from duologue.http.error_responses import problem_body, refuse, request_id_of
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds a stream with nothing to say yet is held back, so that an early error can have its HTTP status."""
+"""Seconds an empty stream is held back, so that an early error can still be answered with its HTTP status."""
 KEEP_ALIVE = 15.0
 """Seconds of silence after which a comment is sent: proxies and clients give up on silent streams."""
 STALLED = 60.0
-"""Seconds a comment may wait to be sent. A client that has taken nothing for so long holds a slot for nobody."""
+"""Seconds a message may take to send. A client that reads nothing for that long occupies a slot for nothing."""
 
-Item = TypeVar("Item", contravariant=True)
-Work = TypeVar("Work")
+Item = TypeVar("Item")
+Consumed = TypeVar("Consumed", contravariant=True)
+Result = TypeVar("Result")
 
 
-class Encoder(Protocol[Item]):
-    """Items to bytes of the stream. Once it has `ended` nothing may follow; `close` raises the Problem that ended it."""
+class Encoder(Protocol[Consumed]):
+    """Turns items into bytes of the stream. Nothing may follow once it has `ended`; `close` raises the Problem that ended it."""
 
     @property
     def note(self) -> bytes:
-        """A comment that says what is going on, sent in silence; begins with a colon."""
+        """The comment for a silence; begins with a colon."""
         ...
 
     @property
     def ended(self) -> bool: ...
 
-    def encode(self, item: Item) -> bytes: ...
+    def encode(self, item: Consumed) -> bytes: ...
 
     def close(self) -> None: ...
 
 
-async def watch_disconnect(receive: Receive, gone: anyio.CancelScope) -> None:
-    """Cancel `gone` when the client has left."""
+class _EncodedFrames:
+    """The encoder of a source whose items are frames already."""
+
+    note = b": alive\n\n"
+    ended = False
+
+    def encode(self, item: bytes) -> bytes:
+        return item
+
+    def close(self) -> None:
+        pass
+
+
+def frame(number: int, data: bytes) -> bytes:
+    """A numbered event; `data` is one line of JSON."""
+    return b"id: %d\ndata: %b\n\n" % (number, data)
+
+
+def position(number: int) -> bytes:
+    """A frame without an event: it only sets the number that the client sends back as `Last-Event-ID`."""
+    return b"id: %d\n\n" % number
+
+
+async def watch_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel `scope` when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    gone.cancel()
+    scope.cancel()
 
 
-async def while_connected(receive: Receive, work: Callable[[], Awaitable[Work]]) -> Work | None:
-    """The result of `work`, or None when the client left before it was done and the work was cancelled.
+async def while_connected(receive: Receive, work: Callable[[], Awaitable[Result]]) -> Result | None:
+    """The result of `work`, or None if the client disconnected first and the work was cancelled.
 
-    `work` must not raise: it runs beside the watch in one task group.
+    `work` must not raise: the task group would wrap its exception in a group.
     """
-    result: Work | None = None
+    result: Result | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(watch_disconnect, receive, group.cancel_scope)
         result = await work()
@@ -71,9 +95,10 @@ async def while_connected(receive: Receive, work: Callable[[], Awaitable[Work]])
 
 
 class EventStream(Response, Generic[Item]):
-    """Pumps `source` through `encoder` until either ends or the client leaves; leaving cancels the source.
+    """Sends the items of `source`, encoded, until source or encoder ends or the client disconnects, which cancels the source.
 
-    A problem before the first byte is a refusal with its HTTP status; later it is an `error` event and `[DONE]`.
+    A problem before the first byte is answered with its HTTP status; a later one becomes an `error` event and `[DONE]`.
+    With `resumable` the headers leave at once, and a failing source just ends the stream: the client reconnects.
     """
 
     media_type = "text/event-stream"
@@ -83,35 +108,46 @@ class EventStream(Response, Generic[Item]):
         source: AbstractAsyncContextManager[AsyncIterator[Item]],
         encoder: Encoder[Item],
         *,
+        resumable: bool = False,
         patience: float = PATIENCE,
         keep_alive: float = KEEP_ALIVE,
         stalled: float = STALLED,
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"})
-        del self.headers["content-length"]  # nobody knows how long it will be
-        self._source, self._encoder = source, encoder
-        self._patience, self._keep_alive, self._stalled = patience, keep_alive, stalled
+        del self.headers["content-length"]  # the length of a stream is unknown
+        self._source, self._encoder, self._resumable = source, encoder, resumable
+        self._patience = keep_alive if resumable else patience
+        self._keep_alive, self._stalled = keep_alive, stalled
         self._opening: anyio.Event | None = None
         self._commenting: anyio.Event | None = None
-        self._said = 0.0
+        self._last_sent = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
 
             async def send_or_leave(message: Message) -> None:
-                try:
-                    await send(message)
-                except OSError:  # how some servers say that the client has left
-                    group.cancel_scope.cancel()
-                    await anyio.sleep_forever()
+                with anyio.move_on_after(self._stalled) as limit:
+                    try:
+                        await send(message)
+                        return
+                    except OSError:  # how some servers report that the client has disconnected
+                        pass
+                if limit.cancelled_caught:
+                    log.info(
+                        "request %s: the client reads nothing; its stream is closed", request_id_of(scope)
+                    )
+                group.cancel_scope.cancel()
+                await anyio.sleep_forever()
 
             group.start_soon(watch_disconnect, receive, group.cancel_scope)
-            group.start_soon(self._comment, send_or_leave, group.cancel_scope)
+            group.start_soon(self._comment, send_or_leave)
             await self._pump(scope, receive, send_or_leave)
             group.cancel_scope.cancel()
 
     async def _pump(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            if self._resumable:
+                await self._open(send)
             async with self._source as items:
                 async for item in items:
                     if data := self._encoder.encode(item):
@@ -121,20 +157,21 @@ class EventStream(Response, Generic[Item]):
             self._encoder.close()
             await self._open(send)
         except Exception as error:
-            if not isinstance(error, Problem):
+            if not isinstance(error, Problem) or self._resumable:
                 log.exception("the stream of request %s failed", request_id_of(scope))
             if self._opening is None:
                 self._opening = anyio.Event()  # never set: no comment may open what is being refused
                 await refuse(scope, receive, send, error)
                 return
-            said = problem_body(error, scope["path"], request_id_of(scope))
-            await self._write(send, b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(said).encode())
+            if not self._resumable:
+                body = problem_body(error, scope["path"], request_id_of(scope))
+                await self._write(send, b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(body).encode())
         if self._commenting is not None:
             await self._commenting.wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _open(self, send: Send) -> None:
-        """Send status and headers, once; whoever comes second waits until they are sent."""
+        """Send status and headers once. The pump and the comments both call this: the second waits for the first."""
         if self._opening is not None:
             await self._opening.wait()
             return
@@ -147,23 +184,28 @@ class EventStream(Response, Generic[Item]):
             await self._open(send)
         if self._commenting is not None:
             await self._commenting.wait()
-        self._said = time.monotonic()
+        self._last_sent = time.monotonic()
         await send({"type": "http.response.body", "body": data, "more_body": True})
 
-    async def _comment(self, send: Send, gone: anyio.CancelScope) -> None:
-        """Break every long silence. The pump waits for a comment on its way, so messages never cross. When it is the
-        client's silence, and the comment finds no room either, the client is given up."""
+    async def _comment(self, send: Send) -> None:
+        """Break every long silence. The pump waits for a comment that is being sent, so messages never cross."""
         await anyio.sleep(self._patience)
         while True:
-            silent = time.monotonic() - self._said
-            if silent >= self._keep_alive:
+            silence = time.monotonic() - self._last_sent
+            if silence >= self._keep_alive:
                 await self._open(send)
                 self._commenting = anyio.Event()
-                self._said, silent = time.monotonic(), 0.0
-                with anyio.move_on_after(self._stalled) as waiting:
-                    await send({"type": "http.response.body", "body": self._encoder.note, "more_body": True})
-                if waiting.cancelled_caught:
-                    gone.cancel()
+                self._last_sent, silence = time.monotonic(), 0.0
+                await send({"type": "http.response.body", "body": self._encoder.note, "more_body": True})
                 self._commenting.set()
                 self._commenting = None
-            await anyio.sleep(self._keep_alive - silent)
+            await anyio.sleep(self._keep_alive - silence)
+
+
+def resumable_stream(
+    frames: AsyncGenerator[bytes], *, keep_alive: float = KEEP_ALIVE, stalled: float = STALLED
+) -> EventStream[bytes]:
+    """A response that sends `frames` as they are, for clients that reconnect and name the last number they saw."""
+    return EventStream(
+        aclosing(frames), _EncodedFrames(), resumable=True, keep_alive=keep_alive, stalled=stalled
+    )

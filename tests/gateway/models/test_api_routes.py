@@ -1,6 +1,5 @@
 """`/api/models` over HTTP."""
 
-import json
 import threading
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from fastapi.responses import JSONResponse
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.errors import Problem
-from duologue.gateway.models.api_routes import router
+from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent, router
 from duologue.gateway.models.downloads import Downloads
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
-from duologue.http.event_log import EventLog
+from duologue.http.event_log import EventLog, EventNumbers, NumberedEvent
 from duologue.models.fit import Hardware
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -31,12 +30,12 @@ class Desk:
         self.folder.mkdir()
         self.path = write_tiny_model(self.folder / "tiny.gguf", TinyModel())
         self.pool = Pool([LoadSpec("worker_0", "llama", "tiny", {"model": str(self.path)})], Scheduler())
-        self.news = EventLog(0)
+        self.events: EventLog[ModelEvent] = EventLog(EventNumbers(0), reset=READ_AGAIN)
         self.downloads = Downloads(lambda work: None)
         self.role = "admin"
         self.app = FastAPI()
         look = lambda folder, processes: (Hardware(4, 16 * 10**9, 10**12), "a machine")  # noqa: E731
-        self.app.include_router(router(self.pool, self.folder, self.downloads, self.news, look))
+        self.app.include_router(router(self.pool, self.folder, self.downloads, self.events, look))
 
         @self.app.exception_handler(Problem)
         async def answer(request, problem):
@@ -148,7 +147,8 @@ async def test_a_model_nobody_uses_is_removed_and_told(desk, http):
     size = desk.path.stat().st_size
     assert (await http.delete("/api/models/tiny")).json() == {"removed": "tiny", "freed": size}
     assert not desk.path.exists()
-    assert [json.loads(data) for _, data in desk.news._events] == [{"type": "here"}]
+    assert await anext(desk.events.read(0)) == NumberedEvent(1, {"type": "here"})
+    assert desk.events.number == 1
 
 
 @pytest.mark.parametrize("name", ["nobody", "../outside", "%2Fetc%2Fpasswd", "../outside.gguf"])
@@ -163,12 +163,12 @@ async def test_the_bundled_model_stays(desk, http):
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
-async def test_events_are_numbered_and_end_with_the_news(desk, http):
-    desk.news.tell({"type": "loaded"})
+async def test_events_are_numbered_and_end_with_their_log(desk, http):
+    desk.events.publish({"type": "loaded"})
 
     async def close():
         await anyio.wait_all_tasks_blocked()
-        desk.news.close()
+        desk.events.close()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(close)

@@ -1,6 +1,6 @@
-"""What of the pool's changes is news, and the end of it all."""
+"""Which of the pool's changes become events, and what closing ends."""
 
-import json
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 import pytest
@@ -23,51 +23,62 @@ def pool() -> Pool:
 
 
 @pytest.fixture
-def stock(pool, tmp_path) -> ModelService:
+def service(pool, tmp_path) -> ModelService:
     settings = Settings(engine="scripted", data=tmp_path)
     return ModelService(settings, load_specs(settings), pool, ModelRegistry(pool.cards))
 
 
-def told(stock) -> list[dict]:
-    return [json.loads(data) for _, data in stock.news._events]
+Published = Callable[[], Awaitable[list[Mapping[str, object]]]]
 
 
-async def test_states_are_news_when_they_change_and_progress_is_news_of_its_own(stock, pool):
+@pytest.fixture
+def published(service) -> Published:
+    """Gives the events since the service was made."""
+    start = service.events.number
+
+    async def events() -> list[Mapping[str, object]]:
+        reader = service.events.read(start)
+        return [(await anext(reader)).event for _ in range(service.events.number - start)]
+
+    return events
+
+
+async def test_a_change_of_state_and_a_change_of_progress_are_events(service, pool, published):
     view = pool.workers["worker_0"]
     view.state = "loading"
-    stock.look()
-    stock.look()
+    service.look()
+    service.look()
     view.progress = 0.5
-    stock.look()
-    stock.look()
+    service.look()
+    service.look()
     view.state, view.progress = "ready", None
-    stock.look()
-    assert told(stock) == [
+    service.look()
+    assert await published() == [
         {"type": "loaded"},
         {"type": "loading", "worker": "worker_0", "progress": 0.5},
         {"type": "loaded"},
     ]
 
 
-async def test_downloads_are_news(stock):
-    stock.downloads.ask("someone/Tiny-GGUF")
-    [event] = told(stock)
+async def test_downloads_are_events(service, published):
+    service.downloads.ask("someone/Tiny-GGUF")
+    [event] = await published()
     assert (event["type"], event["download"]["state"]) == ("download", "waiting")
 
 
-async def test_closing_refuses_everything_new_and_ends_the_viewers(stock):
+async def test_closing_refuses_everything_new_and_ends_the_viewers(service):
     async with anyio.create_task_group() as tasks:
-        await tasks.start(stock.run)
-        stock.close()
+        await tasks.start(service.run)
+        service.close()
         with pytest.raises(Unavailable):
-            stock.downloads.ask("someone/Tiny-GGUF")
+            service.downloads.ask("someone/Tiny-GGUF")
         with pytest.raises(Unavailable):
-            await stock.loader.load(LoadRequest("scripted"))
+            await service.loader.load(LoadRequest("scripted"))
         with anyio.fail_after(5):
-            assert len([frame async for frame in stock.news.frames()]) == 1
+            assert [event async for event in service.events.read()] == []
         tasks.cancel_scope.cancel()
 
 
-def test_there_are_routes_for_both_dialects(stock):
-    paths = {route.path for routes in stock.routes() for route in routes.routes}
+def test_there_are_routes_for_both_dialects(service):
+    paths = {route.path for routes in service.routes() for route in routes.routes}
     assert {"/v1/model", "/v1/model/load", "/api/models", "/api/models/events"} <= paths

@@ -5,14 +5,13 @@ Owns this route. The numbers and the remembering are the feed's.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from functools import partial
 
-import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from duologue.conversations.list_feed import Feed
-from duologue.http.event_stream import EventStream, frame, last_seen, position
+from duologue.http.event_log import event_response
 from duologue.http.json_api import documented, user_of
 from duologue.values.runs import ListEvent
 
@@ -33,15 +32,6 @@ def router(feed: Feed) -> APIRouter:
     )
     async def follow_list(request: Request) -> Response:
         """From now on, or after the event named by `Last-Event-ID`; `reset` where too much has happened since."""
-        return EventStream(_frames(feed, user_of(request), last_seen(request)))
+        return event_response(request, partial(feed.events, user_of(request)), feed.number)
 
     return routes
-
-
-async def _frames(feed: Feed, user: str, after: int | None) -> AsyncGenerator[bytes]:
-    if after is None:
-        after = feed.number
-        # A viewer that is cut off before the first event must know where to go on.
-        yield position(after)
-    async for told in feed.events(user, after):
-        yield frame(told.number, msgspec.json.encode(told.event))

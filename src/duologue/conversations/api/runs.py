@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send, Verb
 from duologue.errors import BadRequest, NotFound
-from duologue.http.event_stream import EventStream, frame, last_seen
+from duologue.http.event_log import last_event_id
 from duologue.http.json_api import answer, asked, body_of, checked_id, documented, nothing, user_of
+from duologue.http.sse import frame, resumable_stream
 from duologue.values.conversations import Approval, PendingMessage
 from duologue.values.runs import ListChanged, Run, RunEvent
 from duologue.wire import api
@@ -99,9 +100,9 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
     async def follow_run(request: Request, run: str) -> Response:
         """From the first event, or after the one named by `Last-Event-ID`; while the run goes on, as it goes on."""
         user, id = user_of(request), checked_id(run, "run")
-        after = last_seen(request) or 0
+        after = last_event_id(request) or 0
         await service.runs.get(user, id)
-        return EventStream(_frames(service, user, id, after))
+        return resumable_stream(_frames(service, user, id, after))
 
     @routes.post("/runs/{run}/stop", summary="Stop a run", openapi_extra=documented(answers=Run))
     async def stop_run(request: Request, run: str) -> Response:

@@ -1,6 +1,7 @@
 """The numbered log of a run's events, and its coalesced form as it is kept.
 
-Pure. Pieces of text that follow each other in the same row become one entry that remembers the number and the length
+Pure, and for that reason not an `EventLog` of `http`: it is also read back from the database, merges what follows, and keeps
+everything a run said. Pieces of text that follow each other in the same row become one entry that remembers the number and the length
 of each piece, so that whoever stops reading anywhere goes on exactly there. Progress that follows progress replaces
 it. Knows no viewer, no row and no database.
 """

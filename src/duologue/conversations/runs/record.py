@@ -18,6 +18,7 @@ from duologue.conversations.runs.autosave import EVERY, RETRY, Autosave, kept
 from duologue.conversations.runs.event_log import LogEntry, RunLog
 from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Problem, Unavailable
+from duologue.notifier import Notifier
 from duologue.values.conversations import RowError, StoredMessage
 from duologue.values.runs import Logged, MessageAdded, MessageDone, Run, RunDone, RunEvent
 
@@ -41,7 +42,7 @@ class RunRecord:
         self._gone = gone
         self._retry = retry
         self._log = RunLog()
-        self._changed = anyio.Event()
+        self._notifier = Notifier()
         self._trouble: RowError | None = None
         self._saving = Autosave(
             self._log,
@@ -72,7 +73,7 @@ class RunRecord:
         for event in events:
             self._log.add(event)
         self._saving.touch()
-        self._notify()
+        self._notifier.notify()
 
     def put(self, row: StoredMessage) -> None:
         """A row is another than before: have it saved."""
@@ -97,15 +98,18 @@ class RunRecord:
         reads the log at its own pace."""
         at = after
         while True:
-            changed = self._changed
-            for logged in self._log.after(at):
+            # The log is read again until it has nothing new: events, even the last one, are added while a reader takes these.
+            entries = self._log.after(at)
+            for logged in entries:
                 at = logged.seq
                 yield logged
                 if isinstance(logged.event, RunDone):
                     return
+            if entries:
+                continue
             if self.ended:
                 return
-            await changed.wait()
+            await self._notifier.wait()
 
     async def keep(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Save as things change, until the end. For a task of its own."""
@@ -125,7 +129,7 @@ class RunRecord:
     def close(self) -> None:
         """Let viewers go, whatever was said."""
         self.ended = True
-        self._notify()
+        self._notifier.notify()
 
     async def end(self, run: Run, done: RunDone) -> None:
         """Keep everything, then say the end: whoever reads the conversation after it finds all of it. While the store
@@ -160,10 +164,6 @@ class RunRecord:
     def _say_end(self, done: RunDone) -> None:
         self._log.add(done)
         self.close()
-
-    def _notify(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
 
     def _saved(self, problem: Problem | None) -> None:
         """The store failed, or works again: say so at the row that is being written."""

@@ -5,6 +5,7 @@ Owns this HTTP. The picture is the inventory's, the line the downloads', the num
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,11 +21,15 @@ from duologue.gateway.models import inventory
 from duologue.gateway.models.downloads import Downloads
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.scheduling.pool import Pool
-from duologue.http.event_log import EventLog
-from duologue.http.event_stream import EventStream, last_seen
+from duologue.http.event_log import EventLog, event_response
 from duologue.models import local
 from duologue.threads import disk_io, hardware_io
 from duologue.wire.worker_protocol import LoadSpec
+
+ModelEvent = Mapping[str, object]
+"""The JSON of an event of `/api/models/events`; `type` says which."""
+READ_AGAIN: tuple[ModelEvent, ...] = ({"type": "loaded"}, {"type": "here"})
+"""What a client is sent that missed events: to read both lists again."""
 
 
 class DownloadBody(BaseModel):
@@ -41,7 +46,7 @@ class DownloadBody(BaseModel):
 
 
 def router(
-    pool: Pool, folder: Path, downloads: Downloads, news: EventLog, look: ProbeHardware | None
+    pool: Pool, folder: Path, downloads: Downloads, events: EventLog[ModelEvent], look: ProbeHardware | None
 ) -> APIRouter:
     """The routes. `folder` is where models are kept."""
     routes = APIRouter(prefix="/api/models", tags=["models"], dependencies=[Depends(admin)])
@@ -79,15 +84,15 @@ def router(
         return row
 
     @routes.get("/events", summary="What changes among the models")
-    async def events(request: Request) -> Response:
+    async def follow_events(request: Request) -> Response:
         """Server-sent events with numbers: `download` brings its row; `loaded` and `here` say what to read again."""
-        return EventStream(news.frames(last_seen(request)))
+        return event_response(request, events.read, events.number)
 
     @routes.delete("/{name:path}", summary="Remove a model's files")
     async def remove(name: Annotated[str, fastapi.Path(max_length=300)]) -> dict[str, Any]:
         """All its parts, and what is unfinished of it."""
         called, freed = await disk_io(_remove, name, folder, pool.loadouts())
-        news.tell({"type": "here"})
+        events.publish({"type": "here"})
         return {"removed": called, "freed": freed}
 
     return routes

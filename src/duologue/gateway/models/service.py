@@ -15,12 +15,13 @@ from fastapi import APIRouter
 
 from duologue.config import Settings
 from duologue.gateway.models import api_routes, v1_routes
+from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.downloads import Download, Downloads, fetcher
 from duologue.gateway.models.loader import Loader, ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.pool import Pool
-from duologue.http.event_log import EventLog
+from duologue.http.event_log import EventLog, EventNumbers
 from duologue.models.fit import Hardware
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -45,12 +46,14 @@ class ModelService:
         self._look = look
         self.loadables = AvailableModels(settings, configured)
         self.loader = Loader(pool, self.loadables, look)
-        self.news = EventLog(time.time_ns() // 1_000_000)
+        self.events: EventLog[ModelEvent] = EventLog(
+            EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN
+        )
         folder = self.loadables.folder
         self.downloads = Downloads(
             fetcher(folder, lambda: look(folder, ())[0] if look is not None else UNKNOWN),
             tell=self._tell_download,
-            arrived=lambda: self.news.tell({"type": "here"}),
+            arrived=lambda: self.events.publish({"type": "here"}),
         )
         self._states: dict[str, tuple[str, str]] = {}
         self._progress: dict[str, float] = {}
@@ -59,7 +62,7 @@ class ModelService:
         """`/v1/model` and `/api/models`."""
         return (
             v1_routes.router(self.loader, self.loadables, self._models),
-            api_routes.router(self._pool, self.loadables.folder, self.downloads, self.news, self._look),
+            api_routes.router(self._pool, self.loadables.folder, self.downloads, self.events, self._look),
         )
 
     def look(self) -> None:
@@ -70,10 +73,10 @@ class ModelService:
         progress = {view.worker: view.progress for view in views if view.progress is not None}
         if states != self._states:
             self._states = states
-            self.news.tell({"type": "loaded"})
+            self.events.publish({"type": "loaded"})
         for worker, share in progress.items():
             if share != self._progress.get(worker):
-                self.news.tell({"type": "loading", "worker": worker, "progress": share})
+                self.events.publish({"type": "loading", "worker": worker, "progress": share})
         self._progress = progress
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -87,7 +90,7 @@ class ModelService:
         """Take nothing new and end what is under way: the server goes down."""
         self.downloads.close()
         self.loader.close()
-        self.news.close()
+        self.events.close()
 
     def _tell_download(self, download: Download) -> None:
-        self.news.tell({"type": "download", "download": msgspec.to_builtins(download)})
+        self.events.publish({"type": "download", "download": msgspec.to_builtins(download)})

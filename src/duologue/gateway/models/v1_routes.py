@@ -20,7 +20,7 @@ from duologue.gateway.auth.middleware import admin
 from duologue.gateway.models.available import AvailableModels, Sizes
 from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.http.event_stream import EventStream
+from duologue.http.sse import resumable_stream
 from duologue.threads import disk_io
 from duologue.wire.openai import model_entry
 from duologue.wire.validation_errors import shortened
@@ -121,7 +121,7 @@ def router(
         ignored = asked.ignored()
         begun = await loader.load(asked.wanted())
         if asked.stream:
-            return EventStream(_frames(begun, ignored))
+            return resumable_stream(_frames(begun, ignored))
         await begun.done()
         return _json(load_frame(begun, begun.step, ignored))
 
