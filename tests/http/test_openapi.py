@@ -3,12 +3,12 @@
 import json
 
 from duologue.http.openapi import form_body, json_body
-from duologue.wire.openai import ChatCompletionRequest
+from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.transcripts import TranscriptionFields
 
 
 def test_a_json_body_shows_every_field_and_no_reference():
-    described = json_body(ChatCompletionRequest, "application/json", "text/event-stream", said="A reply.")
+    described = json_body(ChatCompletionBody, "application/json", "text/event-stream", said="A reply.")
     schema = described["requestBody"]["content"]["application/json"]["schema"]
     assert {"messages", "audio", "modalities"} <= set(schema["properties"])
     assert "$ref" not in json.dumps(schema)

@@ -240,9 +240,9 @@ def test_a_voice_response_is_how_the_reply_is_spoken() -> None:
     assert (silent.speech, silent.sound, silent.request.spoken) == (None, "f32", False)
 
 
-def test_a_voice_to_be_imitated_is_told_to_be_ignored_where_something_is_spoken() -> None:
-    assert frame(tts={"enabled": True, "ref_audio_data": "AAAA"}).imitated
-    assert not frame(tts={"enabled": False, "ref_audio_data": "AAAA"}).imitated
+def test_a_voice_to_be_cloned_is_reported_as_ignored_where_something_is_spoken() -> None:
+    assert frame(tts={"enabled": True, "ref_audio_data": "AAAA"}).voice_sample
+    assert not frame(tts={"enabled": False, "ref_audio_data": "AAAA"}).voice_sample
     assert request(tts={"enabled": True, "ref_audio_data": "AAAA"}).unapplied == ("tts.ref_audio_data",)
     assert request(tts={"enabled": False, "ref_audio_data": "AAAA"}).unapplied == ()
 

@@ -26,7 +26,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.speech import HeardPart
+from duologue.values.speech import TranscribedPart
 from duologue.wire.chat import ChatFrame, decode, open_frame
 from duologue.wire.chat_reply import ChatEncoder, error_message
 
@@ -223,7 +223,7 @@ def test_sound_is_whole_at_the_end_of_a_reply_that_is_not_streamed(form: str, si
 def test_a_voice_that_fails_is_told_at_the_end_and_the_text_stands() -> None:
     client = Client(streaming=False, tts={"enabled": True})
     client.hears(TextDelta("Hi"))
-    client.encoder.silenced(Problem("The voice broke.", code="worker_lost"))
+    client.encoder.set_audio_error(Problem("The voice broke.", code="worker_lost"))
     [done] = client.hears(Done("stop"))
     assert (done["text"], done["audio_data"]) == ("Hi", None)
     assert done["audio_error"] == {"code": "worker_lost", "message": "The voice broke."}
@@ -231,7 +231,7 @@ def test_a_voice_that_fails_is_told_at_the_end_and_the_text_stands() -> None:
 
 def test_what_was_written_down_is_told_when_the_prompt_is_read_and_at_the_end() -> None:
     client = Client()
-    client.encoder.heard((HeardPart(0, 1, "hello there"), HeardPart(2, 0, "", False)))
+    client.encoder.add_transcripts((TranscribedPart(0, 1, "hello there"), TranscribedPart(2, 0, "", False)))
     [prefilled] = client.hears(Prefilled(3))
     [done] = client.hears(Done("stop"))
     assert prefilled["transcripts"] == done["transcripts"]
@@ -241,23 +241,23 @@ def test_what_was_written_down_is_told_when_the_prompt_is_read_and_at_the_end() 
     ]
 
 
-def test_the_voice_of_a_spoken_reply_is_told_when_the_prompt_is_read_and_at_the_end() -> None:
+def test_prefill_done_and_done_name_the_voice_of_a_spoken_reply() -> None:
     client = Client(tts={"enabled": True})
-    client.encoder.speaks("af_heart")
+    client.encoder.set_voice("af_heart")
     [read, done] = client.hears(Prefilled(3), Done("stop"))
     assert (read["voice"], done["voice"]) == ("af_heart", "af_heart")
     assert "voice_note" not in done
     assert "voice" not in Client().hears(Done("stop"))[0]
 
 
-@pytest.mark.parametrize(("voice", "instead"), [("en-us", "by en-us."), ("", "by its own voice.")])
-def test_who_sent_the_recording_of_a_voice_is_told_in_words_who_speaks_instead(
-    voice: str, instead: str
-) -> None:
+@pytest.mark.parametrize(
+    ("voice", "instead"), [("en-us", "the voice en-us speaks"), ("", "the default voice speaks")]
+)
+def test_a_client_that_sent_a_voice_sample_reads_who_speaks_instead(voice: str, instead: str) -> None:
     client = Client(tts={"enabled": True, "ref_audio_data": "AAAA"})
-    client.encoder.speaks(voice)
+    client.encoder.set_voice(voice)
     [read, done] = client.hears(Prefilled(3), Done("stop"))
     assert read["voice_note"] == done["voice_note"]
-    assert "imitates" in done["voice_note"]
+    assert "not supported" in done["voice_note"]
     assert instead in done["voice_note"]
     assert done["voice"] == (voice or None)

@@ -23,8 +23,8 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.speech import HeardPart
-from duologue.wire.completion import Completion, CompletionStream, Sounding
+from duologue.values.speech import TranscribedPart
+from duologue.wire.completion import AudioId, Completion, CompletionStream
 
 Batch = list[tuple[int, Event]]
 
@@ -279,11 +279,11 @@ def test_the_stream_joined_is_the_whole_reply_however_the_events_are_batched() -
     assert joined == message["tool_calls"][0]["function"]["arguments"]
 
 
-SOUNDING = Sounding("audio_1", 1700003600)
+AUDIO_ID = AudioId("audio_1", 1700003600)
 
 
 def test_the_text_of_a_spoken_reply_is_the_transcript_of_its_sound() -> None:
-    encoder = CompletionStream("c", 1, "mini", sounding=SOUNDING)
+    encoder = CompletionStream("c", 1, "mini", audio_id=AUDIO_ID)
     data = encoder.encode(
         [
             (0, Prefilled(3)),
@@ -309,7 +309,7 @@ def test_a_whole_spoken_reply_has_its_sound_and_no_content() -> None:
         [(0, TextDelta("Hello")), (0, AudioDelta(b"ab")), (0, AudioDelta(b"cd")), (0, Done("stop"))]
     )
     assert (completion.text, completion.sound) == ("Hello", b"abcd")
-    completion.spoken(SOUNDING, b"file")
+    completion.set_audio(AUDIO_ID, b"file")
     message = json.loads(completion.body())["choices"][0]["message"]
     assert message["content"] is None
     assert message["audio"] == {
@@ -321,16 +321,16 @@ def test_a_whole_spoken_reply_has_its_sound_and_no_content() -> None:
 
 
 def test_what_was_written_down_is_told_with_the_first_chunk_and_in_the_whole_reply() -> None:
-    heard = (HeardPart(0, 1, "hi"),)
+    transcripts = (TranscribedPart(0, 1, "hi"),)
     said = [{"message": 0, "part": 1, "text": "hi"}]
     encoder = stream()
-    encoder.heard(heard)
+    encoder.add_transcripts(transcripts)
     first, *rest = chunks(
         encoder.encode([(0, Prefilled(3, 0, ("top_k",))), (0, TextDelta("Ho")), (0, Done("stop"))])
     )
     assert (first["transcripts"], first["ignored"]) == (said, ["top_k"])
     assert not any("transcripts" in chunk for chunk in rest)
     completion = Completion("c", 1, "mini")
-    completion.heard(heard)
+    completion.add_transcripts(transcripts)
     completion.add([(0, Done("stop"))])
     assert json.loads(completion.body())["transcripts"] == said

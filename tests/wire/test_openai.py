@@ -11,7 +11,7 @@ from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
-from duologue.wire.openai import ChatCompletionRequest, model_entry, model_list
+from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
 from duologue.wire.validation import validate
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -20,8 +20,8 @@ WAV = b"RIFF\x2a\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0
 TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
 
 
-def body(**fields: Any) -> ChatCompletionRequest:
-    return validate(ChatCompletionRequest, {"messages": HELLO} | fields)
+def body(**fields: Any) -> ChatCompletionBody:
+    return validate(ChatCompletionBody, {"messages": HELLO} | fields)
 
 
 def request(**fields: Any) -> ChatRequest:
@@ -222,9 +222,12 @@ def test_what_this_version_cannot_do_is_refused_by_name(fields: dict[str, Any], 
 def test_a_reply_can_be_spoken() -> None:
     asked = body(modalities=["text", "audio"], audio={"voice": "nova", "format": "mp3"})
     assert asked.speech() == SpeechRequest(voice="nova", open=True)
-    assert (asked.sound, asked.request(LimitSettings()).spoken) == ("mp3", True)
+    assert (asked.audio_format, asked.request(LimitSettings()).spoken) == ("mp3", True)
     assert (body().speech(), body(modalities=["text"]).speech(), request().spoken) == (None, None, False)
-    assert (body(modalities=["audio"]).sound, body(modalities=["audio"], stream=True).sound) == (
+    assert (
+        body(modalities=["audio"]).audio_format,
+        body(modalities=["audio"], stream=True).audio_format,
+    ) == (
         "wav",
         "pcm16",
     )

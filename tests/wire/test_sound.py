@@ -6,7 +6,7 @@ from io import BytesIO
 from wave import open as open_wave
 
 from duologue.values.events import ReplyWord
-from duologue.values.speech import HeardPart
+from duologue.values.speech import TranscribedPart
 from duologue.wire.sound import caption, sound_text, transcript
 
 PCM = array("h", [0, 8192, -32768]).tobytes()
@@ -25,5 +25,5 @@ def test_a_word_has_its_time_and_its_place():
 
 
 def test_what_was_not_understood_says_so():
-    assert transcript(HeardPart(1, 0, "hi")) == {"message": 1, "part": 0, "text": "hi"}
-    assert transcript(HeardPart(1, 0, "", False))["understood"] is False
+    assert transcript(TranscribedPart(1, 0, "hi")) == {"message": 1, "part": 0, "text": "hi"}
+    assert transcript(TranscribedPart(1, 0, "", False))["understood"] is False

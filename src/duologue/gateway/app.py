@@ -100,7 +100,7 @@ class Gateway:
         self.models = ModelRegistry(self.pool.cards, settings.aliases)
         self.voice = self._voice()
         self.speech = SpeechService(self.voice, settings.voice)
-        self.board = voice_socket.CallServices(
+        self.call_services = voice_socket.CallServices(
             self.voice,
             self.generate,
             self.models,
@@ -110,7 +110,7 @@ class Gateway:
             read_ahead=self.generate.ahead,
             observe=measure_turn,
         )
-        self.duplex = duplex_socket.DuplexSessions(self.board, most=settings.limits.sockets_per_user)
+        self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
         self.stock = ModelService(settings, worker_loadouts, self.pool, self.models, look)
         self._settled = anyio.Event()
         self.service: Service | None = None
@@ -228,16 +228,18 @@ class Gateway:
         given: dict[str, Any] = {
             "limits": settings.limits,
             "speech": self.speech,
-            "ears": AudioTranscriber(self.speech),
+            "transcriber": AudioTranscriber(self.speech),
         }
         app.include_router(audio.router(self.speech, limits=settings.limits))
         app.include_router(chat_completions.router(self.generate, self.models, **given))
         for more in self.stock.routes():
             app.include_router(more)
         app.include_router(
-            chat_socket.router(self.generate, self.models, timeouts=settings.chat, board=self.board, **given)
+            chat_socket.router(
+                self.generate, self.models, timeouts=settings.chat, call_services=self.call_services, **given
+            )
         )
-        app.include_router(voice_socket.router(self.board))
+        app.include_router(voice_socket.router(self.call_services))
         app.include_router(duplex_socket.router(self.duplex))
         app.router.default = pages
         return app

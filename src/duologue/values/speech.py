@@ -40,7 +40,7 @@ class Transcript(Struct, frozen=True):
     understood: bool = True
 
 
-class HeardPart(Struct, frozen=True):
+class TranscribedPart(Struct, frozen=True):
     """A sound among a request's messages that was written down for a model without ears, whose text stands in its place.
     Both numbers count from 0."""
 

@@ -135,7 +135,7 @@ class FrameHeader(Struct, frozen=True):
 
 class ChatFrame(Struct, frozen=True):
     """A request. `names`: the name the caller used for each sampling parameter, dotted. `speech`: how the reply is to be
-    spoken, None where it is only written; `imitated`: in the voice of a recording, if that could be; `sound`: how its samples
+    spoken, None where it is only written; `voice_sample`: in the voice of a recording, if that could be; `sound`: how its samples
     are sent."""
 
     request: ChatRequest
@@ -143,7 +143,7 @@ class ChatFrame(Struct, frozen=True):
     progress: bool = False
     names: Mapping[str, str] = {}
     speech: SpeechRequest | None = None
-    imitated: bool = False
+    voice_sample: bool = False
     sound: SoundFormat = "f32"
 
 

@@ -1,6 +1,6 @@
-"""What goes out of the chat socket: `queued`, `prefill_done`, `chunk`, `done` and `error`.
+"""The server's messages on the chat socket: `queued`, `prefill_done`, `chunk`, `done` and `error`.
 
-Owns their field names; what comes in is `chat.py`. Knows no socket.
+Owns their field names; the client's messages are in `chat`. Used by `gateway.dialects.chat_socket`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from duologue.values.events import (
     TextDelta,
     ToolCallDelta,
 )
-from duologue.values.speech import HeardPart
+from duologue.values.speech import TranscribedPart
 from duologue.wire.chat import ChatFrame, Id
 from duologue.wire.collected_reply import CollectedReply, broken_off, problem
 from duologue.wire.sound import caption, sound_text, transcript
@@ -34,19 +34,19 @@ def _json(value: object) -> str:
 
 
 def error_message(problem: Problem, id: Id = None) -> str:
-    """An error as this dialect says it; the sentence stands under both keys clients look for."""
-    said = {
+    """An error of this socket. The sentence is under both keys that clients look for."""
+    message = {
         "type": "error",
         "error": problem.message,
         "message": problem.message,
         "code": problem.code,
         "param": problem.param,
     }
-    return _json(said if id is None else said | {"id": id})
+    return _json(message if id is None else message | {"id": id})
 
 
 class ChatEncoder:
-    """The messages of one running request. Pure: events in, JSON texts out.
+    """Encodes the events of one running request as JSON texts.
 
     `ended` is true once `done` or `error` was encoded; nothing may follow it.
     """
@@ -57,28 +57,28 @@ class ChatEncoder:
         self._id: dict[str, Id] = {} if id is None else {"id": id}
         self._reply = CollectedReply()
         self._queued = False
-        self._heard: tuple[HeardPart, ...] = ()
+        self._transcribed: tuple[TranscribedPart, ...] = ()
         self._voice: str | None = None
-        self._trouble: Problem | None = None
-        # A chunk is said once a token: its constant parts are printed once a request.
+        self._audio_error: Problem | None = None
+        # A chunk is sent for every token, so its constant parts are printed once a request.
         echo = "" if id is None else f',"id":{_json(id)}'
         self._text_head, self._reasoning_head = ('{"type":"chunk"' + echo + f',"{key}":' for key in _DELTAS)
         self.ended = False
 
     def encode(self, events: Iterable[Event]) -> list[str]:
-        """The messages these events become; neighbouring pieces of text are joined to one chunk."""
-        said: list[str] = []
+        """The messages of these events; neighbouring pieces of text are joined into one chunk."""
+        messages: list[str] = []
         text: list[str] = []
         reasoning: list[str] = []
         for event in events:
             if self.ended:
                 break
             if reasoning and type(event) is not ReasoningDelta:
-                self._chunk(said, self._reasoning_head, reasoning)
+                self._chunk(messages, self._reasoning_head, reasoning)
             if text and type(event) is not TextDelta:
-                self._chunk(said, self._text_head, text)
+                self._chunk(messages, self._text_head, text)
             if isinstance(event, Failed):
-                said.append(self.error(problem(event)))
+                messages.append(self.error(problem(event)))
                 break
             self._reply.add(event)
             if isinstance(event, TextDelta):
@@ -86,41 +86,41 @@ class ChatEncoder:
             elif isinstance(event, ReasoningDelta):
                 reasoning.append(event.text)
             else:
-                said.extend(self._one(event))
-        self._chunk(said, self._reasoning_head, reasoning)
-        self._chunk(said, self._text_head, text)
-        return said
+                messages.extend(self._one(event))
+        self._chunk(messages, self._reasoning_head, reasoning)
+        self._chunk(messages, self._text_head, text)
+        return messages
 
-    def heard(self, parts: tuple[HeardPart, ...]) -> None:
-        """These sounds of the request were written down for the model."""
-        self._heard = parts
+    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
+        """Audio of the request that was transcribed for the model."""
+        self._transcribed = parts
 
-    def speaks(self, voice: str) -> None:
-        """The reply is spoken, by this voice; "" where only the speaker knows which."""
+    def set_voice(self, voice: str) -> None:
+        """The reply is spoken by this voice; "" while the voice worker is loading and its default is unknown."""
         self._voice = voice
 
-    def silenced(self, problem: Problem) -> None:
-        """The reply is not spoken, or not any further; its text goes on, and its end says why."""
-        self._trouble = problem
+    def set_audio_error(self, problem: Problem) -> None:
+        """The speech failed. The text goes on, and `done` carries the reason."""
+        self._audio_error = problem
 
     def close(self) -> list[str]:
-        """What is left to say when no event will follow: an error, unless the reply has ended."""
+        """The messages left when no event will follow: an error, unless the reply has ended."""
         return [] if self.ended else [self.error(broken_off())]
 
     def cancelled(self) -> str:
-        """The end of a request that its caller cancelled: what was written so far."""
+        """The end of a request that the client cancelled, with the text so far."""
         return self._done("cancelled", Done("cancelled", self._reply.usage))
 
     def error(self, problem: Problem) -> str:
-        """The end, in error."""
+        """The end of a request that failed."""
         self.ended = True
         return error_message(problem, self._id.get("id"))
 
-    def _chunk(self, said: list[str], head: str, pieces: list[str]) -> None:
+    def _chunk(self, messages: list[str], head: str, pieces: list[str]) -> None:
         joined = "".join(pieces)
         pieces.clear()
         if joined and self._frame.streaming:
-            said.append(f"{head}{_json(joined)}}}")
+            messages.append(f"{head}{_json(joined)}}}")
 
     def _one(self, event: Event) -> Iterable[str]:
         match event:
@@ -144,7 +144,7 @@ class ChatEncoder:
                     **self._speaker(),
                 )
             case ToolCallDelta() if self._frame.streaming:
-                yield self._message("chunk", tool_calls=[_call_delta(event)])
+                yield self._message("chunk", tool_calls=[_tool_call_delta(event)])
             case AudioDelta() if self._frame.streaming and event.pcm:
                 words = {"words": [caption(word) for word in event.words]} if event.words else {}
                 yield self._message("chunk", audio_data=sound_text(event.pcm, self._frame.sound), **words)
@@ -152,31 +152,35 @@ class ChatEncoder:
                 yield self._done(event.finish, event)
 
     def _transcripts(self) -> dict[str, object]:
-        if not self._heard:
+        if not self._transcribed:
             return {}
-        return {"transcripts": [transcript(part) for part in self._heard]}
+        return {"transcripts": [transcript(part) for part in self._transcribed]}
 
     def _speaker(self) -> dict[str, object]:
-        """Who speaks, and why it is not the voice of the recording that was sent."""
+        """The voice, and a note where the client sent a recording to imitate."""
         if self._voice is None:
             return {}
-        said: dict[str, object] = {"voice": self._voice or None}
-        if self._frame.imitated:
-            instead = self._voice or "its own voice"
-            said["voice_note"] = (
-                f"No engine here imitates the voice of a recording (tts.ref_audio_data): this reply is spoken by {instead}. "
-                "The voices there are: GET /v1/audio/voices."
+        fields: dict[str, object] = {"voice": self._voice or None}
+        if self._frame.voice_sample:
+            voice = f"the voice {self._voice}" if self._voice else "the default voice"
+            fields["voice_note"] = (
+                f"Voice cloning (tts.ref_audio_data) is not supported; {voice} speaks instead. "
+                "GET /v1/audio/voices lists the voices."
             )
-        return said
+        return fields
 
     def _done(self, finish: str, event: Done) -> str:
         self.ended = True
         usage, timings, reply = event.usage, event.timings, self._reply
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in reply.tool_calls
+        tool_calls = [
+            {
+                "id": tool_call.id,
+                "type": "function",
+                "function": {"name": tool_call.name, "arguments": tool_call.arguments},
+            }
+            for tool_call in reply.tool_calls
         ]
-        spoken = self._transcripts() | self._speaker() | self._spoken()
+        speech = self._transcripts() | self._speaker() | self._audio()
         return self._message(
             "done",
             text=reply.text,
@@ -184,7 +188,7 @@ class ChatEncoder:
             input_tokens=usage.input,
             finish_reason=finish,
             reasoning=reply.reasoning or None,
-            tool_calls=calls,
+            tool_calls=tool_calls,
             model=self._model,
             usage={
                 "input_tokens": usage.input,
@@ -199,18 +203,18 @@ class ChatEncoder:
                 "generate_ms": timings.generate,
                 "first_ms": timings.first,
             },
-            **spoken,
+            **speech,
         )
 
-    def _spoken(self) -> dict[str, object]:
-        """The sound of a reply that was not streamed, and why there is none where there should be."""
-        said: dict[str, object] = {}
+    def _audio(self) -> dict[str, object]:
+        """The sound of a reply that was not streamed, and the reason where the speech failed."""
+        fields: dict[str, object] = {}
         if not self._frame.streaming:
             sound = self._reply.sound
-            said["audio_data"] = sound_text(sound, self._frame.sound) if sound else None
-        if self._trouble is not None:
-            said["audio_error"] = {"code": self._trouble.code, "message": self._trouble.message}
-        return said
+            fields["audio_data"] = sound_text(sound, self._frame.sound) if sound else None
+        if self._audio_error is not None:
+            fields["audio_error"] = {"code": self._audio_error.code, "message": self._audio_error.message}
+        return fields
 
     def _message(self, kind: str, **fields: object) -> str:
         return _json({"type": kind} | self._id | fields)
@@ -220,7 +224,7 @@ _DELTAS = ("text_delta", "reasoning_delta")
 
 
 def _place(event: Queued) -> dict[str, object]:
-    # Both spellings of the estimate are in use by clients of this dialect.
+    # Clients of this socket use both spellings of the estimate.
     return {
         "position": event.position,
         "estimated_wait_s": event.wait,
@@ -230,7 +234,7 @@ def _place(event: Queued) -> dict[str, object]:
     }
 
 
-def _call_delta(event: ToolCallDelta) -> dict[str, object]:
+def _tool_call_delta(event: ToolCallDelta) -> dict[str, object]:
     delta: dict[str, object] = {"index": event.index}
     if event.id is not None or event.name is not None:
         delta |= {"id": event.id, "type": "function"}

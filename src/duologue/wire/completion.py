@@ -1,7 +1,6 @@
-"""OpenAI's chat completions, the replying side: stream chunks and the whole reply.
+"""OpenAI's chat completions, the response side: stream chunks and the whole reply. The request side is `openai`.
 
-Owns the shape of what goes out. A chunk is encoded for every token of every stream, so its constant parts are
-printed once a request. Knows no socket; the asking side is `openai`.
+Used by `gateway.dialects.chat_completions`.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ToolCall
-from duologue.values.speech import HeardPart
+from duologue.values.speech import TranscribedPart
 from duologue.wire.collected_reply import CollectedReply, broken_off, problem
 from duologue.wire.media_parts import to_base64
 from duologue.wire.sound import transcript
 
 DONE = b"data: [DONE]\n\n"
 LEAST_LOGPROB = -9999.0
-"""Stands for minus infinity, which JSON cannot say; the same number OpenAI uses."""
+"""In place of minus infinity, which JSON does not have; OpenAI sends the same number."""
 
 _json = msgspec.json.encode
 
 
-class Sounding(Struct, frozen=True):
-    """The sound of a reply: its id, and until when its text is known by that (seconds since 1970)."""
+class AudioId(Struct, frozen=True):
+    """The id of a reply's sound, and when the server forgets it (seconds since 1970)."""
 
     id: str
     expires: int
 
 
 class CompletionStream:
-    """Encodes the merged stream of a request's choices as server-sent events. Pure: events in, bytes out.
+    """Encodes the merged stream of a request's choices as server-sent events.
 
-    `ended` is true once the last choice's finish, the usage and `[DONE]` were encoded, or a choice has failed: then
-    `close` raises its problem. `sounding`: the reply is spoken, so its text is the transcript of its sound.
+    `ended` is true once the last choice's finish, the usage and `[DONE]` were encoded, or once a choice has failed: then
+    `close` raises its problem. With an `audio_id` the reply is spoken, and its text is sent as the transcript of its sound.
     """
 
     def __init__(
@@ -61,8 +60,9 @@ class CompletionStream:
         *,
         count: int = 1,
         usage: bool = False,
-        sounding: Sounding | None = None,
+        audio_id: AudioId | None = None,
     ) -> None:
+        # A chunk is encoded for every token of every stream, so its constant parts are printed once a request.
         self._head = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b' % (
             _json(id),
             created,
@@ -72,13 +72,13 @@ class CompletionStream:
         self._tail = b'},"logprobs":null,"finish_reason":null}]' + self._close
         self._content = [self._delta_head(index) + b'"content":' for index in range(count)]
         self._text_tail = self._tail
-        self._sounding = sounding
-        if sounding is not None:
-            audio = b'"audio":{"id":%b,' % _json(sounding.id)
+        self._audio_id = audio_id
+        if audio_id is not None:
+            audio = b'"audio":{"id":%b,' % _json(audio_id.id)
             self._sound = self._delta_head(0) + audio + b'"data":'
             self._content = [self._delta_head(0) + audio + b'"transcript":']
             self._text_tail = b"}" + self._tail
-        self._heard: tuple[HeardPart, ...] = ()
+        self._transcripts: tuple[TranscribedPart, ...] = ()
         self._begun = [False] * count
         self._finished: dict[int, Done] = {}
         self._failed: Failed | None = None
@@ -88,7 +88,7 @@ class CompletionStream:
         self.ended = False
 
     def encode(self, batch: Iterable[tuple[int, Event]]) -> bytes:
-        """What these events become; empty when they say nothing a client sees. Nothing may follow once `ended`."""
+        """The chunks of these events; empty when there is nothing a client would see. Not to be called once `ended`."""
         out: list[bytes] = []
         for index, event in batch:
             if type(event) is TextDelta and not event.logprobs and self._begun[index]:
@@ -102,8 +102,8 @@ class CompletionStream:
         return b"".join(out)
 
     def close(self) -> None:
-        """Raises the problem of the choice that failed, and EngineFailed when one has not ended: half a reply is no
-        reply. One failed choice fails them all: clients of this dialect know only one error a stream."""
+        """Raises the problem of a failed choice, or EngineFailed when a choice has not ended: an incomplete reply is an error.
+        One failed choice fails the whole stream, because clients of this API expect at most one error."""
         if self._failed is not None:
             raise problem(self._failed)
         if not self.ended:
@@ -121,7 +121,7 @@ class CompletionStream:
             case TextDelta() if event.text or event.logprobs:
                 self._begin(index, out)
                 chosen = b"null" if not event.logprobs else _json(_logprobs(event.logprobs))
-                close = b"}" if self._sounding is None else b"}}"
+                close = b"}" if self._audio_id is None else b"}}"
                 tail = close + b',"logprobs":' + chosen + b',"finish_reason":null}]' + self._close
                 out += (self._content[index], _json(event.text), tail)
             case ReasoningDelta() if event.text:
@@ -134,11 +134,11 @@ class CompletionStream:
                 out += (
                     self._delta_head(index),
                     b'"tool_calls":[',
-                    _json(_call_delta(event)),
+                    _json(_tool_call_delta(event)),
                     b"]",
                     self._tail,
                 )
-            case AudioDelta() if event.pcm and self._sounding is not None:
+            case AudioDelta() if event.pcm and self._audio_id is not None:
                 self._begin(index, out)
                 out += (self._sound, _json(to_base64(event.pcm)), self._text_tail)
             case Done():
@@ -147,25 +147,25 @@ class CompletionStream:
                 self._finish(index, event, out)
 
     def _begin(self, index: int, out: list[bytes], ignored: Sequence[str] = ()) -> None:
-        """The first chunk of a choice names the role; it also tells which fields the engine could not apply."""
+        """The first chunk of a choice: the role, the transcripts, and the fields that the engine could not apply."""
         if self._begun[index]:
             return
         self._begun[index] = True
         close = self._close if not ignored else b',"ignored":' + _json(ignored) + self._close
-        if self._heard:
-            close = b',"transcripts":' + _json([transcript(part) for part in self._heard]) + close
+        if self._transcripts:
+            close = b',"transcripts":' + _json([transcript(part) for part in self._transcripts]) + close
         role = b'"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
         out += (self._delta_head(index), role, close)
 
-    def heard(self, parts: tuple[HeardPart, ...]) -> None:
-        """These sounds of the request were written down for the model; the first chunk says so."""
-        self._heard = parts
+    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
+        """Audio of the request that was transcribed for the model; sent with the first chunk."""
+        self._transcripts = parts
 
     def _expire(self, out: list[bytes]) -> None:
-        """The last word about the sound."""
-        if self._sounding is not None:
-            said = _json({"id": self._sounding.id, "expires_at": self._sounding.expires})
-            out += (self._delta_head(0), b'"audio":', said, self._tail)
+        """The last chunk of a spoken reply's audio: when its id expires."""
+        if self._audio_id is not None:
+            audio = _json({"id": self._audio_id.id, "expires_at": self._audio_id.expires})
+            out += (self._delta_head(0), b'"audio":', audio, self._tail)
 
     def _finish(self, index: int, event: Done, out: list[bytes]) -> None:
         reason = _json(_finish_reason(event))
@@ -185,26 +185,26 @@ class CompletionStream:
 
 
 class Completion:
-    """The whole reply of all choices, for a request that does not stream."""
+    """All choices of a request that does not stream, as one response body."""
 
     def __init__(self, id: str, created: int, model: str, *, count: int = 1) -> None:
         self._id, self._created, self._model = id, created, model
         self._replies = [CollectedReply() for _ in range(count)]
-        self._heard: tuple[HeardPart, ...] = ()
+        self._transcripts: tuple[TranscribedPart, ...] = ()
         self._audio: dict[str, object] | None = None
 
     def add(self, batch: Iterable[tuple[int, Event]]) -> None:
-        """Take events in. Raises Problem at the first choice that fails."""
+        """Add events. Raises Problem at the first choice that fails."""
         for index, event in batch:
             self._replies[index].add(event)
 
-    def heard(self, parts: tuple[HeardPart, ...]) -> None:
-        """These sounds of the request were written down for the model."""
-        self._heard = parts
+    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
+        """Audio of the request that was transcribed for the model."""
+        self._transcripts = parts
 
     @property
     def text(self) -> str:
-        """What the first choice has written so far."""
+        """The text of the first choice so far."""
         return self._replies[0].text
 
     @property
@@ -212,13 +212,13 @@ class Completion:
         """The sound of the first choice: 16-bit mono, 24 kHz."""
         return self._replies[0].sound
 
-    def spoken(self, sounding: Sounding, file: bytes) -> None:
-        """The reply has sound, encoded as it was asked for."""
+    def set_audio(self, audio_id: AudioId, file: bytes) -> None:
+        """The sound of the reply as a file in the requested format."""
         self._audio = {
-            "id": sounding.id,
+            "id": audio_id.id,
             "data": to_base64(file),
             "transcript": self.text,
-            "expires_at": sounding.expires,
+            "expires_at": audio_id.expires,
         }
 
     def body(self) -> bytes:
@@ -229,7 +229,7 @@ class Completion:
                 raise broken_off()
             choices.append(_choice(index, reply, reply.done, self._audio))
             ends.append(reply.done)
-        said = {
+        body = {
             "id": self._id,
             "object": "chat.completion",
             "created": self._created,
@@ -239,27 +239,27 @@ class Completion:
             "timings": _timings(ends),
         }
         if self._replies[0].ignored:
-            said["ignored"] = self._replies[0].ignored
-        if self._heard:
-            said["transcripts"] = [transcript(part) for part in self._heard]
-        return _json(said)
+            body["ignored"] = self._replies[0].ignored
+        if self._transcripts:
+            body["transcripts"] = [transcript(part) for part in self._transcripts]
+        return _json(body)
 
 
 def _choice(
     index: int, reply: CollectedReply, done: Done, audio: dict[str, object] | None
 ) -> dict[str, object]:
-    calls = [_call(call) for call in reply.tool_calls]
+    tool_calls = [_tool_call(tool_call) for tool_call in reply.tool_calls]
     message: dict[str, object] = {
         "role": "assistant",
-        "content": None if audio is not None or (calls and not reply.text) else reply.text,
+        "content": None if audio is not None or (tool_calls and not reply.text) else reply.text,
         "refusal": None,
     }
     if audio is not None:
         message["audio"] = audio
     if reply.reasoning:
         message["reasoning_content"] = message["reasoning"] = reply.reasoning
-    if calls:
-        message["tool_calls"] = calls
+    if tool_calls:
+        message["tool_calls"] = tool_calls
     return {
         "index": index,
         "message": message,
@@ -274,15 +274,15 @@ def _finish_reason(done: Done) -> str:
     return done.finish
 
 
-def _call(call: ToolCall) -> dict[str, object]:
+def _tool_call(tool_call: ToolCall) -> dict[str, object]:
     return {
-        "id": call.id,
+        "id": tool_call.id,
         "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
+        "function": {"name": tool_call.name, "arguments": tool_call.arguments},
     }
 
 
-def _call_delta(event: ToolCallDelta) -> dict[str, object]:
+def _tool_call_delta(event: ToolCallDelta) -> dict[str, object]:
     if event.name is None:
         return {"index": event.index, "function": {"arguments": event.arguments}}
     function = {"name": event.name, "arguments": event.arguments}
@@ -307,7 +307,7 @@ def _logprob(token: TokenLogprob) -> dict[str, object]:
 
 
 def _timings(ends: Iterable[Done]) -> dict[str, float]:
-    """Milliseconds, those of the slowest choice; an extra of ours."""
+    """Milliseconds of the slowest choice; an extension of OpenAI's format."""
     slowest = max((end.timings for end in ends), key=lambda timings: timings.generate)
     return {
         "queue_ms": slowest.queue,
@@ -317,17 +317,17 @@ def _timings(ends: Iterable[Done]) -> dict[str, float]:
     }
 
 
-def _usage(counted: Sequence[Usage]) -> dict[str, object]:
+def _usage(usages: Sequence[Usage]) -> dict[str, object]:
     """The counts of a request: the choices share one prompt and add up their replies."""
-    read = max(usage.input for usage in counted)
-    written = sum(usage.output for usage in counted)
-    said: dict[str, object] = {
-        "prompt_tokens": read,
-        "completion_tokens": written,
-        "total_tokens": read + written,
-        "prompt_tokens_details": {"cached_tokens": max(usage.cached for usage in counted)},
-        "completion_tokens_details": {"reasoning_tokens": sum(usage.reasoning for usage in counted)},
+    prompt = max(usage.input for usage in usages)
+    completion = sum(usage.output for usage in usages)
+    counts: dict[str, object] = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": max(usage.cached for usage in usages)},
+        "completion_tokens_details": {"reasoning_tokens": sum(usage.reasoning for usage in usages)},
     }
-    if any(usage.estimated for usage in counted):
-        said["estimated"] = True
-    return said
+    if any(usage.estimated for usage in usages):
+        counts["estimated"] = True
+    return counts

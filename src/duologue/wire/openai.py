@@ -138,7 +138,7 @@ def _token_limit(value: int) -> int | None:
 TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
 
 
-class ChatCompletionRequest(SamplingFields):
+class ChatCompletionBody(SamplingFields):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[CompletionMessage] = Field(min_length=1)
@@ -182,7 +182,7 @@ class ChatCompletionRequest(SamplingFields):
         return "audio" in (self.modalities or ())
 
     @property
-    def sound(self) -> str:
+    def audio_format(self) -> str:
         """The format of the reply's sound."""
         return (self.audio and self.audio.format) or ("pcm16" if self.stream else "wav")
 
@@ -245,7 +245,7 @@ class ChatCompletionRequest(SamplingFields):
             )
         if self.is_spoken and self.n > 1:
             raise Unsupported("n must be 1 where the reply is spoken.", param="n")
-        if self.is_spoken and self.stream and self.sound != "pcm16":
+        if self.is_spoken and self.stream and self.audio_format != "pcm16":
             raise Unsupported(
                 "audio.format must be pcm16 in a stream; /v1/audio/speech streams the others.",
                 param="audio.format",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from duologue.values.audio import SPOKEN_RATE, to_float32, wav_header
 from duologue.values.events import ReplyWord
-from duologue.values.speech import HeardPart
+from duologue.values.speech import TranscribedPart
 from duologue.wire import media_parts
 
 SoundFormat = Literal["f32", "s16", "wav"]
@@ -33,7 +33,7 @@ def caption(word: ReplyWord) -> dict[str, object]:
     }
 
 
-def transcript(part: HeardPart) -> dict[str, object]:
+def transcript(part: TranscribedPart) -> dict[str, object]:
     """What was written down in the place of a message's part."""
     said: dict[str, object] = {"message": part.message, "part": part.part, "text": part.text}
     return said if part.understood else said | {"understood": False}

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.calls.voice_socket import CallServices
-from duologue.gateway.dialects import chat_socket as gateway_chat
+from duologue.gateway.dialects import chat_socket
 from duologue.gateway.dialects.chat_socket import router
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
@@ -543,7 +543,7 @@ async def test_without_a_recogniser_sound_is_refused_by_its_place(script: Any, c
 # Calls at this address
 
 
-def board(script: Any, *leases: FakeLease) -> CallServices:
+def call_services(script: Any, *leases: FakeLease) -> CallServices:
     return CallServices(FakeSeats(*leases), script, ModelRegistry(lambda: [MINI]))  # type: ignore[arg-type]
 
 
@@ -552,7 +552,7 @@ async def test_a_first_frame_of_a_call_makes_the_socket_a_call(
     script: Any, call: Call, first: str | bytes
 ) -> None:
     seat = FakeLease()
-    async with call(board=board(script, seat)) as talker:
+    async with call(call_services=call_services(script, seat)) as talker:
         await talker.says(first)
         assert await talker.hears() == {"type": "status", "epoch": 0, "state": "listening"}
         assert await talker.hears() == {"type": "video_mode", "epoch": 0, "enabled": False}
@@ -567,15 +567,15 @@ async def test_a_first_frame_of_a_call_makes_the_socket_a_call(
 async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_either(
     script: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateway_chat, "UNDECIDED", 0.01)
+    monkeypatch.setattr(chat_socket, "GREETING_DELAY", 0.01)
     script.plays(*REPLY)
-    async with call(board=board(script)) as talker:
+    async with call(call_services=call_services(script)) as talker:
         greeting = [await talker.hears(), await talker.hears()]
         assert [message["type"] for message in greeting] == ["status", "video_mode"]
         await talker.asks()
         assert (await talker.hears_until("done"))[-1]["text"] == "Hello"
     seat = FakeLease()
-    async with call(board=board(script, seat)) as talker:
+    async with call(call_services=call_services(script, seat)) as talker:
         await talker.hears()
         await talker.hears()
         await talker.says({"type": "start", "features": ["pause"]})
@@ -585,7 +585,7 @@ async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_eithe
 
 async def test_a_first_frame_of_a_chat_is_not_greeted_and_stays_a_chat(script: Any, call: Call) -> None:
     script.plays(*REPLY)
-    async with call(board=board(script)) as talker:
+    async with call(call_services=call_services(script)) as talker:
         await talker.asks()
         assert kinds(await talker.hears_until("done"))[0] == "prefill_done"
         await talker.says(b"\0\0")
@@ -595,13 +595,13 @@ async def test_a_first_frame_of_a_chat_is_not_greeted_and_stays_a_chat(script: A
 
 
 async def test_the_setting_pins_the_socket(script: Any, call: Call) -> None:
-    async with call(board=board(script), timeouts=Chat(socket="chat")) as talker:
+    async with call(call_services=call_services(script), timeouts=Chat(socket="chat")) as talker:
         await talker.says({"type": "start"})
         error = await talker.hears()
         assert (error["type"], error["code"]) == ("error", "voice_unavailable")
         assert "chat.socket" in error["message"]
     seat = FakeLease()
-    async with call(board=board(script, seat), timeouts=Chat(socket="voice")) as talker:
+    async with call(call_services=call_services(script, seat), timeouts=Chat(socket="voice")) as talker:
         assert (await talker.hears())["state"] == "listening"
         await talker.hears()
         await talker.says({"messages": HELLO})
@@ -611,8 +611,8 @@ async def test_the_setting_pins_the_socket(script: Any, call: Call) -> None:
 async def test_a_socket_that_is_greeted_and_then_silent_is_closed(
     script: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateway_chat, "UNDECIDED", 0.01)
-    async with call(board=board(script), timeouts=Chat(first_frame_s=0.05)) as talker:
+    monkeypatch.setattr(chat_socket, "GREETING_DELAY", 0.01)
+    async with call(call_services=call_services(script), timeouts=Chat(first_frame_s=0.05)) as talker:
         await talker.hears()
         await talker.hears()
         assert await talker.is_closed() == (1008, "nothing was sent")

@@ -94,7 +94,7 @@ async def test_a_recording_is_written_down_passage_by_passage_in_one_seat(monkey
     seats = Seats("hello there", "how are", "you")
     speech = SpeechService(seats)
     asked = TranscriptionRequest(b"", "en", "a hint", True)
-    async with speech.write_down(recording(2.0), asked) as pieces:
+    async with speech.transcribe_recording(recording(2.0), asked) as pieces:
         heard = [piece async for piece in pieces]
     *texts, transcript = heard
     assert texts == ["hello there", " how are", " you"]
@@ -110,8 +110,8 @@ async def test_a_recording_is_written_down_passage_by_passage_in_one_seat(monkey
 
 async def test_a_short_sound_is_written_down():
     seats = Seats("hello")
-    found = await SpeechService(seats, VoiceSettings(language="en")).transcript(b"\0\0" * 100)
-    assert (found.text, seats.requests[0].language) == ("hello", "en")
+    transcript = await SpeechService(seats, VoiceSettings(language="en")).transcribe(b"\0\0" * 100)
+    assert (transcript.text, seats.requests[0].language) == ("hello", "en")
 
 
 def test_the_voice_that_speaks_is_the_one_asked_for_or_one_of_the_language_or_the_default():
@@ -119,20 +119,20 @@ def test_the_voice_that_speaks_is_the_one_asked_for_or_one_of_the_language_or_th
     speech = SpeechService(Seats(card=SpeechCard(speaker=CARD.speaker, voices=voices, default_voice="plain")))
 
     def who(voice="", language=""):
-        return speech.speaks_with(SpeechRequest("hi", voice=voice, language=language))
+        return speech.voice_for(SpeechRequest("hi", voice=voice, language=language))
 
     assert who() == "plain"
     assert who("anna") == "anna"
     assert who(language="de-DE") == "anna"
     assert (who(language="en-GB"), who(language="en")) == ("brit", "plain")
     assert who(language="sw") == "plain"
-    assert SpeechService(None).speaks_with(SpeechRequest("hi")) == ""
+    assert SpeechService(None).voice_for(SpeechRequest("hi")) == ""
 
 
 async def test_without_a_voice_the_sentence_says_how_to_get_one():
     speech = SpeechService(None)
-    assert speech.standing[0] == "absent"
-    for check in (speech.check_speaks, speech.check_hears):
+    assert speech.status[0] == "absent"
+    for check in (speech.require_speaker, speech.require_recogniser):
         with pytest.raises(Unsupported, match=r"duologue\[voice\]") as caught:
             check()
         assert caught.value.code == "voice_unavailable"
@@ -143,15 +143,15 @@ async def test_an_engine_that_failed_says_why_and_the_other_works():
     broken = SpeechEngineStatus("failed", "pocketsphinx", detail="Its library is not installed.")
     card = SpeechCard(recogniser=broken, speaker=CARD.speaker, voices=CARD.voices)
     speech = SpeechService(Seats(card=card))
-    speech.check_speaks()
+    speech.require_speaker()
     with pytest.raises(Unavailable, match="not installed"):
-        speech.check_hears()
+        speech.require_recogniser()
 
 
 async def test_a_voice_that_loads_lets_requests_wait():
     speech = SpeechService(Seats(card=SpeechCard(), state="loading"))
-    speech.check_speaks()
-    assert (speech.standing[0], speech.card) == ("loading", None)
+    speech.require_speaker()
+    assert (speech.status[0], speech.card) == ("loading", None)
 
 
 async def test_the_view_shows_what_there_is():
@@ -169,14 +169,18 @@ async def test_the_view_shows_what_there_is():
 async def test_a_failed_voice_says_why():
     seats = Seats(state="failed", card=None)
     seats.workers["voice"].detail = "It broke."
-    assert SpeechService(seats).standing == ("failed", "It broke.")
+    assert SpeechService(seats).status == ("failed", "It broke.")
 
 
 async def test_voices_are_found_by_their_names():
     speech = SpeechService(Seats(), VoiceSettings(voice="high"))
-    assert (speech.voice(""), speech.voice("low"), speech.voice("alloy")) == ("high", "low", "high")
+    assert (speech.resolve_voice(""), speech.resolve_voice("low"), speech.resolve_voice("alloy")) == (
+        "high",
+        "low",
+        "high",
+    )
     with pytest.raises(NotFound):
-        speech.voice("hal")
+        speech.resolve_voice("hal")
 
 
 async def test_what_is_there_is_told_of_each_engine():

@@ -15,20 +15,20 @@ from duologue.values.speech import SpeechRequest
 
 pytestmark = pytest.mark.anyio
 
-ASKED = SpeechRequest(voice="low", language="en", open=True)
+REQUEST = SpeechRequest(voice="low", language="en", open=True)
 
 
-async def heard(seats: Seats, generate, **options):
+async def events_of(seats: Seats, generate, **options):
     async with with_speech(
-        generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED, **options
+        generate(ChatRequest((user("Hi"),))), SpeechService(seats), REQUEST, **options
     ) as reply:
         events = [event async for batch in reply for _, event in batch]
-        return events, reply.trouble
+        return events, reply.problem
 
 
 async def test_the_text_is_spoken_and_the_end_comes_after_the_sound():
     seats = Seats()
-    events, trouble = await heard(seats, FakeGenerate(words("Hello, ", "you.")))
+    events, problem = await events_of(seats, FakeGenerate(words("Hello, ", "you.")))
     assert [type(event) for event in events if not isinstance(event, AudioDelta)] == [
         TextDelta,
         TextDelta,
@@ -38,12 +38,12 @@ async def test_the_text_is_spoken_and_the_end_comes_after_the_sound():
     assert [len(delta.pcm) // 2 for delta in sound] == [WORD, WORD]
     assert [delta.words[0].text for delta in sound] == ["Hello,", "you."]
     assert isinstance(events[-1], Done)
-    assert (seats.lent, trouble, seats.requests) == (0, None, [ASKED])
+    assert (seats.lent, problem, seats.requests) == (0, None, [REQUEST])
 
 
 async def test_a_reply_without_text_takes_no_seat():
     seats = Seats()
-    events, _ = await heard(seats, FakeGenerate([Done("tool_calls")]))
+    events, _ = await events_of(seats, FakeGenerate([Done("tool_calls")]))
     assert events == [Done("tool_calls")]
     assert seats.requests == []
 
@@ -52,7 +52,7 @@ async def test_the_models_slot_is_free_while_the_rest_is_spoken():
     seats = Seats()
     seats.hold = anyio.Event()
     generate = FakeGenerate(words("one two three"))
-    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED) as reply:
+    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), REQUEST) as reply:
         batches = aiter(reply)
         assert [await anext(batches), await anext(batches)]
         await anyio.wait_all_tasks_blocked()
@@ -65,7 +65,7 @@ async def test_leaving_ends_the_model_and_the_voice():
     seats = Seats()
     seats.hold = anyio.Event()
     generate = FakeGenerate()
-    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED):
+    async with with_speech(generate(ChatRequest((user("Hi"),))), SpeechService(seats), REQUEST):
         await anyio.wait_all_tasks_blocked()
         assert generate.running == 1
     assert (generate.running, seats.lent) == (0, 0)
@@ -73,23 +73,26 @@ async def test_leaving_ends_the_model_and_the_voice():
 
 async def test_what_its_reader_raises_goes_on_as_it_came():
     with pytest.raises(ValueError, match="mine"):
-        async with with_speech(FakeGenerate()(ChatRequest((user("Hi"),))), SpeechService(Seats()), ASKED):
+        async with with_speech(FakeGenerate()(ChatRequest((user("Hi"),))), SpeechService(Seats()), REQUEST):
             raise ValueError("mine")
 
 
 async def test_a_voice_that_fails_leaves_the_text_alone():
     seats = Seats(fails=Problem("It broke.", code="engine_failed"))
-    events, trouble = await heard(seats, FakeGenerate(words("one two", " three")))
+    events, problem = await events_of(seats, FakeGenerate(words("one two", " three")))
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "one two three"
     assert isinstance(events[-1], Done)
-    assert trouble is not None
-    assert trouble.message == "It broke."
+    assert problem is not None
+    assert problem.message == "It broke."
 
 
 async def test_a_voice_that_is_needed_fails_the_reply():
     seats = Seats(fails=Problem("It broke.", code="engine_failed", status=502))
     async with with_speech(
-        FakeGenerate(words("one two"))(ChatRequest((user("Hi"),))), SpeechService(seats), ASKED, needed=True
+        FakeGenerate(words("one two"))(ChatRequest((user("Hi"),))),
+        SpeechService(seats),
+        REQUEST,
+        required=True,
     ) as reply:
         events = []
         async for batch in reply:
@@ -100,7 +103,7 @@ async def test_a_voice_that_is_needed_fails_the_reply():
 
 
 async def test_a_model_that_fails_ends_the_reply():
-    events, _ = await heard(Seats(), FakeGenerate([TextDelta("Well"), *failed("worker_lost")]))
+    events, _ = await events_of(Seats(), FakeGenerate([TextDelta("Well"), *failed("worker_lost")]))
     assert [event for event in events if not isinstance(event, AudioDelta)] == [
         TextDelta("Well"),
         *failed("worker_lost"),

@@ -69,9 +69,9 @@ def router(
         except ClientDisconnect:
             return Response(status_code=400)
         asked = validate(SpeechBody, body)
-        speech.check_speaks()
+        speech.require_speaker()
         check_model(asked.model, "speaker", speech.card)
-        turn = asked.request(speech.voice(asked.voice), limits)
+        turn = asked.request(speech.resolve_voice(asked.voice), limits)
         made = encoder(asked.response_format, SPOKEN_RATE)
         source = _spoken(speech, turn, made, request_id_of(request.scope))
         ignored = _ignored(asked.ignored())
@@ -88,7 +88,7 @@ def router(
     )
     async def create_transcription(request: Request) -> Response:
         """A form with the `file`. With `stream` the text comes in server-sent events, as it is written down."""
-        speech.check_hears()
+        speech.require_recogniser()
         data, fields = await _form(request, limits)
         check_model(fields.model, "recogniser", speech.card)
         fields.check(speech.card, limits)
@@ -242,7 +242,7 @@ async def _heard(
     speech: SpeechService, passages: Passages, request: TranscriptionRequest, request_id: str
 ) -> AsyncIterator[AsyncIterator[str | Heard]]:
     async with (
-        speech.write_down(passages, request, request_id) as pieces,
+        speech.transcribe_recording(passages, request, request_id) as pieces,
         aclosing(_with_length(pieces, passages)) as told,
     ):
         yield told

@@ -1,6 +1,6 @@
-"""Replies that were spoken, by the ids of their sound: clients send the id back in place of the text.
+"""The texts of spoken replies by the ids of their sound: clients send the id back instead of the text.
 
-Owns for how long such an id is known, and how many are. Keeps texts and no sound.
+Owns how long such an id is known, and how many are. Stores texts, not sound. Used by `chat_completions`.
 """
 
 from __future__ import annotations
@@ -9,43 +9,43 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
-from duologue.wire.completion import Sounding
+from duologue.wire.completion import AudioId
 
-LASTS = 3600
+LIFETIME = 3600
 """Seconds an id is known."""
-KEPT = 2048
-"""Ids that are known at a time, of everybody; the oldest goes first."""
-CHARACTERS = 8 * 1024 * 1024
-"""Characters that are kept of all of them."""
+MAX_IDS = 2048
+"""Ids known at a time, over all users; the oldest is dropped first."""
+MAX_CHARACTERS = 8 * 1024 * 1024
+"""Characters of all stored texts together."""
 
 
-class SpokenReplies:
-    """`clock` gives seconds since 1970. Ids belong to the user whose reply it was."""
+class AudioIds:
+    """`clock` gives seconds since 1970. An id is known only to the user whose reply it was."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        # id -> user, expiry, text; oldest first, because all ids live equally long.
         self._texts: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
         self._characters = 0
 
-    def new(self) -> Sounding:
-        """The sound of a reply that is about to be made."""
-        return Sounding(f"audio_{uuid.uuid4().hex}", int(self._clock()) + LASTS)
+    def new(self) -> AudioId:
+        """The id of a reply that is about to be generated."""
+        return AudioId(f"audio_{uuid.uuid4().hex}", int(self._clock()) + LIFETIME)
 
-    def keep(self, user: str, sounding: Sounding, text: str) -> None:
-        """The reply is there; its text is known by its id from now on."""
-        self._texts[sounding.id] = (user, sounding.expires, text)
+    def remember(self, user: str, audio_id: AudioId, text: str) -> None:
+        """Store the text of a finished reply under its id."""
+        self._texts[audio_id.id] = (user, audio_id.expires, text)
         self._characters += len(text)
-        while len(self._texts) > KEPT or self._characters > CHARACTERS:
-            self._forget()
+        while len(self._texts) > MAX_IDS or self._characters > MAX_CHARACTERS:
+            self._drop_oldest()
 
-    def of(self, user: str) -> Mapping[str, str]:
-        """The texts of a user's replies that are still known."""
+    def texts_of(self, user: str) -> Mapping[str, str]:
+        """The user's stored texts by id; expired ones are dropped first."""
         now = self._clock()
         while self._texts and next(iter(self._texts.values()))[1] <= now:
-            self._forget()
-        return {id: text for id, (whose, _, text) in self._texts.items() if whose == user}
+            self._drop_oldest()
+        return {id: text for id, (owner, _, text) in self._texts.items() if owner == user}
 
-    def _forget(self) -> None:
-        """The oldest."""
+    def _drop_oldest(self) -> None:
         _, (_, _, text) = self._texts.popitem(last=False)
         self._characters -= len(text)

@@ -1,7 +1,7 @@
-"""OpenAI's endpoints: `/v1/chat/completions`, `/v1/models`.
+"""OpenAI's endpoints `/v1/chat/completions` and `/v1/models`.
 
-Owns the choice between a stream and a whole reply, and what a completion's id and time of making are. The shapes are
-in `wire.openai` and `wire.completion`; errors leave as `Problem`s, which the application answers.
+Owns the choice between a stream and a whole reply, and a completion's id and creation time. The shapes are in `wire.openai`
+and `wire.completion`, the pipeline in `reply`; errors leave as `Problem`s, which the application turns into responses.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass
-from typing import Protocol
 
-import msgspec
 from fastapi import APIRouter, Request
+from msgspec import Struct, json
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem, Unsupported
-from duologue.gateway.dialects.audio_ids import SpokenReplies
-from duologue.gateway.models.registry import ModelRegistry, admit
+from duologue.gateway.dialects.audio_ids import AudioIds
+from duologue.gateway.dialects.reply import OnTranscripts, ReplyPipeline, ReplyPlan
+from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.generate import Batch, Generate
-from duologue.gateway.speech.audio_input import AudioTranscriber, without_sound
+from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
-from duologue.gateway.speech.spoken_stream import SpokenStream, with_speech
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
@@ -39,104 +37,79 @@ from duologue.media.wav import RATE, Sound, is_wav, wav
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import AudioPart
-from duologue.values.requests import ChatRequest, ModelCard
-from duologue.values.speech import HeardPart, SpeechRequest
-from duologue.wire.completion import Completion, CompletionStream, Sounding
-from duologue.wire.openai import ChatCompletionRequest, model_entry, model_list
+from duologue.values.requests import ModelCard
+from duologue.wire.completion import AudioId, Completion, CompletionStream
+from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
 from duologue.wire.validation import check_counts, decode_json, validate
 from duologue.wire.validation_errors import shortened
 
-Clock = Callable[[], float]
-
-_KINDS = {"pcm16": "pcm"}
-"""Formats of a reply's sound that are called otherwise where sound is encoded."""
-
-
-class TranscriptObserver(Protocol):
-    """Is told what was written down for the model."""
-
-    def heard(self, parts: tuple[HeardPart, ...]) -> None: ...
-
-
 log = logging.getLogger(__name__)
 
+Clock = Callable[[], float]
 
-@dataclass(frozen=True)
-class _Turn:
-    """A request as it is to be answered. `hears`: its sound is to be written down first; `speech`: how its reply is to be
-    spoken, and `sounding` the sound's id."""
-
-    request: ChatRequest
-    count: int
-    hears: bool
-    speech: SpeechRequest | None
-    sounding: Sounding | None
-    request_id: str
-    user: str
+ENCODER_FORMATS = {"pcm16": "pcm"}
+"""This API's name of an audio format -> the encoder's, where they differ."""
 
 
-class _Desk:
-    """What answers a request: whoever generates, with the voice and the ears it may need."""
+class _CompletionPlan(Struct, frozen=True):
+    """`audio_id`: the id of the reply's sound, None where the reply is text only."""
 
-    def __init__(
-        self,
-        generate: Generate,
-        limits: LimitSettings,
-        speech: SpeechService,
-        ears: AudioTranscriber,
-        clock: Clock,
-    ) -> None:
-        self._generate, self._limits = generate, limits
-        self._speech, self._ears = speech, ears
-        self._spoken = SpokenReplies(clock)
+    reply: ReplyPlan
+    audio_id: AudioId | None
 
-    async def turn(self, asked: ChatCompletionRequest, card: ModelCard, request_id: str, user: str) -> _Turn:
-        """The request, checked. Raises Problem."""
-        speech = asked.speech()
-        if speech is not None:
-            self._speech.check_speaks()
-            speech = msgspec.structs.replace(speech, voice=self._speech.voice(speech.voice))
-        heard = {where: await _decoded(where, data) for where, data in asked.recordings()}
-        told = any(said.audio is not None for said in asked.messages)
-        request = asked.request(self._limits, heard, self._spoken.of(user) if told else {})
-        hears = self._ears.needed(card, request)
-        admit(card, without_sound(request) if hears else request)
-        return _Turn(
-            msgspec.structs.replace(request, model=card.name),
-            asked.n,
-            hears,
-            speech,
-            None if speech is None else self._spoken.new(),
-            request_id,
-            user,
+
+class _CompletionPipeline:
+    """The shared pipeline, plus what only this API has: recordings in any format, and replies known by the ids of their
+    sound."""
+
+    def __init__(self, pipeline: ReplyPipeline, limits: LimitSettings, clock: Clock) -> None:
+        self._pipeline, self._limits = pipeline, limits
+        self._audio_ids = AudioIds(clock)
+
+    async def plan(
+        self, body: ChatCompletionBody, card: ModelCard, request_id: str, user: str
+    ) -> _CompletionPlan:
+        """Check the request. Raises Problem."""
+        speech = self._pipeline.resolve_voice(body.speech())
+        recordings = {where: await _decode_recording(where, data) for where, data in body.recordings()}
+        refers_to_audio = any(message.audio is not None for message in body.messages)
+        request = body.request(
+            self._limits, recordings, self._audio_ids.texts_of(user) if refers_to_audio else {}
         )
+        plan = self._pipeline.plan(
+            card,
+            request,
+            speech,
+            # A client of this API gets sound or an error: there is no field that would tell it why the sound is missing.
+            speech_required=True,
+            choices=body.n,
+            request_id=request_id,
+            user=user,
+        )
+        return _CompletionPlan(plan, None if speech is None else self._audio_ids.new())
 
     @asynccontextmanager
-    async def batches(self, turn: _Turn, told: TranscriptObserver) -> AsyncIterator[AsyncIterator[Batch]]:
-        """What the model says, and the voice with it. Raises Problem when what was sent cannot be written down."""
-        request = turn.request
-        if turn.hears:
-            request, heard = await self._ears.hear(request, turn.request_id)
-            told.heard(heard)
-        source = self._generate(request, count=turn.count, request_id=turn.request_id, user=turn.user)
-        if turn.speech is None or turn.sounding is None:
-            async with source as batches:
+    async def run(
+        self, plan: _CompletionPlan, on_transcripts: OnTranscripts
+    ) -> AsyncIterator[AsyncIterator[Batch]]:
+        """The batches of the reply. The text of a spoken reply is remembered under its audio id."""
+        async with self._pipeline.run(plan.reply, on_transcripts) as batches:
+            if plan.audio_id is None:
                 yield batches
-            return
-        async with (
-            with_speech(source, self._speech, turn.speech, turn.request_id, needed=True) as reply,
-            aclosing(self._remembered(reply, turn.user, turn.sounding)) as batches,
-        ):
-            yield batches
+                return
+            async with aclosing(self._remember_text(batches, plan.reply.user, plan.audio_id)) as remembered:
+                yield remembered
 
-    async def _remembered(self, reply: SpokenStream, user: str, sounding: Sounding) -> AsyncGenerator[Batch]:
+    async def _remember_text(
+        self, reply: AsyncIterator[Batch], user: str, audio_id: AudioId
+    ) -> AsyncGenerator[Batch]:
         text: list[str] = []
         async for batch in reply:
             for _, event in batch:
                 if isinstance(event, TextDelta):
                     text.append(event.text)
                 elif isinstance(event, Done):
-                    self._spoken.keep(user, sounding, "".join(text))
+                    self._audio_ids.remember(user, audio_id, "".join(text))
             yield batch
 
 
@@ -146,49 +119,51 @@ def router(
     *,
     limits: LimitSettings | None = None,
     speech: SpeechService | None = None,
-    ears: AudioTranscriber | None = None,
+    transcriber: AudioTranscriber | None = None,
     clock: Clock = time.time,
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
 ) -> APIRouter:
     """The endpoints. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
-    allowed = limits or LimitSettings()
+    limits = limits or LimitSettings()
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
     started = int(clock())
-    voice = speech or SpeechService(None)
-    desk = _Desk(generate, allowed, voice, ears or AudioTranscriber(voice), clock)
-    described = json_body(
-        ChatCompletionRequest,
+    shared = ReplyPipeline(generate, speech or SpeechService(None), transcriber)
+    pipeline = _CompletionPipeline(shared, limits, clock)
+    schema = json_body(
+        ChatCompletionBody,
         "application/json",
         "text/event-stream",
         said="A chat.completion object, or with `stream` its chunks as server-sent events.",
     )
 
-    @routes.post("/chat/completions", openapi_extra=described, summary="Create a chat completion")
+    @routes.post("/chat/completions", openapi_extra=schema, summary="Create a chat completion")
     async def create_chat_completion(request: Request) -> Response:
         _check_coding(request)
         try:
-            body = decode_json(await request.body())
+            fields = decode_json(await request.body())
         except ClientDisconnect:
             return Response(status_code=400)
-        check_counts(body, allowed)
-        asked = validate(ChatCompletionRequest, body)
-        card = models.resolve(asked.model)
+        check_counts(fields, limits)
+        body = validate(ChatCompletionBody, fields)
+        card = models.resolve(body.model)
         state = request.scope.get("state", {})
-        turn = await desk.turn(asked, card, request_id_of(request.scope), state.get("user", "local"))
+        plan = await pipeline.plan(body, card, request_id_of(request.scope), state.get("user", "local"))
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
-        if not asked.stream:
-            completion = Completion(id, created, card.name, count=asked.n)
-            return WholeReply(desk.batches(turn, completion), completion, turn.sounding, asked.sound)
+        if not body.stream:
+            completion = Completion(id, created, card.name, count=body.n)
+            source = pipeline.run(plan, completion.add_transcripts)
+            return WholeReply(source, completion, plan.audio_id, body.audio_format)
         stream = CompletionStream(
             id,
             created,
             card.name,
-            count=asked.n,
-            usage=asked.stream_options.include_usage,
-            sounding=turn.sounding,
+            count=body.n,
+            usage=body.stream_options.include_usage,
+            audio_id=plan.audio_id,
         )
-        return EventStream(desk.batches(turn, stream), stream, patience=patience, keep_alive=keep_alive)
+        source = pipeline.run(plan, stream.add_transcripts)
+        return EventStream(source, stream, patience=patience, keep_alive=keep_alive)
 
     @routes.head("/models/", include_in_schema=False)
     @routes.head("/models", include_in_schema=False)
@@ -201,25 +176,25 @@ def router(
     @routes.get("/models/{name:path}", summary="One model, by its name or an alias")
     async def get_model(name: str) -> Response:
         card = models.resolve(name)
-        return _json(msgspec.json.encode(model_entry(card, started, name)))
+        return _json(json.encode(model_entry(card, started, name)))
 
     return routes
 
 
 class WholeReply(Response):
-    """Answers when every choice has ended; a client that leaves before ends the generation. `sounding`: the reply has sound,
-    of the kind named `sound`."""
+    """Answers when every choice has ended; a client that disconnects earlier cancels the generation. With an `audio_id` the
+    answer has sound, in the format `audio_format`."""
 
     def __init__(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[Batch]],
         completion: Completion,
-        sounding: Sounding | None = None,
-        sound: str = "",
+        audio_id: AudioId | None = None,
+        audio_format: str = "",
     ) -> None:
         super().__init__()
         self._source, self._completion = source, completion
-        self._sounding, self._sound = sounding, sound
+        self._audio_id, self._audio_format = audio_id, audio_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         outcome = await while_connected(receive, self._outcome)
@@ -235,15 +210,16 @@ class WholeReply(Response):
             async with self._source as batches:
                 async for batch in batches:
                     self._completion.add(batch)
-            if self._sounding is not None and (pcm := self._completion.sound):
-                file = await encode(whole, _KINDS.get(self._sound, self._sound), pcm, SPOKEN_RATE)
-                self._completion.spoken(self._sounding, file)
+            if self._audio_id is not None and (pcm := self._completion.sound):
+                format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
+                file = await encode(whole, format, pcm, SPOKEN_RATE)
+                self._completion.set_audio(self._audio_id, file)
             return self._completion.body()
-        except Exception as error:  # noqa: BLE001 (told to the client and logged by the caller)
+        except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
             return error
 
 
-async def _decoded(where: str, data: bytes) -> AudioPart:
+async def _decode_recording(where: str, data: bytes) -> AudioPart:
     """The sound of a file. Raises Problem that names the part."""
     try:
         return AudioPart((await decode(_read, data)).samples, RATE)
@@ -262,7 +238,7 @@ def _check_coding(request: Request) -> None:
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise Unsupported(
-            f"The body comes with Content-Encoding {shortened(coding)}; send it uncompressed.", status=415
+            f"Content-Encoding {shortened(coding)} is not supported; send the body uncompressed.", status=415
         )
 
 

@@ -1,7 +1,7 @@
-"""Sound in a request for a model that has no ears: it is written down, and its text takes its place.
+"""Transcribes the audio in a request for a model that takes none: the text replaces the sound.
 
-Owns which requests that concerns, what stands where sound was, and what was written down lately, since clients send their
-whole history every time. Knows no dialect.
+Owns which requests need that, how the text is put in place, and a cache of recent transcripts, because clients send their whole
+history with every request. Called by `gateway.dialects.reply`.
 """
 
 from __future__ import annotations
@@ -17,62 +17,63 @@ from duologue.media.wav import at_rate
 from duologue.values.audio import from_float32
 from duologue.values.messages import AudioPart, Message, Part, TextPart
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.values.speech import HeardPart, Transcript
+from duologue.values.speech import TranscribedPart, Transcript
 
-KEPT = 512
+CACHE_SIZE = 512
 """Transcripts that are remembered."""
 NOT_UNDERSTOOD = "(a voice message that could not be understood)"
 
 
 class AudioTranscriber:
-    """Writes down the sound in requests, where there is somebody to do it."""
+    """Replaces audio in requests by its transcript, where a recogniser is available."""
 
     def __init__(self, speech: SpeechService) -> None:
         self._speech = speech
-        self._known: OrderedDict[bytes, Transcript] = OrderedDict()
+        self._cache: OrderedDict[bytes, Transcript] = OrderedDict()
 
-    def needed(self, card: ModelCard, request: ChatRequest) -> bool:
-        """Whether the model cannot hear what the request holds, and a recogniser can. Raises Unavailable when that one has
-        failed."""
-        if "audio" in card.modalities or self._speech.standing[0] == "absent":
+    def is_needed(self, card: ModelCard, request: ChatRequest) -> bool:
+        """Whether the request has audio, the model takes none, and there is a recogniser. Raises Unavailable when that has
+        failed to load."""
+        if "audio" in card.modalities or self._speech.status[0] == "absent":
             return False
         if not any(isinstance(part, AudioPart) for message in request.messages for part in message.parts):
             return False
-        self._speech.check_hears()
+        self._speech.require_recogniser()
         return True
 
-    async def hear(
+    async def transcribe(
         self, request: ChatRequest, request_id: str = ""
-    ) -> tuple[ChatRequest, tuple[HeardPart, ...]]:
-        """The request with text where sound was, and what was written down. Waits for a seat. Raises Problems."""
-        heard: list[HeardPart] = []
+    ) -> tuple[ChatRequest, tuple[TranscribedPart, ...]]:
+        """The request with text in place of its audio, and the transcripts. Waits for a seat. Raises Problem."""
+        transcribed: list[TranscribedPart] = []
         messages: list[Message] = []
         for number, message in enumerate(request.messages):
             texts: dict[int, str] = {}
             for index, part in enumerate(message.parts):
                 if isinstance(part, AudioPart):
-                    found = await self._transcript(part, request_id)
-                    heard.append(HeardPart(number, index, found.text, found.understood and bool(found.text)))
-                    texts[index] = found.text or NOT_UNDERSTOOD
-            messages.append(with_texts(message, texts))
-        return msgspec.structs.replace(request, messages=tuple(messages)), tuple(heard)
+                    transcript = await self._transcript(part, request_id)
+                    understood = transcript.understood and bool(transcript.text)
+                    transcribed.append(TranscribedPart(number, index, transcript.text, understood))
+                    texts[index] = transcript.text or NOT_UNDERSTOOD
+            messages.append(replace_parts(message, texts))
+        return msgspec.structs.replace(request, messages=tuple(messages)), tuple(transcribed)
 
     async def _transcript(self, part: AudioPart, request_id: str) -> Transcript:
         key = hashlib.sha256(part.data + part.rate.to_bytes(4, "little")).digest()
-        if (known := self._known.get(key)) is not None:
-            self._known.move_to_end(key)
-            return known
-        found = await self._speech.transcript(await decode(_samples, part), request_id)
-        self._known[key] = found
-        if len(self._known) > KEPT:
-            self._known.popitem(last=False)
-        return found
+        if (cached := self._cache.get(key)) is not None:
+            self._cache.move_to_end(key)
+            return cached
+        transcript = await self._speech.transcribe(await decode(_samples, part), request_id)
+        self._cache[key] = transcript
+        if len(self._cache) > CACHE_SIZE:
+            self._cache.popitem(last=False)
+        return transcript
 
 
-def without_sound(request: ChatRequest) -> ChatRequest:
-    """The request as it will be once its sound is written down, as far as its kinds of parts go."""
+def without_audio(request: ChatRequest) -> ChatRequest:
+    """The request with empty text in place of its audio: what the model will have to take, before anything is transcribed."""
     messages = (
-        with_texts(
+        replace_parts(
             message, {index: "" for index, part in enumerate(message.parts) if isinstance(part, AudioPart)}
         )
         for message in request.messages
@@ -80,17 +81,18 @@ def without_sound(request: ChatRequest) -> ChatRequest:
     return msgspec.structs.replace(request, messages=tuple(messages))
 
 
-def with_texts(message: Message, texts: dict[int, str]) -> Message:
-    """The message with these texts in the place of its parts of these numbers, each on a line of its own."""
+def replace_parts(message: Message, texts: dict[int, str]) -> Message:
+    """The message with these texts in place of the parts at these indexes, each on a line of its own."""
     if not texts:
         return message
     parts: list[Part] = []
     for index, part in enumerate(message.parts):
-        said = TextPart(texts[index]) if index in texts else part
-        before = parts[-1] if parts else None
-        if isinstance(said, TextPart) and isinstance(before, TextPart) and {index, index - 1} & texts.keys():
-            said = TextPart(f"\n{said.text}") if before.text and not before.text[-1].isspace() else said
-        parts.append(said)
+        new = TextPart(texts[index]) if index in texts else part
+        previous = parts[-1] if parts else None
+        # Engines join text parts without a separator: a line break keeps a transcript apart from its neighbours.
+        if isinstance(new, TextPart) and isinstance(previous, TextPart) and {index, index - 1} & texts.keys():
+            new = TextPart(f"\n{new.text}") if previous.text and not previous.text[-1].isspace() else new
+        parts.append(new)
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 

@@ -1,7 +1,7 @@
-"""The voice as the dialects use it: a text spoken, a recording written down, and what can be asked for.
+"""Speech synthesis and transcription for the dialects, on the seats of the voice worker.
 
-Owns the seat that either takes, for as long as it takes, and the refusal of what cannot be had before it waits in any
-queue. Knows no dialect and no file.
+Owns the seat each request leases, and refuses what the engines cannot do before it waits in a queue. Called by `dialects` and
+`admin.status`.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ from duologue.wire import speech
 from duologue.wire.collected_reply import problem
 
 State = Literal["absent", "loading", "ready", "failed"]
-MISSING = ("absent", "failed")
-"""How an engine stands that cannot be used."""
+UNUSABLE = ("absent", "failed")
+"""The states of an engine that cannot be used."""
 
 
 class SpeechService:
-    """Speaking and writing down, over the seats of the voice worker; `seats` None: there is no voice."""
+    """Synthesis and transcription. `seats` None: the server has no voice."""
 
     def __init__(self, seats: Pool | None, settings: VoiceSettings | None = None) -> None:
         self.seats = seats
         self.settings = settings or VoiceSettings()
 
-    # ---- what there is
+    # ---- capabilities
 
     @property
     def card(self) -> SpeechCard | None:
-        """What the voice can do; None while that is not known, and where there is none."""
-        view = self._view
-        return view.speech if view is not None and view.state == "ready" else None
+        """What the voice worker can do; None while it loads, and where there is none."""
+        worker = self._worker
+        return worker.speech if worker is not None and worker.state == "ready" else None
 
     @property
-    def standing(self) -> tuple[State, str]:
-        """How the voice is, and a sentence about it where it is not ready."""
-        view = self._view
-        if view is None:
+    def status(self) -> tuple[State, str]:
+        """The state of the voice, and a sentence about it where it is not ready."""
+        worker = self._worker
+        if worker is None:
             return "absent", NO_VOICE
-        if view.state == "ready":
+        if worker.state == "ready":
             return "ready", ""
-        if view.state == "failed":
-            return "failed", view.detail
+        if worker.state == "failed":
+            return "failed", worker.detail
         return "loading", "The voice is loading."
 
     def view(self) -> dict[str, Any]:
         """The voice as `/api/capabilities` shows it."""
-        state, detail = self.standing
-        worker = self._view
+        state, detail = self.status
+        worker = self._worker
         card = (worker.speech if worker is not None else None) or SpeechCard()
         return {
             "state": state,
@@ -85,41 +85,42 @@ class SpeechService:
         }
 
     def features(self) -> dict[str, bool]:
-        """What of it there is: `speech` (it speaks), `transcription` (it writes down speech), `voice` (it can be called)."""
+        """What is available: `speech` (synthesis), `transcription`, and `voice` (calls, which need a detector too)."""
         card = self.card or SpeechCard()
         detects, hears, speaks = (
-            station.standing not in MISSING for station in (card.detector, card.recogniser, card.speaker)
+            engine.standing not in UNUSABLE for engine in (card.detector, card.recogniser, card.speaker)
         )
         return {"voice": detects and hears and speaks, "speech": speaks, "transcription": hears}
 
-    def check_speaks(self) -> None:
-        """Raises Unsupported, or Unavailable, where nothing here speaks."""
-        self._check("speaker")
+    def require_speaker(self) -> None:
+        """Raises Unsupported or Unavailable where speech synthesis is not available."""
+        self._require("speaker")
 
-    def check_hears(self) -> None:
-        """Raises Unsupported, or Unavailable, where nothing here writes down speech."""
-        self._check("recogniser")
+    def require_recogniser(self) -> None:
+        """Raises Unsupported or Unavailable where speech recognition is not available."""
+        self._require("recogniser")
 
-    def voice(self, name: str) -> str:
-        """The loaded voice a name stands for. Raises NotFound."""
+    def resolve_voice(self, name: str) -> str:
+        """The name of the loaded voice that `name` stands for. Raises NotFound."""
         return speech.voice_named(name, self.card, self.settings.voice)
 
-    def speaks_with(self, request: SpeechRequest) -> str:
-        """The name of the voice that speaks a request: its own, else one of its language, else the default one. "" while that
-        is not known."""
+    def voice_for(self, request: SpeechRequest) -> str:
+        """The name of the voice that will speak a request: its own, else one of its language, else the default one. "" while
+        the voice worker is still loading."""
         card = self.card
         if request.voice or card is None:
             return request.voice
-        known = sorted(card.voices, key=lambda voice: voice.name != card.default_voice)
-        wanted = request.language.lower().replace("_", "-").split("-")
+        voices = sorted(card.voices, key=lambda voice: voice.name != card.default_voice)
+        language = request.language.lower().replace("_", "-").split("-")
+        # The whole tag first (de-AT), then the language alone (de).
         for length in (None, 1):
-            for voice in known:
-                if voice.language.lower().split("-")[:length] == wanted[:length]:
+            for voice in voices:
+                if voice.language.lower().split("-")[:length] == language[:length]:
                     return voice.name
         return card.default_voice
 
-    def _in_its_language(self, request: SpeechRequest) -> SpeechRequest:
-        """The request, in the language of its voice where it names none: numbers are read in it."""
+    def _with_language(self, request: SpeechRequest) -> SpeechRequest:
+        """The request in the language of its voice where it names none: it decides how numbers are read."""
         card = self.card
         if request.language or card is None:
             return request
@@ -128,88 +129,87 @@ class SpeechService:
         return msgspec.structs.replace(request, language=language)
 
     @property
-    def _view(self) -> WorkerStatus | None:
+    def _worker(self) -> WorkerStatus | None:
         return None if self.seats is None else next(iter(self.seats.workers.values()), None)
 
-    def _check(self, kind: Literal["speaker", "recogniser"]) -> None:
+    def _require(self, kind: Literal["speaker", "recogniser"]) -> None:
         if self.seats is None:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
         card = self.card
         if card is None:
-            return  # it loads, and whoever asks waits; or it failed, which the queue says
-        station: SpeechEngineStatus = getattr(card, kind)
-        if station.standing in MISSING:
-            what = "speaks" if kind == "speaker" else "writes down speech"
-            raise Unavailable(station.detail or f"Nothing here {what}.", code="voice_unavailable")
+            return  # While the worker loads, requests wait for a seat; when it has failed, the scheduler refuses them.
+        engine: SpeechEngineStatus = getattr(card, kind)
+        if engine.standing in UNUSABLE:
+            what = "synthesis" if kind == "speaker" else "recognition"
+            sentence = engine.detail or f"This server has no engine for speech {what}."
+            raise Unavailable(sentence, code="voice_unavailable")
 
-    # ---- doing it
+    # ---- work
 
     @asynccontextmanager
     async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[OpenSpeech]:
-        """Have a text spoken; of an `open` request, what it is told. Waits for a seat. Leaving ends it within a piece.
-
-        Raises Problems.
-        """
-        self.check_speaks()
+        """Synthesise a text; of an `open` request, the text that is written to it. Waits for a seat. Leaving the context stops
+        it after the current clause. Raises Problem."""
+        self.require_speaker()
         assert self.seats is not None
         with self.seats.lease(SEAT, kind="speech") as lease:
-            await _seated(lease)
-            lease.begin(0, self._in_its_language(request), request_id)
+            await _wait_for_seat(lease)
+            lease.begin(0, self._with_language(request), request_id)
             yield OpenSpeech(lease)
 
     @asynccontextmanager
-    async def write_down(
+    async def transcribe_recording(
         self, passages: Passages, request: TranscriptionRequest, request_id: str = ""
     ) -> AsyncIterator[AsyncIterator[str | Transcript]]:
-        """Have a recording written down: its text in pieces, and then the transcript of all of it. `request` says how; its
-        sound are the passages. Waits for a seat; leaving ends it. Raises Problems."""
-        self.check_hears()
+        """Transcribe a recording: its text in pieces, then the transcript of all of it. `request` has the options; its `pcm` is
+        replaced by one passage after the other. Waits for a seat; leaving the context stops it. Raises Problem."""
+        self.require_recogniser()
         assert self.seats is not None
         with self.seats.lease(SEAT, kind="transcription") as lease:
-            await _seated(lease)
-            async with aclosing(_written(lease, passages, request, request_id)) as pieces:
+            await _wait_for_seat(lease)
+            async with aclosing(_transcribe_passages(lease, passages, request, request_id)) as pieces:
                 yield pieces
 
-    async def transcript(self, pcm: bytes, request_id: str = "", language: str = "") -> Transcript:
-        """What a short recording (16-bit mono, 16 kHz) says. Waits for a seat. Raises Problems."""
-        self.check_hears()
+    async def transcribe(self, pcm: bytes, request_id: str = "", language: str = "") -> Transcript:
+        """Transcribe a short recording (16-bit mono, 16 kHz). Waits for a seat. Raises Problem."""
+        self.require_recogniser()
         assert self.seats is not None
-        asked = TranscriptionRequest(pcm, language or self.settings.language)
+        request = TranscriptionRequest(pcm, language or self.settings.language)
         with self.seats.lease(SEAT, kind="transcription") as lease:
-            await _seated(lease)
-            lease.begin(0, asked, request_id)
-            found = Transcript("")
+            await _wait_for_seat(lease)
+            lease.begin(0, request, request_id)
+            transcript = Transcript("")
             async for event in _events(lease):
                 if isinstance(event, call_events.TranscriptText) and event.transcript is not None:
-                    found = event.transcript
-            return found
+                    transcript = event.transcript
+            return transcript
 
 
 class OpenSpeech:
-    """A text that is being spoken."""
+    """A text that is being synthesised."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
 
     def write(self, text: str, *, last: bool = False) -> None:
-        """More text of an open request."""
+        """Add text to an open request; `last`: nothing follows."""
         self._lease.tell(0, call_events.Text(0, text, last))
 
     async def sounds(self) -> AsyncGenerator[call_events.ReplyAudio]:
-        """Its sound, as it is made. Raises Problems."""
+        """The sound, as it is synthesised. Raises Problem."""
         async for event in _events(self._lease):
             if isinstance(event, call_events.ReplyAudio):
                 yield event
 
 
-async def _seated(lease: Lease) -> None:
+async def _wait_for_seat(lease: Lease) -> None:
     async with aclosing(lease.places()) as places:
         async for _ in places:
             pass
 
 
 async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
-    """What the session says up to its end. Raises Problem where that is a failure."""
+    """The events of a session up to its end. Raises Problem where it fails."""
     while True:
         for _, event in await lease.take():
             if isinstance(event, Failed):
@@ -218,16 +218,17 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
                 if event.code:
                     raise Problem(event.message, code=event.code, status=event.status)
                 return
-            yield event  # type: ignore[misc] # a seat says nothing else
+            yield event  # type: ignore[misc] # a seat sends only these events
 
 
-async def _written(
+async def _transcribe_passages(
     lease: Lease, passages: Passages, request: TranscriptionRequest, request_id: str
 ) -> AsyncGenerator[str | Transcript]:
-    """One passage after the other, in the same seat."""
+    """Transcribe one passage after the other in the same seat."""
     parts: list[Transcript] = []
-    told, start = "", 0.0
+    previous, start = "", 0.0
     while pcm := await decode(passages.next):
+        # The session's last event precedes the message that frees its seat: wait for that before the next passage begins.
         while not lease.idle and parts:
             await lease.take()
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
@@ -238,7 +239,7 @@ async def _written(
                 if event.transcript is not None:
                     parts.append(later(event.transcript, start))
                 elif event.text:
-                    yield following(told, event.text)
-                    told = event.text
+                    yield following(previous, event.text)
+                    previous = event.text
         start = passages.seconds
     yield joined(parts)

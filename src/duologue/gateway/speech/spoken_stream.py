@@ -1,7 +1,7 @@
-"""A reply with its sound: what the model writes is spoken while it is written, and both come as one stream of events.
+"""A spoken reply: the model's text is synthesised while it is written, and both arrive as one stream of events.
 
-Owns the two that run side by side, and that the end of the reply is told after the end of its sound. The model's slot is
-free as soon as the text is there. Knows no dialect.
+Owns the two tasks side by side, and that the reply's `Done` comes after the end of its sound. The model's slot is free as
+soon as the text is complete. Called by `gateway.dialects.reply`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from duologue.values.speech import SpeechRequest
 
 log = logging.getLogger(__name__)
 
-WAITING = 16
-"""Batches that may wait to be taken; a slow client holds up the model and the voice."""
+BUFFERED = 16
+"""Batches that may wait for the client. When the buffer is full, a slow client slows down the model and the voice."""
 
 
-class SpokenStream:
-    """The batches of one reply, sound (`AudioDelta`) among them. `trouble`: why there is no sound, or no more of it."""
+class SpokenStream(AsyncIterator[Batch]):
+    """The batches of one reply, sound (`AudioDelta`) among them. `problem`: why there is no sound, or no more of it."""
 
     def __init__(self, batches: MemoryObjectReceiveStream[Batch]) -> None:
         self._batches = batches
-        self.trouble: Problem | None = None
+        self.problem: Problem | None = None
 
-    def __aiter__(self) -> AsyncIterator[Batch]:
-        return self._batches
+    async def __anext__(self) -> Batch:
+        return await self._batches.__anext__()
 
     async def aclose(self) -> None:
         await self._batches.aclose()
@@ -43,61 +43,61 @@ class SpokenStream:
 async def with_speech(
     source: AbstractAsyncContextManager[AsyncIterator[Batch]],
     speech: SpeechService,
-    asked: SpeechRequest,
+    request: SpeechRequest,
     request_id: str = "",
     *,
-    needed: bool = False,
+    required: bool = False,
 ) -> AsyncIterator[SpokenStream]:
-    """The one choice of `source`, spoken as `asked` says. A voice that fails leaves the text alone, unless it is `needed`:
-    then the reply fails with it. Leaving ends both."""
-    send, receive = anyio.create_memory_object_stream[Batch](WAITING)
+    """The only choice of `source`, spoken as `request` says. If the synthesis fails, the text goes on without it; with
+    `required` the whole reply fails. Leaving the context cancels both."""
+    send, receive = anyio.create_memory_object_stream[Batch](BUFFERED)
     reply = SpokenStream(receive)
-    work = _Work(source, speech, asked, request_id, reply, send, needed)
+    spoken = _SpokenReply(source, speech, request, request_id, reply, send, required)
     try:
         async with send, receive, anyio.create_task_group() as tasks:
-            tasks.start_soon(work.read)
-            tasks.start_soon(work.speak)
+            tasks.start_soon(spoken.read)
+            tasks.start_soon(spoken.speak)
             yield reply
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
-        # The tasks tell what goes wrong with them as events: what is here is the caller's own, and goes on as it came.
+        # The two tasks report their failures as events, so an exception here is the caller's own: raise it as it was.
         if len(group.exceptions) == 1:
             raise group.exceptions[0] from None
         raise
 
 
-class _Work:
-    """Reading what the model says, and having it spoken."""
+class _SpokenReply:
+    """The two tasks of a spoken reply: one reads the model's events, one has the text spoken."""
 
     def __init__(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[Batch]],
         speech: SpeechService,
-        asked: SpeechRequest,
+        request: SpeechRequest,
         request_id: str,
         reply: SpokenStream,
         send: MemoryObjectSendStream[Batch],
-        needed: bool,
+        required: bool,
     ) -> None:
-        self._source, self._speech, self._asked = source, speech, asked
+        self._source, self._speech, self._request = source, speech, request
         self._request_id, self._reply, self._send = request_id, reply, send
-        self._needed = needed
+        self._required = required
         self._text = ""
-        self._over = False
-        self._written = anyio.Event()
-        self._spoken = anyio.Event()
-        self._speaking: OpenSpeech | None = None
+        self._text_complete = False
+        self._text_available = anyio.Event()
+        self._speech_ended = anyio.Event()
+        self._open_speech: OpenSpeech | None = None
 
     async def read(self) -> None:
-        """Pass on what the model says; its end comes after that of the sound."""
+        """Pass on the model's events; its `Done` is held back until the sound has ended."""
         end: Batch = []
         try:
             async with self._source as batches:
                 async for batch in batches:
                     end = [entry for entry in batch if isinstance(entry[1], Done)]
-                    self._say("".join(event.text for _, event in batch if isinstance(event, TextDelta)))
-                    if told := [entry for entry in batch if not isinstance(entry[1], Done)]:
-                        await self._send.send(told)
+                    self._write("".join(event.text for _, event in batch if isinstance(event, TextDelta)))
+                    if others := [entry for entry in batch if not isinstance(entry[1], Done)]:
+                        await self._send.send(others)
                     if end or any(isinstance(event, Failed) for _, event in batch):
                         break
         except Exception as error:
@@ -107,51 +107,53 @@ class _Work:
             await self._fail(error)
             return
         if end:
-            self._say("", last=True)
-            await self._spoken.wait()
+            self._write("", last=True)
+            await self._speech_ended.wait()
             await self._send.send(end)
-        # The end of the stream is what a reader waits for, and the other task holds it open no longer than this one.
+        # Closing ends the reader's iteration; if the model failed, it also stops the other task, which is still speaking.
         await self._send.aclose()
 
     async def speak(self) -> None:
-        """Have the text spoken, from its first words on; without any there is no seat taken."""
-        await self._written.wait()
+        """Synthesise the text from its first words on. A reply without text takes no seat."""
+        await self._text_available.wait()
         try:
             if self._text:
-                await self._have_spoken()
+                await self._synthesise()
         except anyio.ClosedResourceError:
-            log.debug("request %s has ended before its sound", self._request_id)
+            log.debug("request %s ended before its sound", self._request_id)
         except Exception as error:
             if not isinstance(error, Problem):
-                log.exception("the sound of request %s failed", self._request_id)
+                log.exception("speech of request %s failed", self._request_id)
                 error = EngineFailed("The voice failed. The server's log has the reason.")
-            self._reply.trouble = error
-            if self._needed:
+            self._reply.problem = error
+            if self._required:
                 await self._fail(error)
-        self._spoken.set()
+        self._speech_ended.set()
 
-    async def _have_spoken(self) -> None:
-        async with self._speech.speak(self._asked, self._request_id) as speaking:
-            speaking.write(self._text, last=self._over)
-            self._speaking = speaking
+    async def _synthesise(self) -> None:
+        async with self._speech.speak(self._request, self._request_id) as open_speech:
+            open_speech.write(self._text, last=self._text_complete)
+            self._open_speech = open_speech
             try:
-                async with aclosing(speaking.sounds()) as sounds:
+                async with aclosing(open_speech.sounds()) as sounds:
                     async for sound in sounds:
                         await self._send.send([(0, AudioDelta(sound.pcm, sound.words))])
             finally:
-                self._speaking = None
+                self._open_speech = None
 
-    def _say(self, text: str, *, last: bool = False) -> None:
-        self._over = self._over or last
-        if self._speaking is not None and (text or last):
-            self._speaking.write(text, last=last)
-        elif self._reply.trouble is None:
+    def _write(self, text: str, *, last: bool = False) -> None:
+        self._text_complete = self._text_complete or last
+        if self._open_speech is not None and (text or last):
+            self._open_speech.write(text, last=last)
+        elif self._reply.problem is None:
             self._text += text
         if self._text or last:
-            self._written.set()
+            self._text_available.set()
 
     async def _fail(self, problem: Problem) -> None:
         try:
             await self._send.send([(0, Failed(problem.code, problem.message, problem.status, problem.param))])
         except anyio.ClosedResourceError:
-            log.debug("request %s has ended before its failure: %s", self._request_id, problem.message)
+            log.debug(
+                "request %s ended before its failure could be sent: %s", self._request_id, problem.message
+            )
