@@ -15,7 +15,7 @@ import numpy
 from duologue.client.call import CallClient, calling
 from duologue.client.http import Client
 from duologue.client.player import Player
-from duologue.engines.audio.resample import Resampler
+from duologue.resampler import Resampler
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 from .recording import Deed, Message, Recording

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from duologue.engines.audio.resample import resampled
+from duologue.resampler import resampled
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 Json = dict[str, Any]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from duologue.engines.audio.resample import at_rate, resampled
 from duologue.engines.tts.espeak import load
+from duologue.resampler import at_rate, resampled
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 Sound = numpy.ndarray

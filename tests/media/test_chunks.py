@@ -54,13 +54,22 @@ def test_compressed_sound_is_read(mime):
     assert max(array("h", pcm)) == pytest.approx(16_384, rel=0.2)
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_a_wav_file_of_another_rate_is_read_with_and_without_the_extra(installed, monkeypatch):
-    if installed:
-        pytest.importorskip("av", reason="PyAV is not installed: compressed sound is not tested")
-    else:
-        monkeypatch.setitem(sys.modules, "av", None)
+def test_a_wav_file_of_another_rate_is_read_with_the_extra():
+    pytest.importorskip("av", reason="PyAV is not installed: sound at another rate is not tested")
     [pcm] = all_of(chunks.Passages(wav(44_100, channels=2), "audio/wav", minutes=1))
+    assert len(pcm) / 2 / RATE == pytest.approx(0.5, abs=0.01)
+    assert max(array("h", pcm)) == pytest.approx(16_384, rel=0.05)
+
+
+def test_a_wav_file_of_another_rate_is_refused_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(Unsupported, match=r"44,100 Hz .* pip install 'duologue\[voice\]'"):
+        chunks.Passages(wav(44_100, channels=2), "audio/wav", minutes=1)
+
+
+def test_a_wav_file_of_another_kind_is_read_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    [pcm] = all_of(chunks.Passages(wav(RATE, channels=2, bits=24), "audio/wav", minutes=1))
     assert len(pcm) / 2 / RATE == pytest.approx(0.5, abs=0.01)
     assert max(array("h", pcm)) == pytest.approx(16_384, rel=0.05)
 

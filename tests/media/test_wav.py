@@ -1,7 +1,9 @@
 """WAV sound of every kind, as mono float32 at 16 kHz."""
 
+import cmath
 import math
 import struct
+import sys
 from array import array
 
 import pytest
@@ -10,6 +12,44 @@ from tests.support.sample_files import wav as wav_file
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.media import wav
+
+NEEDED = "sound at another rate needs PyAV: pip install 'duologue[voice]'"
+
+
+@pytest.mark.parametrize(
+    "shape", [{}, {"channels": 2, "bits": 24}, {"bits": 8}, {"bits": 32, "floats": True}]
+)
+def test_sound_at_the_right_rate_needs_no_further_package(shape, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    heard = wav.wav(wav_file(16_000, **shape))
+    assert heard.duration == 500
+    assert loudness(heard.samples) == pytest.approx(0.5, rel=0.02)
+    assert wav.at_rate(heard.samples, 16_000) == heard.samples
+
+
+@pytest.mark.parametrize("read", [wav.wav, wav.pieces, lambda data: wav.at_rate(data, 44_100)])
+def test_sound_at_another_rate_is_refused_without_the_extra(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(Unsupported, match=r"44,100 Hz .* pip install 'duologue\[voice\]'.*16,000") as refused:
+        read(wav_file(44_100))
+    assert refused.value.code == "sound_unsupported"
+
+
+@pytest.mark.parametrize("rate", [22_050, 24_000, 44_100, 48_000, 96_000])
+def test_a_change_of_rate_keeps_what_is_heard_and_lets_nothing_fold_back(rate):
+    pytest.importorskip("av", reason=NEEDED)
+    for hertz in (300, 1000, 4000, 7000):
+        assert abs(decibels(rate, hertz, at=hertz)) < 1, hertz
+    for hertz in (9000, 9500, 10_500):
+        assert decibels(rate, hertz, at=16_000 - hertz) < -40, hertz
+
+
+def decibels(rate: int, hertz: int, *, at: int) -> float:
+    """How loud a tone of `hertz` at `rate` is at the frequency `at` of the sound that is made of it."""
+    data = array("f", [0.5 * math.sin(2 * math.pi * hertz * n / rate) for n in range(rate)]).tobytes()
+    made = array("f", wav.at_rate(data, rate))[2000:-2000]
+    turned = (value * cmath.exp(-2j * math.pi * at * n / wav.RATE) for n, value in enumerate(made))
+    return 20 * math.log10(max(abs(sum(turned)) * 2 / len(made), 1e-9) / 0.5)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +66,8 @@ from duologue.media import wav
     ],
 )
 def test_every_kind_sounds_the_same(rate, shape):
+    if rate != wav.RATE:
+        pytest.importorskip("av", reason=NEEDED)
     heard = wav.wav(wav_file(rate, **shape))
     assert heard.duration == 500
     assert len(heard.samples) == 4 * 8000
@@ -52,15 +94,17 @@ def loudness_of_first(data: bytes) -> float:
 
 @pytest.mark.parametrize(("hertz", "at_most"), [(12_000, 0.02), (15_000, 0.01)])
 def test_what_the_rate_cannot_carry_is_taken_out(hertz, at_most):
+    pytest.importorskip("av", reason=NEEDED)
     assert loudness(wav.wav(wav_file(44_100, hertz=hertz)).samples) < at_most
 
 
 def test_long_sound_has_no_seams():
+    pytest.importorskip("av", reason=NEEDED)
     heard = array("f", wav.wav(wav_file(11_025, seconds=2 * wav.PIECE + 2, hertz=200)).samples)
     assert len(heard) == (2 * wav.PIECE + 2) * wav.RATE
     for seam in (wav.PIECE * wav.RATE, 2 * wav.PIECE * wav.RATE):
         for place in range(seam - 40, seam + 40):
-            at = (place + 0.5) * 11_025 / wav.RATE - 0.5
+            at = place * 11_025 / wav.RATE
             assert heard[place] == pytest.approx(0.5 * math.sin(2 * math.pi * 200 * at / 11_025), abs=0.002)
 
 
@@ -88,6 +132,12 @@ def test_a_broken_file_is_refused(data):
     with pytest.raises(BadRequest) as refused:
         wav.wav(data)
     assert refused.value.code == "sound_unreadable"
+
+
+def test_less_than_one_sample_is_no_sound():
+    pytest.importorskip("av", reason=NEEDED)
+    with pytest.raises(BadRequest, match="holds no sound"):
+        wav.wav(wav_file(96_000, seconds=2 / 96_000))
 
 
 def test_a_compressed_file_is_refused():

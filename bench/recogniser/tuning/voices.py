@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 
-from duologue.engines.audio.resample import resampled
 from duologue.engines.contracts import SpeakerEngine
 from duologue.engines.registry import load_speaker
+from duologue.resampler import resampled
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 TRAINING_VOICES = (

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from duologue.errors import TooLarge
 from duologue.media import recordings, wav
+from duologue.resampler import available
 from duologue.values.audio import from_float32
 
 RATE = wav.RATE
@@ -43,7 +44,7 @@ class Passages:
             self._check(wav.duration(data, len(data)) / 1000)
             self._pieces = (
                 recordings.pieces(data, mime)
-                if recordings.available()
+                if available()
                 else (from_float32(piece) for piece in wav.pieces(data))
             )
         else:

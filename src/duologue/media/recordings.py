@@ -73,15 +73,6 @@ def duration(data: bytes, mime: str) -> float:
         raise BadRequest(_BROKEN, code="sound_unreadable") from None
 
 
-def available() -> bool:
-    """Whether PyAV is installed."""
-    try:
-        import av  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def _decoded(data: bytes, mime: str, sample: str) -> Iterator[bytes]:
     av = _av(mime)
     width = 4 if sample == "flt" else 2
@@ -115,8 +106,8 @@ def _av(mime: str) -> Any:
         import av
     except ImportError:
         raise Unsupported(
-            "Only WAV sound can be read here. For MP3, OGG, FLAC and M4A the server needs one more package: "
-            "pip install 'duologue[voice]'.",
+            "Only WAV sound at 16 kHz can be read here. For other rates and for MP3, OGG, FLAC and M4A the server needs "
+            "one more package: pip install 'duologue[voice]'.",
             code="sound_unsupported",
         ) from None
     return av

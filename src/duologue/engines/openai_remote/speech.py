@@ -18,13 +18,13 @@ from msgspec import Struct
 
 from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
-from duologue.engines.audio.resample import Resampler
 from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
 from duologue.engines.openai_remote.speech_client import SpeechServer
 from duologue.engines.openai_remote.wav_stream import StreamedWav
 from duologue.engines.options import read
 from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voice_of
 from duologue.errors import BadRequest, TooLarge
+from duologue.resampler import Resampler
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples, wav_header
 from duologue.values.speech import TimedWord, Transcript, Voice
 

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from duologue.engines.audio.resample import Resampler, at_rate
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.engines.tts.word_timestamps import WordTimes
 from duologue.errors import EngineFailed, NotFound, StartFailed, TooLarge
+from duologue.resampler import Resampler, at_rate
 from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.speech import Voice

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.engines.audio.resample import Resampler, at_rate, resampled
 from duologue.errors import StartFailed
+from duologue.resampler import Resampler, at_rate, available, resampled
 
 NEEDED = "resampling needs PyAV: pip install 'duologue[voice]'"
 
@@ -45,6 +45,18 @@ def test_there_are_exactly_as_many_samples_as_there_ought_to_be(count, target):
     assert len(resampled(tone(count, 22050), 22050, target)) == 2 * at_rate(count, 22050, target)
 
 
+def test_float_samples_go_the_same_way():
+    pcm = tone(22050, 22050)
+    floats = array("f", [value / 32768 for value in array("h", pcm)]).tobytes()
+    made = array("f", resampled(floats, 22050, 16000, "flt"))
+    assert len(made) == 16000
+    whole = array("h", resampled(pcm, 22050, 16000))
+    assert max(abs(one * 32768 - other) for one, other in zip(made, whole, strict=True)) < 3
+    resampler = Resampler(22050, 16000, "flt")
+    cut = resampler.feed(floats[:4001]) + resampler.feed(floats[4001:]) + resampler.finish()
+    assert cut == made.tobytes()
+
+
 def test_the_sound_is_the_same_sound_at_the_same_time():
     made = array("h", resampled(tone(22050, 22050), 22050, 24000))
     wanted = array("h", tone(24000, 24000))
@@ -77,5 +89,6 @@ def test_without_the_library_a_sentence_says_how_to_get_it(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
+    assert not available()
     with pytest.raises(StartFailed, match=r"duologue\[voice\]"):
         Resampler(1, 2)
