@@ -1,4 +1,4 @@
-"""How duologue-mini, the bundled language model, is made: data, training, export and evaluation.
+"""The workshop of duologue-mini, the language model bundled with Duologue: data, training, export and evaluation.
 
-Nothing here is imported by the server, and nothing here imports the server.
+The server imports nothing of it. Only `evaluation` imports the server, as an installed package.
 """

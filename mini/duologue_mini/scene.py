@@ -1,7 +1,4 @@
-"""What a skill hands over: a stretch of conversation, and what it needs around it.
-
-Knows neither wording nor template.
-"""
+"""What a skill returns: a stretch of conversation with the system prompt and tools it needs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ToolUse:
-    """One call and what came back. `arguments` is a JSON object; `thought` is what the model thinks before the call."""
+    """One tool call and its result. `arguments` is a JSON object; `thought` precedes the call when thinking is on."""
 
     name: str
     arguments: dict[str, Any]
@@ -19,16 +16,16 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class Turn:
-    """One question and its answer; `thought` is what the model thinks first when thinking is on.
+    """A user message and its answer; `thought` precedes the answer when thinking is on.
 
-    `rounds` are the calls made before the answer: one round after the other, the calls of one round at once.
+    `rounds` are the tool calls before the answer: rounds one after the other, the calls of a round in parallel.
     """
 
     user: str
     assistant: str
     thought: str
-    exact: bool = False  # the user's words must not be garbled: the answer copies them
-    after_thought: str | None = None  # the answer where thinking is on, when it may be shorter
+    exact: bool = False  # no typing mistakes: the answer copies the user's words
+    after_thought: str | None = None  # the answer when thinking is on, if it may be shorter
     rounds: tuple[tuple[ToolUse, ...], ...] = ()
 
 

@@ -1,7 +1,7 @@
-"""Sums worked out in a fixed scheme: column by column in a thought, part by part where an answer must show it.
+"""Sums in a fixed scheme: column by column in a thought, part by part in an answer without one.
 
-Knows plus, minus, small times and comparing, up to three digits; nothing of how people ask. Every line it
-writes is true.
+Addition, subtraction, small products and comparisons of up to three digits. Used by the skill `arithmetic` and by short
+exchanges. Every line is computed, never drawn.
 """
 
 COLUMNS = ["ones", "tens", "hundreds", "thousands"]
@@ -9,7 +9,7 @@ SIGN_SHOWN = {"+": "+", "-": "-", "*": "×"}
 
 
 def value(a: int, sign: str, b: int) -> int:
-    """What the sum comes to."""
+    """The result of the sum."""
     return a + b if sign == "+" else a - b if sign == "-" else a * b
 
 
@@ -19,7 +19,7 @@ def equation(a: int, sign: str, b: int) -> str:
 
 
 def thought(a: int, sign: str, b: int) -> list[str]:
-    """The lines of a thought, the equation last; one line where the sum is known by heart."""
+    """The lines of a thought, the equation last; a single line for a sum that needs no steps."""
     if sign == "*":
         return [*_parts(a, b), equation(a, sign, b)]
     if max(a, b) < 10 or (sign == "+" and min(a, b) == 0) or b == 0:
@@ -62,7 +62,7 @@ def _taking(a: int, b: int) -> list[str]:
 
 
 def _parts(a: int, b: int) -> list[str]:
-    """A product of two digits and one, taken apart; nothing for what the tables hold."""
+    """A product of a two-digit and a one-digit number, in parts; no lines for one of the multiplication table."""
     large, small = max(a, b), min(a, b)
     if large <= 12 or small <= 1 or large % 10 == 0 or small == 10 or large >= 100:
         return []
@@ -75,9 +75,9 @@ def _parts(a: int, b: int) -> list[str]:
 
 
 def spoken_equations(a: int, sign: str, b: int) -> list[str]:
-    """The equations an answer shows when there was no thought before it.
+    """The equations of an answer without a thought.
 
-    One where both numbers have up to two digits, or one of them has a single digit; else part by part.
+    One equation if both numbers have up to two digits or one of them has a single digit, otherwise part by part.
     """
     if sign == "*":
         return [*_parts(a, b), equation(a, sign, b)]
@@ -97,7 +97,7 @@ def spoken_equations(a: int, sign: str, b: int) -> list[str]:
 
 
 def sentence(a: int, sign: str, b: int) -> str:
-    """The same as running text, the equation itself at the end."""
+    """The same as running text that ends in the equation."""
     *steps, last = spoken_equations(a, sign, b)
     return f"{', '.join(steps)}. So {last}." if steps else f"{last}."
 

@@ -1,7 +1,4 @@
-"""Little stories with a sum in them: apples, money, people on a bus, one step or two.
-
-Knows the stories and which sum each one asks for; not how the sum is worked out.
-"""
+"""Word problems of one or two steps: apples, money, people on a bus. `column_sums.py` works them out."""
 
 from dataclasses import dataclass
 from random import Random
@@ -15,7 +12,7 @@ Step = tuple[str, int]
 
 @dataclass(frozen=True)
 class Problem:
-    """A story, the number it begins with, what happens to it, and how the answer is put (`$v` is the result)."""
+    """A story, its first number, the steps applied to it, and the wording of the answer (`$v` is the result)."""
 
     story: str
     start: int
@@ -25,7 +22,7 @@ class Problem:
 
 MONEY = ["euros", "dollars", "pounds", "coins", "francs", "crowns", "cents", "credits"]
 
-# Signs of the steps, the story with its numbers $a, $b, $c, and what is answered.
+# Signs of the steps, the story with its numbers $a, $b, $c, and the answer.
 STORIES: list[tuple[str, list[str], list[str]]] = [
     (
         "+",
@@ -148,7 +145,7 @@ WEIGHTS = [5, 4, 4, 4, 3, 4, 3, 3, 2, 3, 2, 2]
 
 
 def problem(random: Random) -> Problem:
-    """One story with numbers that work out: nothing below zero, nothing too large."""
+    """A problem whose numbers never fall below zero or grow too large for the model."""
     signs, stories, answers = random.choices(STORIES, WEIGHTS)[0]
     numbers = _numbers(random, signs)
     start, *others = numbers

@@ -1,7 +1,4 @@
-"""Several things in one message: a greeting, a question or two, thanks, a goodbye; each is answered in its turn.
-
-Knows short questions of every kind and their briefest answers.
-"""
+"""Several things in one message: a greeting, a question or two, thanks, a goodbye; the answer takes them in order."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -25,11 +22,11 @@ BEYOND_PARTS = {
     "{can you do my homework|write my thesis about $x}": "That kind of work is",
     "{what is the meaning of life|does God exist|who should I vote for}": "Such a question is",
 }
-"""Questions that no tool answers, and how they are called."""
+"""Questions that no tool answers, and what a thought calls them."""
 
 
 def small_sum(random: Random) -> tuple[str, str]:
-    """A sum known by heart: how it is asked, and the line that answers it."""
+    """A sum without steps: the question and the line that answers it."""
     kind = random.choice("++-*")
     first, second = random.randint(1, 12), random.randint(1, 9)
     if kind == "-" and second > first:
@@ -46,7 +43,7 @@ def small_sum(random: Random) -> tuple[str, str]:
 
 
 def combined_scene(random: Random) -> Scene:
-    """Several things in one message, each answered in its turn."""
+    """A scene with several things in one message, answered in order."""
     asks: list[str] = []
     answers: list[str] = []
     for part in random.sample(
@@ -159,7 +156,7 @@ def _joke_part(random: Random) -> tuple[str, str]:
 
 
 def thanks_and_bye(random: Random) -> Scene:
-    """Thanks and a goodbye in one breath."""
+    """Thanks and a goodbye in one message."""
     night = random.random() < 0.25
     thanks = pick(
         random,

@@ -1,7 +1,4 @@
-"""A few words in many languages: greetings, thanks and goodbyes, and sentences that this English-only model is asked.
-
-Knows no translation but that of a greeting.
-"""
+"""Greetings, thanks and goodbyes in many languages, and foreign sentences that the English-only model is asked."""
 
 # ruff: noqa: SIM905 (word lists read better as running text)
 

@@ -1,7 +1,4 @@
-"""Jokes told, told again and explained, and knock-knock games: turns around the jokes of jokes.py.
-
-Knows how a joke is asked for.
-"""
+"""Turns about the jokes of `jokes.py`: asked for, told again, explained; and knock-knock games."""
 
 from random import Random
 
@@ -32,7 +29,7 @@ KNOCK = ["{Knock knock|Knock, knock|knock knock|Knock-knock}[!|.]"]
 
 
 def joking(random: Random) -> list[Turn]:
-    """A joke, and often another, or what is funny about it."""
+    """A joke, often followed by another or by an explanation."""
     if random.random() < 0.12:
         return _knock_knock(random)
     jokes = random.sample(JOKES, random.choice([1, 1, 1, 2, 3]))

@@ -1,11 +1,11 @@
-"""Jokes of our own, each with its point, and the answers of a knock-knock game. Knows nothing about who laughs."""
+"""Jokes, each with its point, and the answers of a knock-knock game."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Joke:
-    """`text` is told whole; `point` explains it to somebody who asks."""
+    """`text` is the whole joke; `point` explains it."""
 
     text: str
     point: str

@@ -1,13 +1,13 @@
-"""What duologue-mini says of itself: aspect by aspect, how people ask and what is true.
+"""What duologue-mini says of itself: by aspect, the questions and the true answers.
 
-The one place of such facts; docs/models.md tells the same. Knows nothing of how a conversation goes on.
+The only place of these facts; docs/models.md states the same.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from dataclasses import dataclass
 
 PARAMETERS = "about 5 million"
-"""Of the size that is trained next; the large one has about 22 million."""
+"""The number of weights of `mini`; the large size has about 22 million."""
 CONTEXT = "4,096"
 OTHERS = "ChatGPT|GPT|GPT-4|GPT-5|Gemini|Llama|Siri|Alexa|Qwen|Mistral|DeepSeek|Copilot|Grok|Cortana|Bard|Gemma|Phi|Perplexity|Clippy|ELIZA|Jarvis|HAL|Watson".split(
     "|"
@@ -19,7 +19,7 @@ FIRMS = "OpenAI|Google|Meta|Anthropic|Microsoft|Apple|Alibaba|Mistral|Amazon|Dee
 
 @dataclass(frozen=True)
 class Aspect:
-    """One thing to ask about the model. `brief` answers it as part of a longer answer."""
+    """One aspect of the model. `brief` is the answer as part of a longer one."""
 
     name: str
     weight: int
@@ -468,7 +468,7 @@ CAN = [
         "{Yes, gladly|Of course}! {What would you like to talk about|What is on your mind}?",
     ),
 ]
-"""Verb phrases after "can you", and what is answered."""
+"""Verb phrases after "can you", with the answers."""
 CANNOT = [
     ("{write code|program|write a program|fix my code|debug|write Python|code}", "No, code is beyond me."),
     (
@@ -514,10 +514,10 @@ OUTSIDE = [
         "Not by myself: {I would need a tool for that|only if a program gives me a tool for it}.",
     ),
 ]
-"""Verb phrases for what a tool might do, were there one."""
+"""Verb phrases for what a tool could do."""
 COULD = [
     "{Can|Could} you $verb[?| please?]",
     "{Are you able to|Do you know how to|Is it possible for you to|Would you be able to} $verb?",
     "{I wonder if|Tell me whether|I'd like to know if} you can $verb[.|?]",
 ]
-"""Ways to ask whether it can do something."""
+"""Ways to ask whether the model can do something."""

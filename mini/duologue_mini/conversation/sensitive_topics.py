@@ -1,7 +1,4 @@
-"""What people bring that is serious: advice that needs somebody who knows, sadness, danger, wishes to do harm.
-
-Knows how it is said, and the few decent words that a small program may answer with.
-"""
+"""Serious topics: advice that needs a professional, sadness, danger, intent to harm; with short, decent answers."""
 
 ADVICE = [
     "{Should I|Would you|Is it better to|Is it wise to} {buy|sell|choose|take|rent|keep} {a $n or a $n2|gold or $f shares|shares of $f|a house|the $d $n|$z coins|an electric car}[ now]?",

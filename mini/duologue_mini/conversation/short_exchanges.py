@@ -1,6 +1,6 @@
-"""Small things people say in passing, with an answer of one plain sentence: hello, thanks, who are you, a small sum.
+"""Small requests with an answer of one plain sentence: hello, thanks, who are you, a small sum.
 
-Knows no system prompt; those who obey one change these answers.
+The skills `instructed` and `spoken` change these answers as their system prompts demand.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from duologue_mini.text.phrases import pick
 
 @dataclass(frozen=True)
 class Act:
-    """A user's words, one sentence to answer them, and what it is, in short."""
+    """The user's words, an answer of one sentence, and a short name of its kind."""
 
     user: str
     answer: str
@@ -117,7 +117,7 @@ BEYOND_ANSWERS = [
 
 
 def act(random: Random, kind: str) -> Act:
-    """One act of a kind that PLAIN holds, or "sum", or "beyond"."""
+    """An exchange of a kind in PLAIN, or "sum", or "beyond"."""
     if kind == "sum":
         return small_sum(random)
     if kind == "beyond":
@@ -127,7 +127,7 @@ def act(random: Random, kind: str) -> Act:
 
 
 def any_act(random: Random, without: frozenset[str] = frozenset()) -> Act:
-    """Any act but those named."""
+    """Any exchange except those named."""
     kinds = [kind for kind in KINDS if kind not in without]
     return act(random, random.choice(kinds))
 
@@ -147,7 +147,7 @@ def small_sum(random: Random) -> Act:
 
 
 def beyond(random: Random) -> Act:
-    """A question about the world, and that it is not known."""
+    """A question about the world, and the answer that the model does not know."""
     fills = {
         "d": random.choice(words.ADJECTIVES),
         "x": payloads.thing(random),

@@ -1,6 +1,6 @@
-"""Small talk: what people say to open, keep up and close a conversation, and what is decent to answer.
+"""Tables of small talk: opening, keeping up and closing a conversation.
 
-Knows no topic and no fact. Each table entry is (how it is said, what is answered, the thought, weight).
+Each entry is (questions, answers, thought, weight).
 """
 
 import re
@@ -11,7 +11,7 @@ from duologue_mini.text.phrases import pick
 
 Exchange = tuple[list[str], list[str], str, int]
 LOOSE = re.compile(r"[ ,]+([.!?])")
-"""A comma or space that lost what followed it."""
+"""A comma or space left over where an optional part was dropped."""
 
 OFFER = "{How can I help|What can I do for you|What is on your mind|What would you like to talk about|What shall we do|What would you like}"
 HELLO: Exchange = (
@@ -338,7 +338,7 @@ ALONE: list[Exchange] = [
         1,
     ),
 ]
-"""What makes no sense as the first words of a conversation."""
+"""Exchanges that make no sense as the first of a conversation."""
 MOODS: list[tuple[list[str], list[str]]] = [
     (
         [
@@ -504,14 +504,14 @@ TELLS = [
         ],
     ),
 ]
-"""Something a person tells; the answer gives the word back."""
+"""Statements of the user; the answer repeats the word."""
 AGAIN = [
     "{Say that again|Once more|Again please|Can you repeat that|Repeat that|What did you say|Pardon|Sorry, what|Come again|I did not get that|What was that|Repeat your last answer|Say it again, please|Could you say that again|Please repeat}[?|.]"
 ]
 
 
 def small_talk_turn(random: Random, exchange: Exchange, **slots: object) -> Turn:
-    """One turn of a table of courtesies."""
+    """One turn of an exchange, with its slots filled."""
     questions, answers, thought, _ = exchange
     user = LOOSE.sub(r"\1", pick(random, questions, **slots)).rstrip(" ,")
     return Turn(user, pick(random, answers, **slots), pick(random, [thought], **slots))

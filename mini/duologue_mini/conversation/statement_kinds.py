@@ -1,7 +1,4 @@
-"""The kinds of things that people tell in a chat: names, codes, places, plans, likes, made-up meanings.
-
-Knows how each is told, asked for and said back; nothing of when.
-"""
+"""Kinds of things that people mention in a chat: names, codes, places, plans, likes, invented meanings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ Value = Callable[[Random], str]
 
 @dataclass(frozen=True, eq=False)
 class StatementKind:
-    """Something people tell. `mine` says it as the user, `yours` as the model; `$k` is a key, `$v` the value."""
+    """A kind of statement. `mine` is the user's wording, `yours` the model's; `$k` is a key, `$v` the value."""
 
     key: Value
     value: Value
@@ -27,7 +24,7 @@ class StatementKind:
 
 
 def one_of(*options: str) -> Value:
-    """Draws one of these."""
+    """A function that draws one of these."""
     return lambda random: random.choice(options)
 
 
@@ -92,7 +89,7 @@ def _thing(random: Random) -> str:
 
 
 def _favourite(key: Value, *favourites: list[str]) -> tuple["StatementKind", int]:
-    """Mostly something of that kind, at times any word."""
+    """Mostly something of the kind, at times any word."""
 
     def value(random: Random) -> str:
         return random.choice(random.choice(favourites)) if random.random() < 0.7 else payloads.word(random)

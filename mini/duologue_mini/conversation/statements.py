@@ -1,7 +1,4 @@
-"""What somebody tells in a chat and may ask back later: names, codes, places, plans, likes, made-up meanings.
-
-Knows how it is told, asked for and said back; nothing of when.
-"""
+"""Statements of the user that may be asked for later, drawn from `statement_kinds.py`."""
 
 from dataclasses import dataclass
 from random import Random
@@ -14,29 +11,29 @@ from duologue_mini.text.requests import fill_slots
 
 @dataclass(frozen=True)
 class Statement:
-    """One such thing with its slots filled."""
+    """A statement with its slots filled."""
 
     kind: StatementKind
     key: str
     value: str
 
     def fill(self, pattern: str) -> str:
-        """The pattern with this key and value."""
+        """`pattern` with this key and value."""
         return fix_articles(fill_slots(pattern, {"k": self.key, "v": self.value}))
 
     @property
     def mine(self) -> str:
-        """As the user says it."""
+        """In the user's words."""
         return self.fill(self.kind.mine)
 
     @property
     def yours(self) -> str:
-        """As the model says it back."""
+        """In the model's words."""
         return self.fill(self.kind.yours)
 
     @property
     def about(self) -> str:
-        """What it is about, in the user's words."""
+        """The subject, in the user's words."""
         return self.fill(self.kind.about)
 
 
@@ -44,13 +41,13 @@ _WEIGHTS = [weight for _, weight in KINDS]
 
 
 def draw_statement(random: Random, kind: StatementKind | None = None) -> Statement:
-    """Something to tell."""
+    """Draws a statement, of any kind if none is given."""
     chosen = kind or random.choices(KINDS, _WEIGHTS)[0][0]
     return Statement(chosen, chosen.key(random), chosen.value(random))
 
 
 def several(random: Random, count: int) -> list[Statement]:
-    """Things that neither contradict each other nor ask the same."""
+    """Statements that do not contradict each other and have different questions."""
     statements: list[Statement] = []
     seen: set[str] = set()
     while len(statements) < count:
@@ -63,5 +60,5 @@ def several(random: Random, count: int) -> list[Statement]:
 
 
 def statement(random: Random, one: Statement) -> str:
-    """One way to tell it."""
+    """A wording of the statement."""
     return one.fill(pick(random, one.kind.statements))

@@ -1,7 +1,4 @@
-"""Errands a model this small must not pretend to run: code, long texts, translation, live data, pictures, large sums.
-
-Knows how people ask for them; never does one.
-"""
+"""Requests for tasks the model must decline: code, long texts, translation, live data, pictures, large sums."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -142,7 +139,7 @@ SITE_ENDINGS = "com org net io example.org/news example.com/a dev/docs co/blog".
 
 
 def extra_fills(random: Random) -> dict[str, object]:
-    """Random words for the slots that curiosity.fills does not fill."""
+    """Random words for the slots that `world_questions.fills` leaves open."""
     pick = random.choice
     name = words.invent_word(random)
     return {

@@ -1,7 +1,4 @@
-"""Questions about the world, of every kind; and subjects to ask about, real and invented.
-
-Knows how curious people ask; never an answer.
-"""
+"""Questions about the world, and subjects to ask about, real and invented. It has no answers: the model declines them."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -80,12 +77,12 @@ IRREGULAR = {
 
 
 def plural(animal: str) -> str:
-    """More than one of them."""
+    """The plural of a subject."""
     return IRREGULAR.get(animal, f"{animal}s")
 
 
 def subject(random: Random) -> str:
-    """Something to ask about: real, made of real words, or invented."""
+    """A subject: real, made of real words, or invented."""
     return random.choice(SUBJECTS)(random)
 
 
@@ -237,7 +234,7 @@ FALSE = [
 
 
 def fills(random: Random) -> dict[str, object]:
-    """Random words for every slot above."""
+    """Random words for all slots of the patterns above."""
     pick = random.choice
     people, countries, places = (
         random.sample(PEOPLE, 3),

@@ -1,8 +1,7 @@
 """Makes the corpus: draws dialogues in several processes, trains the tokenizer on some, writes shards of packed rows.
 
-Owns the command line of the data, and `rows/`, `tokenizer.json` and `corpus.json` in its folder; the layout of a row
-is in `rows.py`, the order of the lessons in `course.py`. Knows nothing about the network. The shards come out in the
-order of the course, so training may begin while later ones are still made; a shard that exists is not made again.
+Writes `rows/`, `held-out/`, `tokenizer.json` and `corpus.json` in the data folder. Shards come out in the order of the
+curriculum, so training may start while later ones are still being made; existing shards are kept.
 Run `python -m duologue_mini.data.corpus --help`.
 """
 
@@ -23,18 +22,18 @@ from duologue_mini.model.chat_template import render
 from duologue_mini.skills import WEIGHTS
 
 SHARD = 4_000
-"""Dialogues in one shard."""
+"""Dialogues per shard."""
 TOKENIZER_DIALOGUES = 30_000
 FARTHEST_POSITION = 4095
 HELD_OUT = "held-out"
-"""The folder of one shard, of the last lesson, that is never trained on."""
+"""The folder of one shard of the last lesson that is never trained on."""
 
 Emphasis = dict[str, float]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to make: so many shards from this seed, with this mix."""
+    """What to make: the number of shards, their seed and their mix."""
 
     folder: Path
     shards: int
@@ -44,7 +43,7 @@ class Plan:
     rows: str = "rows"
 
     def lesson(self, index: int) -> Lesson:
-        """The lesson of a shard, with the wanted emphasis on top."""
+        """The lesson of a shard, with the plan's emphasis applied."""
         lesson = lesson_at(index / self.shards if self.course else 1.0)
         factors = {name: lesson.emphasis.get(name, 1.0) * self.emphasis.get(name, 1.0) for name in WEIGHTS}
         return Lesson(
@@ -53,12 +52,12 @@ class Plan:
 
 
 def render_dialogue(dialogue: dialogues.Dialogue) -> str:
-    """The dialogue as the model reads it."""
+    """The text the model reads for a dialogue."""
     return render(dialogue.messages, dialogue.tools, enable_thinking=dialogue.thinking)
 
 
 def spread_positions(random: Random, length: int, starts: list[int]) -> list[int]:
-    """Positions with gaps between messages, so that far distances are seen in short rows."""
+    """Positions with gaps between messages, so that long distances occur in short rows."""
     gaps = dict.fromkeys(starts[1:], 0)
     budget = max(0, FARTHEST_POSITION - length)
     for start in random.sample(list(gaps), min(len(gaps), random.randint(1, 3))):
@@ -71,7 +70,7 @@ def spread_positions(random: Random, length: int, starts: list[int]) -> list[int
 
 
 def encode(random: Random, encoder: tokenizer.Encoder, text: str, lesson: Lesson) -> EncodedDialogue:
-    """A rendered dialogue as ids, its words perhaps cut and its positions perhaps spread."""
+    """A rendered dialogue as ids, at times with subword dropout or spread positions."""
     cut = (
         tokenizer.SubwordDropout(random, random.uniform(0.03, 0.4))
         if random.random() < lesson.cut_share
@@ -84,7 +83,7 @@ def encode(random: Random, encoder: tokenizer.Encoder, text: str, lesson: Lesson
 
 
 def make_shard(task: tuple[Plan, int]) -> Counter[str]:
-    """Draws, packs and writes one shard; returns how many tokens of what it holds."""
+    """Draws, packs and writes one shard; returns its token counts."""
     plan, index = task
     began = time.monotonic()
     random = Random(f"{plan.rows} {plan.seed} {index}")
@@ -107,16 +106,16 @@ def make_shard(task: tuple[Plan, int]) -> Counter[str]:
 
 
 def train_tokenizer(path: Path, seed: int, vocabulary: int) -> None:
-    """Learns the pieces from dialogues of their own."""
+    """Trains the tokenizer on dialogues of its own."""
     random = Random(f"tokenizer {seed}")
     texts = (render_dialogue(dialogues.draw(random, {})) for _ in range(TOKENIZER_DIALOGUES))
     tokenizer.train(texts, vocabulary).save(str(path))
 
 
 def take_tokenizer(source: Path, target: Path) -> None:
-    """Takes over the tokenizer of an earlier run, or of a model file."""
+    """Copies the tokenizer of an earlier run or of a model file."""
     if source.suffix == ".gguf":
-        from duologue_mini.model import restore  # reads the whole network: only where it is wanted
+        from duologue_mini.model import restore  # imports torch, which making data does not need otherwise
 
         restore.read(source).tokenizer.save(str(target))
     else:
@@ -124,7 +123,7 @@ def take_tokenizer(source: Path, target: Path) -> None:
 
 
 def write(plan: Plan, processes: int) -> None:
-    """Makes the shards that are not there yet, and says how fast."""
+    """Makes the missing shards and prints progress."""
     began = time.monotonic()
     there = set(shards(plan.folder / "rows"))
     tasks = [(plan, index) for index in range(plan.shards) if index not in there]
@@ -161,7 +160,7 @@ def _report(folder: Path, total: Counter[str], shard_count: int, expected: int, 
 
 
 def parse_emphasis(text: str) -> tuple[str, float]:
-    """A skill and its factor, as given on the command line."""
+    """Parses SKILL=FACTOR from the command line."""
     name, _, factor = text.partition("=")
     if name not in WEIGHTS:
         raise argparse.ArgumentTypeError(f"no skill {name!r}; there are {', '.join(WEIGHTS)}")

@@ -1,7 +1,4 @@
-"""The order of the lessons: what the first shards of a corpus hold, and what the later ones.
-
-Knows how far a corpus has come and which skills there are. Knows neither wording nor files.
-"""
+"""The curriculum: the mix of skills and the length of dialogues in the first shards of a corpus, and in later ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,18 +6,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Lesson:
-    """How dialogues are drawn for a while. `until` is the share of the corpus at which the next lesson begins."""
+    """How dialogues are drawn for one part of the corpus, up to the share `until`."""
 
     until: float
     emphasis: Mapping[str, float] = field(default_factory=dict)
     topics: float = 1.0
-    """How many dialogues have several topics, against the usual."""
+    """Factor on the share of dialogues with several topics."""
     long_share: float = 0.0
-    """Dialogues that go on through very many topics."""
+    """Share of dialogues with very many topics."""
     cut_share: float = 0.35
-    """Dialogues in which words that are only read are cut at random."""
+    """Share of dialogues with subword dropout."""
     spread_share: float = 0.15
-    """Dialogues whose positions jump between messages."""
+    """Share of dialogues whose positions jump between messages."""
 
 
 LESSONS = (
@@ -49,5 +46,5 @@ LESSONS = (
 
 
 def lesson_at(done: float) -> Lesson:
-    """The lesson for this share of the corpus, 0 to 1."""
+    """The lesson at this share of the corpus, 0 to 1."""
     return next((lesson for lesson in LESSONS if done < lesson.until), LESSONS[-1])

@@ -1,7 +1,4 @@
-"""Puts scenes together into whole dialogues: system prompt, tools, several topics in a row, thinking on or off.
-
-Knows how a conversation is put together; knows neither wording nor tokens.
-"""
+"""Assembles scenes into whole dialogues: system prompt, tools, several topics in a row, thinking on or off."""
 
 import json
 import re
@@ -27,11 +24,11 @@ SYSTEMS = [
     " it short|Be clear and kind}.",
 ]
 UNBOUND = frozenset({"reading"})
-"""Where a scene brings a system prompt, it binds every answer and no other topic may follow; not so with these."""
+"""A scene's own system prompt binds every answer, so no other topic may follow it, except after these skills."""
 OPENING = frozenset({"recall", "alone"})
-"""What asks for the first words, or comes before any others: such a scene comes first and stays in one piece."""
+"""Scenes that must come first and stay in one piece: they ask for the first words, or make sense only at the start."""
 TELLERS = frozenset({"recall", "memory"})
-"""In these the user tells about themselves."""
+"""Skills in which the user makes statements about themselves."""
 BESIDE_TOOLS = frozenset(
     {
         "alone",
@@ -46,17 +43,17 @@ BESIDE_TOOLS = frozenset(
         "stories",
     }
 )
-"""What is answered without a tool, whatever tools there are."""
+"""Skills whose turns never need a tool, whatever tools are offered."""
 RANKS = {"greetings": 0, "memory": 1, "goodbyes": 3}
 TELLS_A_NAME = re.compile(r"\b(my name|i'm|i am|call me|this is) [^\W\d_]", re.IGNORECASE)
 MOST_TOOLS = 16
 LONGEST = 11_000
-"""Characters after which a long conversation takes up no further topic."""
+"""Characters after which a long conversation gets no further topic."""
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Messages as a client would send them, all the way to the last answer."""
+    """The messages of a whole chat, as a client would send them, with the last answer."""
 
     skill: str
     messages: list[dict[str, Any]]
@@ -74,8 +71,8 @@ def draw(
 ) -> Dialogue:
     """One dialogue of the corpus.
 
-    `emphasis` multiplies the weights of the skills it names, `topics` how often there are several topics, and
-    `long_share` of the dialogues go on through very many of them.
+    `emphasis` multiplies the weights of the skills it names, `topics` the share of dialogues with several topics;
+    `long_share` is the share with very many topics.
     """
     first = skills.draw(random, emphasis)
     thinking = random.random() < thinking_share
@@ -94,7 +91,7 @@ def draw(
 
 
 def _further(random: Random, emphasis: Mapping[str, float]) -> Iterator[Scene]:
-    """Scenes that may stand beside others: no tools and no system prompt of their own."""
+    """Endless scenes that can be combined: without tools and system prompts of their own."""
     while True:
         scene = skills.draw(random, emphasis)
         if not scene.tools and scene.system is None:
@@ -107,7 +104,7 @@ def _more(random: Random, emphasis: Mapping[str, float], topics: float) -> list[
 
 
 def _many(random: Random, emphasis: Mapping[str, float]) -> list[Scene]:
-    """So many topics that the conversation fills much of the context; something told early is asked for at the end."""
+    """So many topics that the conversation fills much of the context, begun by a statement that can be asked for at the end."""
     limit, length, scenes = random.uniform(0.15, 1.0) * LONGEST, 0, [skills.drawer("memory")(random)]
     for scene in _further(random, emphasis):
         length += sum(len(turn.user) + len(turn.assistant) + 40 for turn in scene.turns)
@@ -120,7 +117,7 @@ def _many(random: Random, emphasis: Mapping[str, float]) -> list[Scene]:
 def _around_tools(
     random: Random, first: Scene, emphasis: Mapping[str, float], topics: float
 ) -> tuple[list[Turn], list[dict[str, Any]]]:
-    """What is said before and after a scene with tools, and all tools there are."""
+    """The turns before and after a scene with tools, and the tools of the whole chat."""
     scenes, tools = [first], list(first.tools)
     if random.random() < 0.2 * topics:
         second = skills.draw(random, {name: 0.0 for name in skills.WEIGHTS if "tools" not in name})
@@ -141,7 +138,7 @@ def _around_tools(
 
 
 def _together(first: Scene, second: Scene) -> bool:
-    """Whether two scenes can share one chat: each calls tools that resemble none of the other's."""
+    """Whether two scenes can share a chat: no tool that one calls resembles a tool of the other."""
     tools = [*first.tools, *second.tools]
     calls = all(turn.rounds for scene in (first, second) for turn in scene.turns)
     size = sum(len(json.dumps(tool)) for tool in tools)
@@ -167,21 +164,21 @@ def _function(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _words(tool: dict[str, Any]) -> set[str]:
-    """The words of a tool's name and description, without endings, little ones left out."""
+    """The words of a tool's name and description longer than three letters, without plural endings."""
     text = f"{_function(tool)['name']} {_function(tool).get('description', '')}"
     split = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)
     return {word.casefold().rstrip("s") for word in split if len(word) > 3}
 
 
 def _idle_tools(random: Random, scenes: list[Scene]) -> list[dict[str, Any]]:
-    """Tools that stand by unused, where nothing said could be meant for them."""
+    """Tools that are offered but not needed, where no turn could be meant for them."""
     if random.random() > 0.25 or not all(scene.skill in BESIDE_TOOLS for scene in scenes):
         return []
     return skills.draw(random, {name: 0.0 for name in skills.WEIGHTS if "tools" not in name}).tools
 
 
 def _order(random: Random, scenes: list[Scene]) -> list[Turn]:
-    """Greetings first, goodbyes last, and other topics between what is told and what is asked for."""
+    """Greetings first, goodbyes last, and other topics between a statement and the question about it."""
     random.shuffle(scenes)
     if random.random() < 0.7:
         scenes.sort(key=lambda scene: RANKS.get(scene.skill, 2))
@@ -199,7 +196,7 @@ def _order(random: Random, scenes: list[Scene]) -> list[Turn]:
 
 
 def _consistent(scenes: list[Scene]) -> list[Scene]:
-    """What must come first does, once; and only one scene tells about the user, so that no facts contradict others."""
+    """At most one opening scene, at the front; and statements about the user in only one scene, so that none contradict."""
     opening = [scene for scene in scenes if scene.skill in OPENING][:1]
     rest = [scene for scene in scenes if scene.skill not in OPENING]
     tellers = [scene for scene in [*opening, *rest] if scene.skill in TELLERS]
@@ -224,7 +221,7 @@ def assemble(
     tools: list[dict[str, Any]],
     thinking: bool,
 ) -> Dialogue:
-    """The messages of these turns; thoughts go with the last user turn only, as a server would have it."""
+    """The messages of these turns; only the last user turn is answered with a thought, as in a server's history."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for index, turn in enumerate(turns):
         thinks = thinking and index == len(turns) - 1
@@ -234,7 +231,7 @@ def assemble(
 
 
 def answer_messages(turn: Turn, thinks: bool) -> list[dict[str, Any]]:
-    """Everything after the user's words: calls, their results, the answer."""
+    """The messages after the user's: calls, their results, the answer."""
     messages = [message for together in turn.rounds for message in _tool_messages(together, thinks)]
     answer = turn.after_thought if thinks and turn.after_thought else turn.assistant
     return [*messages, _assistant(answer, turn.thought if thinks else None)]

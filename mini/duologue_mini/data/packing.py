@@ -1,8 +1,7 @@
-"""The packed rows on disk: how a row of ids, its learned words, positions and dialogue borders become two lines of
-16-bit numbers, and back.
+"""Packed rows on disk: two rows of 16-bit numbers for ids with their marks, and positions.
 
-Owns the layout of the files in `rows/`. Knows neither text nor network. A row holds whole dialogues one after the
-other; what is left at its end is a dialogue of its own in which nothing is learned.
+A row holds whole dialogues one after the other; the rest of it is a dialogue without loss. Written by `corpus.py`, read by
+the data loader.
 """
 
 import os
@@ -13,20 +12,20 @@ import numpy
 import numpy.typing as npt
 
 LENGTHS = (512, 2048, 4096)
-"""A dialogue lies in a row of the first length it fits in; what is longer is left out."""
+"""A dialogue goes into a row of the first length it fits; longer dialogues are left out."""
 OPENS = 0x4000
 """Set on the first id of a dialogue."""
 LEARNED = 0x8000
-"""Set on ids the model must learn to write."""
+"""Set on ids that count for the loss."""
 ID_MASK = OPENS - 1
-"""A vocabulary may have so many pieces less one."""
+"""Masks the id; also the limit of the vocabulary."""
 
 PackedRows = npt.NDArray[numpy.uint16]
 
 
 @dataclass
 class EncodedDialogue:
-    """One dialogue as ids; `loss_mask` marks what the model writes, `positions` may jump between messages."""
+    """One dialogue as ids; `loss_mask` marks what the model writes; `positions` may jump between messages."""
 
     ids: list[int]
     loss_mask: list[bool]
@@ -35,7 +34,7 @@ class EncodedDialogue:
 
 @dataclass
 class Row:
-    """A row while it fills."""
+    """A row being filled."""
 
     length: int
     tokens: list[int] = field(default_factory=list)
@@ -43,11 +42,11 @@ class Row:
 
     @property
     def room(self) -> int:
-        """How many ids still fit."""
+        """The number of ids that still fit."""
         return self.length - len(self.tokens)
 
     def add(self, dialogue: EncodedDialogue) -> None:
-        """Appends a dialogue; the caller has looked at the room."""
+        """Appends a dialogue, which must fit."""
         tokens = [
             identity | (LEARNED if counts_for_loss else 0)
             for identity, counts_for_loss in zip(dialogue.ids, dialogue.loss_mask, strict=True)
@@ -57,7 +56,7 @@ class Row:
         self.positions += dialogue.positions
 
     def pack(self) -> PackedRows:
-        """The row as it lies on disk: ids with their marks, then positions."""
+        """The row in its format on disk: ids with their marks, then positions."""
         left = self.room
         tokens, positions = self.tokens, self.positions
         if left:
@@ -67,7 +66,7 @@ class Row:
 
 
 class Packer:
-    """Fills rows with whole dialogues: each into the open row with the least room for it."""
+    """Fills rows with whole dialogues, best fit first: each goes into the open row with the least room that suffices."""
 
     def __init__(self, open_rows: int = 32) -> None:
         self._limit = open_rows
@@ -76,7 +75,7 @@ class Packer:
         self.too_long = 0
 
     def add(self, dialogue: EncodedDialogue) -> None:
-        """Finds a row for this dialogue; a dialogue longer than the longest row is counted and left out."""
+        """Puts a dialogue into a row; one longer than the longest row is counted and left out."""
         need = len(dialogue.ids)
         if need > LENGTHS[-1]:
             self.too_long += 1
@@ -94,7 +93,7 @@ class Packer:
             self.done[fullest.length].append(fullest.pack())
 
     def finish(self) -> dict[int, PackedRows]:
-        """All rows, by length; a length without rows is left out."""
+        """All rows, by length; lengths without rows are left out."""
         for row in self._open:
             self.done[row.length].append(row.pack())
         self._open.clear()
@@ -103,17 +102,17 @@ class Packer:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as the network wants them; all arrays have the same shape."""
+    """Rows as the network takes them; all arrays have the same shape."""
 
     ids: npt.NDArray[numpy.int64]
     positions: npt.NDArray[numpy.int32]
     documents: npt.NDArray[numpy.int32]
     targets: npt.NDArray[numpy.int64]
-    """The id to be written after each; -100 where none is learned."""
+    """The next id at each position; -100 where it does not count for the loss."""
 
 
 def unpack(rows: PackedRows) -> Batch:
-    """Rows from disk as arrays for the network. Dialogues are numbered from 1 within each row."""
+    """Turns rows from disk into arrays for the network. Dialogues are numbered from 1 within each row."""
     tokens = rows[:, 0]
     ids = (tokens & ID_MASK).astype(numpy.int64)
     documents = ((tokens & OPENS) != 0).cumsum(axis=1, dtype=numpy.int32)
@@ -125,12 +124,12 @@ def unpack(rows: PackedRows) -> Batch:
 
 
 def shard_path(folder: Path, index: int, length: int) -> Path:
-    """Where the rows of one length of one shard lie."""
+    """The file with the rows of one length of a shard."""
     return folder / f"{index:05d}-{length}.npy"
 
 
 def save_shard(folder: Path, index: int, rows: dict[int, PackedRows]) -> None:
-    """Writes a shard; `NNNNN.done` comes last, so that a reader never sees half of it."""
+    """Writes a shard. `NNNNN.done` comes last, so that a reader never sees an incomplete shard."""
     folder.mkdir(parents=True, exist_ok=True)
     for length, array in rows.items():
         numpy.save(shard_path(folder, index, length), array)

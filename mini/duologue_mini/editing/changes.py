@@ -1,7 +1,4 @@
-"""What a change of a word, a text or a list is made of, and how somebody puts the thing beside the wish.
-
-Knows nothing of any particular change.
-"""
+"""A change of a word, a line or a list, and how a request joins the wish and the text to be changed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,9 +10,9 @@ from duologue_mini.text.requests import fill_slots, loose
 
 @dataclass(frozen=True)
 class Work:
-    """A change done: the answer, the way there, and the answer once the way was thought through.
+    """The result of a change: the answer, the thought, and the answer after the thought.
 
-    `outcome` is the new text where there is one, for a change after this change; `fills` are what the wish names.
+    `outcome` is the new text, if there is one, which the next change may start from; `fills` are the slots of the request.
     """
 
     answer: str
@@ -27,7 +24,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Change:
-    """One kind of change. In `asks`, `$o` is the thing to change; `again` asks for it on what was just made."""
+    """One kind of change. In `asks`, `$o` is the text to change; `again` asks for it on the result of the change before."""
 
     asks: list[str]
     work: Callable[[Random, str], Work | None]
@@ -43,7 +40,7 @@ class ListChange:
     work: Callable[[Random, list[str]], Work | None]
     again: list[str] = field(default_factory=list)
     weight: int = 3
-    numbers: bool | None = None  # only for lists of numbers, only for others, or for all
+    numbers: bool | None = None  # for lists of numbers only, of others only, or for all
 
 
 QUOTES = ['"{}"', '"{}"', '"{}"', "'{}'", "`{}`", "“{}”", "«{}»", "*{}*"]
@@ -51,7 +48,7 @@ BREAKS = [": ", ": ", ": ", ":\n", ":\n\n", " - ", "\n"]
 
 
 def quote(random: Random, text: str, *, bare: float = 0.0) -> str:
-    """The text in some kind of quotes, or bare as often as `bare` says."""
+    """The text in some kind of quotes, or without any with the probability `bare`."""
     if random.random() < bare:
         return text
     style = random.choice(QUOTES)
@@ -61,7 +58,7 @@ def quote(random: Random, text: str, *, bare: float = 0.0) -> str:
 def phrase_request(
     random: Random, asks: list[str], thing: str, nouns: list[str], *, bare: float, fills: dict[str, object]
 ) -> str:
-    """The wish with the thing inside it, after it or before it."""
+    """A request with the text inside, after or before it."""
     wish = loose(random, pick(random, asks))
     where = random.random()
     if "\n" not in thing and where < 0.5:
@@ -71,7 +68,7 @@ def phrase_request(
     quotation = quote(random, thing, bare=0.8) if "\n" not in thing else thing
     if (
         where < 0.9 or quotation[0].isupper()
-    ):  # a message may lose the case of its first letter, a thing never
+    ):  # typing mistakes may change the first letter of a message, never that of the text
         return wish.rstrip(".?!, ") + random.choice(BREAKS if "\n" not in thing else BREAKS[3:5]) + quotation
     wish = wish.replace(" below", "")
     if "\n" in thing or random.random() < 0.5:
@@ -80,7 +77,7 @@ def phrase_request(
 
 
 def _pointer(random: Random, noun: str) -> str:
-    """What stands for the thing that follows."""
+    """A stand-in for the text that follows."""
     this = "these" if noun.endswith("s") else "this"
     return random.choice(
         [

@@ -1,7 +1,4 @@
-"""Changes and questions about one word, letter by letter: spelling, turning round, counting, case.
-
-Knows how each is worked out in the open; nothing about who asks.
-"""
+"""Changes of one word and questions about it, letter by letter: spelling, reversing, counting, case."""
 
 from random import Random
 
@@ -39,7 +36,7 @@ MARKS = [
 
 
 def _spell(random: Random, word: str) -> Work:
-    """With hyphens, unless something else is asked for."""
+    """Spells the word with hyphens, unless the request names another mark."""
     chance = random.random()
     if chance < 0.75:
         return Work(spell_out(word), f"I spell {word}, letter by letter.", fills={"m": ""})

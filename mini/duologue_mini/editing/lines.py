@@ -1,7 +1,4 @@
-"""Changes and questions about a line of words: case, order, counting, taking out, putting in, repeating.
-
-Knows how each is worked out; nothing about who asks.
-"""
+"""Changes of a line of words and questions about it: case, order, counting, removing, inserting, repeating."""
 
 from random import Random
 
@@ -12,7 +9,7 @@ from duologue_mini.text.phrases import pick
 
 
 def bare(word: str) -> str:
-    """The word without marks around it."""
+    """The word without punctuation around it."""
     return word.strip(".,!?;:\"'")
 
 

@@ -1,7 +1,4 @@
-"""Changes and questions about a list: order, sorting, counting, taking out, bullets, numbers, joining.
-
-Knows how a list is written in a request and how each change is worked out; nothing about who asks.
-"""
+"""Changes of a list and questions about it: order, sorting, counting, removing, bullets, numbers, joining."""
 
 from collections.abc import Callable
 from random import Random
@@ -47,7 +44,7 @@ def numeric(entries: list[str]) -> bool:
 
 
 def write_list(random: Random, entries: list[str]) -> str:
-    """The list as somebody might write it."""
+    """The list in one of the forms users write."""
     style = random.random()
     if style < 0.6:
         return ", ".join(entries)

@@ -1,7 +1,6 @@
-"""A model file, loaded, that answers conversations: text, calls, and whether the turn ended by itself.
+"""A loaded model file that answers conversations, through xllamacpp and the server's own tool-call grammar.
 
-Owns the engine's door for the evaluation and how a reply is taken apart. Knows neither questions nor judgements.
-Several conversations may be answered at once, each from a thread of its own.
+The only module that imports the server. Several threads may ask at the same time.
 """
 
 import json
@@ -24,34 +23,34 @@ from duologue_mini.model.chat_template import render
 MOST_TOKENS = 500
 CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 REPEATS = 5
-"""So many times the same stretch one after the other is a loop."""
+"""This many repetitions of a stretch in a row count as a loop."""
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """What the model wrote."""
+    """One reply of the model."""
 
     thought: str
     text: str
     calls: tuple[ToolCall, ...]
     ended: bool
-    """Whether it stopped by itself."""
+    """Whether the model ended the turn itself."""
     broken_calls: int
-    """Calls that are no JSON object with a name and arguments, or were never closed."""
+    """Calls that are not a JSON object with a name and arguments, or were never closed."""
 
     @property
     def checked(self) -> Said:
-        """As the judge of the hand-written cases sees it."""
+        """The reply as the checks of the hand-written cases take it."""
         return Said(self.text, self.calls)
 
     @property
     def loops(self) -> bool:
-        """Whether a stretch of it repeats and repeats."""
+        """Whether a stretch of it repeats over and over."""
         return bool(re.search(rf"(.{{6,80}}?)\1{{{REPEATS - 1}}}", self.thought + self.text, re.DOTALL))
 
     @property
     def message(self) -> dict[str, Any]:
-        """As the next request carries it."""
+        """The reply as a message of the next request."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if self.thought:
             message["reasoning_content"] = self.thought
@@ -64,7 +63,7 @@ class ModelReply:
 
 
 def parse_reply(output: str, ended: bool) -> ModelReply:
-    """A reply taken apart."""
+    """Splits raw output into thought, text and calls."""
     thought, closed, rest = output.rpartition("</think>")
     if not closed:
         thought, rest = ("", output) if "<think>" not in output else (output, "")
@@ -93,15 +92,15 @@ def _call(text: str) -> ToolCall | None:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one request took, in seconds, and how many tokens were made in it."""
+    """The duration of one request in seconds, and the number of tokens generated."""
 
     seconds: float
     tokens: int
 
 
 class ChatModel:
-    """The model file in the engine; greedy unless a temperature is given. `free_calls`: without the grammar that calls are
-    written under."""
+    """A model file in the engine; greedy unless a temperature is given, None takes the one in the file. `free_calls` turns
+    the tool-call grammar off."""
 
     def __init__(
         self,
@@ -129,13 +128,13 @@ class ChatModel:
     def reply(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
     ) -> ModelReply:
-        """The answer to these messages."""
+        """Answers these messages."""
         prompt = render(messages, tools, enable_thinking=thinking, add_generation_prompt=True)
         choice = self._complete(prompt, MOST_TOKENS, **self._grammar_fields(tools))["choices"][0]
         return parse_reply(choice["text"], choice["finish_reason"] == "stop")
 
     def _grammar_fields(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
-        """Calls are written as the server has them written."""
+        """The request fields of the tool-call grammar that the server uses."""
         if not tools or self.free_calls:
             return {}
         functions = [tool.get("function") or tool for tool in tools]
@@ -146,7 +145,7 @@ class ChatModel:
         return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
     def time_request(self, prompt: str, tokens: int) -> Timing:
-        """One request for at most so many tokens, on the clock."""
+        """Times one request for at most so many tokens."""
         began = time.perf_counter()
         answer = self._complete(prompt, tokens, ignore_eos=True)
         return Timing(time.perf_counter() - began, answer["usage"]["completion_tokens"])

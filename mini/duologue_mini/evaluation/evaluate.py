@@ -1,7 +1,6 @@
-"""Tests a model file: on fresh draws of the generators, on the hand-written set kept out of training, and for speed.
+"""Tests a model file on fresh draws of the generators, on the hand-written cases, and for speed; prints a table.
 
-Owns the table and the command line. How a reply is judged is in `judges.py` and `heldout.py`, the engine in
-`speaker.py`. Run `python -m duologue_mini.evaluation.evaluate --help`.
+Run `python -m duologue_mini.evaluation.evaluate --help`.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from duologue_mini.evaluation.fresh_draws import Outcome
 
 MODEL_PATH = Path(str(files("duologue.models") / "duologue-mini.gguf"))
 OWN_TEMPERATURE = None
-"""Nothing asked: the engine takes the one written in the model file."""
+"""The engine takes the temperature in the model file."""
 ROWS = {
     "greetings": ("manners",),
     "help": ("guide",),
@@ -36,30 +35,30 @@ ROWS = {
     "spoken": ("spoken",),
     "scope": ("scope",),
 }
-"""The lines of the table, and the families of fresh draws in each; a line of the hand-written set may have none."""
+"""The rows of the table and their families of fresh draws; a row of the hand-written set may have none."""
 
 Item = TypeVar("Item")
 
 
 @dataclass
 class Tally:
-    """What a run of questions showed."""
+    """The outcomes of a run, by row of the table."""
 
     good: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     replies: list[ModelReply] = field(default_factory=list)
 
     def add(self, row: str, outcome: Outcome) -> None:
-        """Counts one outcome on its line."""
+        """Counts one outcome in its row."""
         self.good[row].append(outcome.good)
         self.replies += outcome.replies
 
     def cell(self, row: str) -> str:
-        """Passed of asked on one line."""
+        """The share that passed in one row."""
         results = [it for line in self.good.values() for it in line] if row == "all" else self.good[row]
         return f"{sum(results) / len(results):.0%} of {len(results)}" if results else ""
 
     def manners(self) -> dict[str, float]:
-        """How the turns ended and whether calls could be read, as shares."""
+        """Shares of turns that ended, looped, or had broken calls."""
         count = max(1, len(self.replies))
         calls = max(1, sum(len(reply.calls) or reply.broken_calls for reply in self.replies))
         return {
@@ -71,12 +70,12 @@ class Tally:
 
 
 def row_of(family: str) -> str:
-    """The line of the table a family counts on."""
+    """The row of the table a family belongs to."""
     return next((row for row, families in ROWS.items() if family in families), family)
 
 
 def ask_case(case: heldout.Case, model: ChatModel) -> Outcome:
-    """Has a hand-written conversation with the model, and judges it."""
+    """Holds a hand-written conversation with the model and judges it."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": case.system}] if case.system else []
     answers, replies = [], []
     tools = [dict(tool) for tool in case.tools]
@@ -103,7 +102,7 @@ def ask_case(case: heldout.Case, model: ChatModel) -> Outcome:
 def run_tally(
     items: Sequence[Item], ask: Callable[[Item], Outcome], slots: int, show: Callable[[Outcome], None]
 ) -> Tally:
-    """Asks all, some at once, and counts."""
+    """Asks all items, `slots` at a time, and counts the outcomes."""
     tally = Tally()
     with ThreadPoolExecutor(slots) as pool:
         for outcome in pool.map(ask, items):
@@ -113,7 +112,7 @@ def run_tally(
 
 
 def printer(which: str) -> Callable[[Outcome], None]:
-    """Prints all, failed or no outcomes."""
+    """A function that prints all, failed or no outcomes."""
 
     def show(outcome: Outcome) -> None:
         if which == "none" or (which == "failed" and outcome.good):
@@ -144,12 +143,12 @@ def table(columns: dict[str, Tally]) -> str:
 
 
 def families(rows: Iterable[str] | None) -> list[str]:
-    """The families to draw from: those of the mix, or those of the wanted lines."""
+    """The families to draw from: all of the mix, or those of the given rows."""
     return [name for name in skills.WEIGHTS if rows is None or row_of(name) in rows or name in rows]
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Tally]:
-    """The columns the command line asks for."""
+    """Runs what the command line asks for; returns the columns of the table."""
     cases = [case for case in heldout.load() if arguments.skill is None or case.skill in arguments.skill]
     questions = [
         question

@@ -1,7 +1,4 @@
-"""Freshly drawn turns as questions to a model: drawn apart from all training, asked after the history as it was drawn.
-
-Knows the families and the judges; knows no engine: whoever runs it brings a way to get a reply.
-"""
+"""Fresh draws of the generators as questions to a model. Their seeds differ from those of all training data."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -26,11 +23,11 @@ from duologue_mini.text.typos import add_typos
 
 THINKING_SHARE = 0.25
 KNOWN_ANSWERS = 2000
-"""Scenes drawn to see how else a kind of question is answered."""
+"""Scenes drawn to collect other answers to a kind of question."""
 
 
 class ReplyFunction(Protocol):
-    """Something that answers messages, given tools, thinking or not."""
+    """A function that answers messages, with tools, thinking or not."""
 
     def __call__(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, thinking: bool
@@ -40,7 +37,7 @@ class ReplyFunction(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """The last turn of a scene, with everything before it."""
+    """The last turn of a scene, with the messages before it."""
 
     family: str
     scene: Scene
@@ -50,7 +47,7 @@ class Question:
 
 @dataclass
 class Outcome:
-    """What came of a question."""
+    """The judged outcome of a question."""
 
     family: str
     good: bool
@@ -60,7 +57,7 @@ class Outcome:
 
 
 def questions(family: str, count: int, seed: int) -> list[Question]:
-    """So many questions of one family, always the same for one seed."""
+    """`count` questions of one family; the same seed gives the same questions."""
     random = Random(f"evaluation {seed} {family}")
     return [_question(random, family, skills.drawer(family)(random)) for _ in range(count)]
 
@@ -75,7 +72,7 @@ def _question(random: Random, family: str, scene: Scene) -> Question:
 
 
 def kind_of(turn: Turn) -> str:
-    """What sort of question it is: the first sentence of what is thought of it."""
+    """The kind of question, told by the first sentence of its thought."""
     return turn.thought.partition(". ")[0].casefold()
 
 
@@ -94,7 +91,7 @@ def answers(family: str) -> Mapping[str, Sequence[str]]:
 
 
 def ask(question: Question, reply_to: ReplyFunction) -> Outcome:
-    """Asks it, gives the results of the right calls, and judges."""
+    """Asks a question, returns results for the right calls, and judges the reply."""
     turn, tools, messages = question.scene.turns[-1], question.scene.tools, list(question.messages)
     outcome = Outcome(question.family, False, "", question=str(messages[-1]["content"]))
     start = len(messages)

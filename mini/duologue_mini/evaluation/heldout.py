@@ -1,14 +1,11 @@
-"""The hand-written cases that stay out of training, and the mechanical judgement of a reply to one of them.
+"""The hand-written cases that are kept out of training, and the checks that judge replies to them.
 
-Owns the shape of `prompts/heldout.jsonl` and the language of its checks. Knows no model, no generator and no server:
-whoever asks the questions brings the replies, split into text and calls, with the reasoning already taken out.
-
-One case is one JSON object a line: `id`, `skill`, `turns` (what the user says, in order; the model answers each), and
-where needed `system`, `tools` (OpenAI's function tools), `thinking`, `results` (the text given back when a tool of
-that name is called), `judge` (`last`, the default, or `all`: which answers are judged) and `check`. All conditions of
-a check must hold; the names and meanings are in `CONDITIONS`. `after_call` is a check of its own, of the answer that
-follows the results. Patterns are regular expressions, case-insensitive unless they say `(?-i:...)`, `.` takes line
-ends too, and they see the reply with straight quotes and without bold and code marks.
+One case is one JSON object per line of `prompts/heldout.jsonl`: `id`, `skill`, `turns` (what the user says, in order; the
+model answers each), and where needed `system`, `tools` (OpenAI's function tools), `thinking`, `results` (the text returned
+when a tool of that name is called), `judge` (which answers are judged: `last`, the default, or `all`) and `check`. All
+conditions of a check must hold; `CONDITIONS` lists them. `after_call` is a check of the answer that follows the tool
+results. Patterns are regular expressions, case-insensitive unless they say `(?-i:...)`; `.` matches line ends too. They
+are applied to the reply with straight quotes and without bold and code marks.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from typing import Any
 
 HELDOUT = Path(__file__).resolve().parents[1] / "prompts" / "heldout.jsonl"
 
-# The skills, in the order of the table, and how many cases each must have at least.
+# The skills in the order of the table, with the least number of cases of each.
 SKILLS: dict[str, int] = {
     "greetings": 25,
     "identity": 25,
@@ -44,7 +41,7 @@ SKILLS: dict[str, int] = {
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One tool call; the arguments are parsed JSON, or None where what the model wrote is none."""
+    """One tool call; the arguments are parsed JSON, or None if they are not JSON."""
 
     name: str
     arguments: Any
@@ -52,7 +49,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model said at once: its visible text and its calls."""
+    """One reply: its visible text and its tool calls."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -60,7 +57,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Answer:
-    """All that came back for one turn of the user: the first reply, and the one after the results of its calls."""
+    """The replies to one user turn: the first, and the one after the results of its calls."""
 
     first: Reply
     after: Reply | None = None
@@ -85,7 +82,7 @@ class Case:
 
 
 def load(path: Path = HELDOUT) -> list[Case]:
-    """The cases of a file; a line that cannot be one is a ValueError that names it."""
+    """The cases of a file. Raises ValueError that names the first invalid line."""
     cases = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
@@ -120,7 +117,7 @@ def parse(entry: Mapping[str, Any]) -> Case:
 
 
 def verify(check: Mapping[str, Any]) -> None:
-    """That a check says something, in known words, and its patterns are patterns."""
+    """Raises ValueError unless a check has conditions, all known, with valid patterns."""
     if not check:
         raise ValueError("a check without conditions")
     if unknown := set(check) - set(CONDITIONS) - {"after_call"}:
@@ -140,7 +137,7 @@ def verify(check: Mapping[str, Any]) -> None:
 
 
 def judge(case: Case, answers: Sequence[Answer]) -> list[str]:
-    """What is wrong with the answers to a case, one sentence each; nothing when it passed."""
+    """What is wrong with the answers to a case, one sentence each; empty if the case passed."""
     if len(answers) != len(case.turns):
         return [f"{len(answers)} answers to {len(case.turns)} turns"]
     relevant = answers if case.judge_all else answers[-1:]
@@ -148,7 +145,7 @@ def judge(case: Case, answers: Sequence[Answer]) -> list[str]:
 
 
 def complaints(check: Mapping[str, Any], answer: Answer) -> list[str]:
-    """The conditions of one check that one answer does not meet."""
+    """The conditions of a check that an answer does not meet."""
     unmet = [
         f"{name} {json.dumps(expected, ensure_ascii=False)}: not met by {describe(answer.first)}"
         for name, expected in check.items()
@@ -193,7 +190,7 @@ _LARGE = {"hundred": 100, "thousand": 1000}
 
 
 def final_number(text: str) -> float | None:
-    """The last number of a text: in digits where it has any, else in English words."""
+    """The last number of a text: in digits if there are any, otherwise in English words."""
     text = plain(text)
     matches = list(_DIGITS.finditer(text))
     if not matches:
@@ -205,7 +202,7 @@ def final_number(text: str) -> float | None:
 
 
 def _is_negative(before: str) -> bool:
-    """Whether a number after this text has a sign; a minus between two numbers is none."""
+    """Whether a number after this text is negative; a minus between two numbers is not a sign."""
     sign = re.search(r"([-−–]|\b(?:minus|negative)\s+)$", before, re.IGNORECASE)
     if sign is None:
         return False
@@ -246,11 +243,11 @@ def _is_joint(words: Sequence[str], place: int) -> bool:
     return words[place] == "and" and place > 0 and words[place - 1] in _LARGE
 
 
-# --- calls
+# --- tool calls
 
 
 def matches(expected: Any, actual: Any) -> bool:
-    """Whether a value is the one wanted, compared as JSON; `{"$any": [...]}` is any of its values."""
+    """Compares values as JSON; `{"$any": [...]}` matches any of its values."""
     if isinstance(expected, Mapping) and set(expected) == {"$any"}:
         return any(matches(choice, actual) for choice in expected["$any"])
     if isinstance(expected, Mapping):
@@ -283,7 +280,7 @@ def calls_match(expected: Sequence[Mapping[str, Any]], actual: Sequence[ToolCall
 
 # --- wording
 
-# Ways to say that something is beyond one, or that one does not know it; generous, because `none` guards the facts.
+# Ways to decline or not to know. Generous on purpose: a check's `none` patterns catch invented facts.
 DECLINING = (
     r"\bbeyond (?:me|my|what i|that|the)\b",
     r"\b(?:do|does|did|would|will|could|can|am|are|is|have|has|was|were|may|should)(?: not|n't)\b",
@@ -346,7 +343,7 @@ def words(text: str) -> list[str]:
 
 
 def is_language(expected: str, text: str) -> bool:
-    """By counting stop words: the wanted language has the most, and more than English."""
+    """Whether the text has more stop words of this language than of any other, English included."""
     reply_words = words(text)
     counts = {name: sum(word in stop for word in reply_words) for name, stop in STOP_WORDS.items()}
     best = counts[expected]
@@ -365,7 +362,7 @@ def is_spoken(text: str) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Whether it ends by asking; a closing quote, a bracket or a picture after the mark is no harm."""
+    """Whether the text ends with a question; a quote, a bracket or a symbol may follow the mark."""
     text = plain(text)
     while text and text[-1] != "?" and (text[-1] in "\"')*_ :" or unicodedata.category(text[-1])[0] == "S"):
         text = text[:-1]
@@ -377,7 +374,7 @@ def declines(text: str) -> bool:
 
 
 def same(expected: str | Sequence[str], text: str) -> bool:
-    """Equal but for case, outer space, quotes around it and a final period; a list is any of its texts."""
+    """Equality up to case, outer space, surrounding quotes and a final period; a list matches if one of its texts does."""
 
     def bare(value: str) -> str:
         return plain(value).strip("\" '").removesuffix(".").strip("\" '").casefold()
@@ -390,18 +387,18 @@ CONDITIONS: dict[str, Callable[[Any, Reply], bool]] = {
     "any": lambda target, reply: any(has_match(pattern, reply) for pattern in target),
     "all": lambda target, reply: all(has_match(pattern, reply) for pattern in target),
     "none": lambda target, reply: not any(has_match(pattern, reply) for pattern in target),
-    # the last number of the text is this one
+    # the last number of the text
     "number": lambda target, reply: final_number(reply.text) == float(target),
     "exact": lambda target, reply: same(target, reply.text),
     # exactly this call; exactly these, in any order; no call at all
     "call": lambda target, reply: calls_match([target], reply.calls),
     "calls": lambda target, reply: calls_match(target, reply.calls),
     "no_call": lambda target, reply: not target or not reply.calls,
-    # it asks back, and calls nothing
+    # it asks back and calls nothing
     "asks": lambda target, reply: not target or (is_question(reply.text) and not reply.calls),
-    # it says that this is beyond it
+    # it declines
     "declines": lambda target, reply: not target or (declines(reply.text) and not reply.calls),
-    # at most so many sentences; from so many words to so many
+    # the most sentences; the least and the most words
     "sentences": lambda target, reply: 1 <= sentences(reply.text) <= target,
     "words": lambda target, reply: target[0] <= len(words(reply.text)) <= target[1],
     "language": lambda target, reply: is_language(target, reply.text),

@@ -1,7 +1,7 @@
-"""Whether a reply to a freshly drawn turn is right, judged against the answer the generator wrote.
+"""Judges replies to fresh draws against the answer that the generator wrote.
 
-The wording is free; what counts depends on the family: the calls exactly, the last number, the copied text, the words
-taken from the conversation, or that it declines. Knows neither the engine nor how turns are drawn.
+Wording is free. What counts depends on the family: the exact calls, the last number, the copied text, the words taken from
+the conversation, or that the model declines.
 """
 
 import re
@@ -127,22 +127,22 @@ COMMON = frozenset(
     ]
 )
 SHARED = 0.34
-"""So much of the words that carry two answers in common makes them the same in substance."""
+"""The overlap of key words at which two answers count as the same in substance."""
 CLOSE = 0.5
-"""So much of all words, between a reply and one of the generator's answers."""
+"""The overlap of all words at which a reply counts as one of the generator's answers."""
 MANY, MOST = 4, 0.75
-"""An answer with more words taken from the conversation than this needs only so much of them."""
+"""Of more than MANY words taken from the conversation, the share MOST is enough."""
 NOT_SAID = re.compile(r"\b(?:not|no|nothing|never|n't|cannot|without)\b|n't\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the generator would answer, after which words."""
+    """The generator's answer, and what it answers."""
 
     answer: str
     question: str
     context: str
-    """All that was said before, tool results and system prompt included."""
+    """All messages before, with tool results and system prompt."""
     alike: Sequence[str] = ()
     """Other answers of the generator to this kind of question."""
 
@@ -156,12 +156,12 @@ def makes_calls(expected: Sequence[ToolUse], actual: Sequence[ToolCall]) -> bool
 
 
 def content(text: str) -> set[str]:
-    """The words of a text that carry it."""
+    """The key words of a text."""
     return set(words(text)) - COMMON
 
 
 def same_number(expected: Expected, reply: str) -> bool:
-    """The last number is the same; where none is expected, it declines or says the same in words."""
+    """The last number is the same; if the expected answer has none, the reply declines or is similar."""
     number = final_number(expected.answer)
     if declines(expected.answer):
         return declines(reply)
@@ -169,7 +169,7 @@ def same_number(expected: Expected, reply: str) -> bool:
 
 
 def same_text(expected: Expected, reply: str) -> bool:
-    """The same text, but for a phrase around it."""
+    """The same text, except for a phrase around it."""
     expected_text, reply_text = plain(expected.answer), plain(reply)
     return (
         same(expected_text, reply_text)
@@ -184,7 +184,7 @@ def ends_with(inner: str, outer: str) -> bool:
 
 
 def quotes_context(expected: Expected, reply: str) -> bool:
-    """The words the answer takes from the conversation, beyond the question's own, are there; of many, most."""
+    """The reply has the words that the expected answer takes from the conversation and not from the question."""
     question_text = " ".join(re.findall(r"[^.!?\n]+\?", expected.question))
     reply_stems, question_stems = stems(reply), stems(question_text)
     keys = (stems(expected.answer) & stems(expected.context)) - question_stems
@@ -200,12 +200,12 @@ def quotes_context(expected: Expected, reply: str) -> bool:
 
 
 def stems(text: str) -> set[str]:
-    """The words that carry a text, without their endings."""
+    """The key words of a text, without their endings."""
     return {re.sub(r"(?<=\w{3})(?:es|ed|ing|s|d|e|'s)$", "", word) for word in content(text)}
 
 
 def same_refusal(expected: Expected, reply: str) -> bool:
-    """It says that this is beyond it, without a number of its own making; or, where it may, answers alike."""
+    """The reply declines and invents no number; or, if the expected answer does not decline, it is similar."""
     if not declines(expected.answer):
         return similar(expected, reply)
     context = expected.question + expected.context + expected.answer
@@ -213,7 +213,7 @@ def same_refusal(expected: Expected, reply: str) -> bool:
 
 
 def similar(expected: Expected, reply: str) -> bool:
-    """Free wording: close to one of the answers to this kind of question, or with the words that carry this one."""
+    """The reply is close to one of the answers to this kind of question, or has the key words of this one."""
     reply_words, key_words = set(words(reply)), content(expected.answer)
     for answer in expected.alike:
         other = set(words(answer))
@@ -228,12 +228,12 @@ def similar(expected: Expected, reply: str) -> bool:
 
 
 def same_and_speakable(expected: Expected, reply: str) -> bool:
-    """The same in substance, and a voice can read it out."""
+    """The same in substance, and speakable."""
     return is_spoken(reply) and (same_number if final_number(expected.answer) else similar)(expected, reply)
 
 
 def on_subject(expected: Expected, reply: str) -> bool:
-    """A story, rhyme, joke or list: some words long, no excuse, and about what was asked for."""
+    """A story, rhyme, joke or list: long enough, not a refusal, and on the subject of the question."""
     subject = content(expected.answer) & content(expected.question)
     length = min(8, len(words(expected.answer)))
     has_excuse = re.search(r"\b(?:beyond me|too small|larger model)\b", reply)
@@ -254,4 +254,4 @@ JUDGES: dict[str, Judge] = {
     "scope": same_refusal,
     "beyond": same_refusal,
 }
-"""By family; the others are judged as `similar`."""
+"""Judges by family; the others use `similar`."""

@@ -1,6 +1,6 @@
-"""How fast a model file is on this machine: tokens a second, and how soon the first token comes.
+"""The speed of a model file on this machine: tokens per second and time to the first token.
 
-Knows the engine only through `speaker.py`. Nothing else should run meanwhile.
+Run nothing else meanwhile.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ ROUNDS = 3
 
 
 def measure(path: Path, threads: int = 2) -> dict[str, float]:
-    """Tokens a second of one chat, and seconds to the first token after 2,000 tokens of prompt, new and read before."""
+    """Tokens per second of one chat, and seconds to the first token after 2,000 tokens of prompt, uncached and cached."""
     model = ChatModel(path, threads=threads)
     model.time_request(_prompt(0, 50), 8)
     cold = [model.time_request(_prompt(number, PROMPT_TOKENS), 1).seconds for number in range(1, ROUNDS + 1)]
@@ -34,7 +34,7 @@ def measure(path: Path, threads: int = 2) -> dict[str, float]:
 
 
 def _prompt(seed: int, tokens: int) -> str:
-    """A chat's prompt of about so many tokens."""
+    """The prompt of a chat, about `tokens` long."""
     random = Random(seed)
     text = " ".join(words.invent_word(random) for _ in range(tokens // 3))
     return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"

@@ -1,7 +1,4 @@
-"""What is true of conversations that the server keeps: where, how they are found, moved, saved and thrown away.
-
-A part of facts.py, whose rules hold here too.
-"""
+"""Facts about stored conversations: where they are, how they are found, moved, exported and deleted."""
 
 from duologue_mini.facts.fact import CHANGELOG, PROTOCOLS, README, RUNNING, Fact, fact
 

@@ -1,4 +1,4 @@
-"""What one true thing of Duologue looks like, and the pages that tell them. Knows no topic."""
+"""The type of a fact about Duologue, and the pages of the docs that facts come from."""
 
 from dataclasses import dataclass
 

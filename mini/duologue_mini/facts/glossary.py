@@ -1,7 +1,4 @@
-"""The names Duologue gives to things, and what each means: settings, addresses, error codes, flags, figures.
-
-Plain tables, held to the code by a test. Knows no question.
-"""
+"""Names in Duologue and their meanings: settings, addresses, error codes, flags, metrics, commands, frames."""
 
 from dataclasses import dataclass
 
@@ -337,7 +334,7 @@ FLAGS = {
     "--restore": "makes `duologue backup` put a copy back; the server must be stopped",
     "--chunk": "feeds `duologue parse` that many characters at a time",
 }
-"""Flags that set no setting."""
+"""Flags that are not settings."""
 
 FIGURES = {
     "duologue_requests_total": "requests, by endpoint and outcome",

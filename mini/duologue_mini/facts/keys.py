@@ -1,7 +1,4 @@
-"""What is true of who may come in: keys, users, other machines, HTTPS and its certificates.
-
-A part of facts.py, whose rules hold here too.
-"""
+"""Facts about access: keys, users, other machines, HTTPS and certificates."""
 
 from duologue_mini.facts.fact import ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
 

@@ -1,7 +1,4 @@
-"""Questions about one name of glossary.py: a setting, an address, an error code, a flag, a command.
-
-Knows the wordings of such a question and how the table's entry becomes a sentence.
-"""
+"""Questions about one name of `glossary.py`: a setting, an address, an error code, a flag, a command."""
 
 from random import Random
 
@@ -103,7 +100,7 @@ FLAG_ASKS = [
 
 
 def _knob(random: Random, knob: glossary.Knob) -> Turn:
-    """A setting, asked about by its name, its variable or its flag."""
+    """A question about a setting by its name, its variable or its flag."""
     if knob.flag and random.random() < 0.3:
         user = capital(pick(random, FLAG_ASKS, flag=knob.flag))
         default = f" The default is {knob.default}." if knob.default and random.random() < 0.5 else ""

@@ -1,6 +1,6 @@
-"""What is true of models: which answers, where they come from, how they come and go, and what they need.
+"""Facts about models: which one answers, where models come from, loading, hardware.
 
-A part of facts.py, whose rules hold here too. What stands in double quotes is a word of the page, but for a heading of the docs.
+Text in double quotes is a label of the page, except for headings of the docs.
 """
 
 from duologue_mini.facts.fact import ERRORS, MODELS, PROTOCOLS, RUNNING, Fact, fact

@@ -1,6 +1,6 @@
-"""What is true of the page itself: its keys, its look, its settings, the field one types in, and how replies are shown.
+"""Facts about the page: keyboard shortcuts, appearance, settings, the message field, how replies are shown.
 
-A part of facts.py, whose rules hold here too. What stands in double quotes is a word of the page, as its catalogue has it.
+Text in double quotes is a label of the page.
 """
 
 from duologue_mini.facts.fact import CHANGELOG, PROTOCOLS, README, RUNNING, Fact, fact

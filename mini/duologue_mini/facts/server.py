@@ -1,4 +1,4 @@
-"""Facts about the server itself: what it is, how it starts and stops, its settings, its data and where its docs are."""
+"""Facts about the server: what it is, starting and stopping, settings, data, docs."""
 
 from duologue_mini.facts.fact import CONTRIBUTING, DESIGN, ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
 

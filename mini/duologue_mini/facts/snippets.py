@@ -1,5 +1,8 @@
-"""Commands, code and configuration that answers quote. Their brackets and braces would not survive the grammar of
-`text/phrases.py`, so facts name them by slot and they are filled in last."""
+"""Commands, code and configuration that answers quote.
+
+They hold brackets and braces, which the grammar of `text/phrases.py` would read as choices. Facts therefore name them by
+slot, and they are filled in last.
+"""
 
 SNIPPETS = {
     "curl": 'curl http://127.0.0.1:8006/v1/chat/completions \\\n  -H "Content-Type: application/json" \\\n'

@@ -1,7 +1,4 @@
-"""What is true of tools, of the servers they come from, of what they may do, and of files in messages.
-
-A part of facts.py, whose rules hold here too.
-"""
+"""Facts about tools: tool servers, approvals, and files in messages."""
 
 from duologue_mini.facts.fact import ERRORS, PROTOCOLS, README, RUNNING, Fact, fact
 

@@ -1,4 +1,4 @@
-"""What is true of voice: calls, dictation, reading out, better engines, and the doors programs use. See facts.py."""
+"""Facts about voice: calls, dictation, reading aloud, better engines, the speech APIs."""
 
 from duologue_mini.facts.fact import ERRORS, MODELS, PROTOCOLS, README, RUNNING, Fact, fact
 

@@ -1,7 +1,4 @@
-"""How people ask about each topic of facts.py: what they want to do, what they name, what they complain of.
-
-Puts the wordings of all topics together. Knows no answer.
-"""
+"""How people ask about each topic of `facts/`: goals, things, troubles and whole questions."""
 
 from duologue_mini.inquiries.access import DOORS
 from duologue_mini.inquiries.appearance import LOOKS

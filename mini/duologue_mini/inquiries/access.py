@@ -1,4 +1,4 @@
-"""How people ask about other machines, the login, the API, the socket and what can be watched. Knows no answer."""
+"""Inquiries about access: other machines, the login, the API, the socket, metrics."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,7 +1,4 @@
-"""How people ask about how the page looks, what it shows in replies, its settings, and what the browser does with it.
-
-Knows no answer.
-"""
+"""Inquiries about the look of the page, what replies show, its settings, and the browser."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

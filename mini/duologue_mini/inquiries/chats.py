@@ -1,4 +1,4 @@
-"""How people ask about conversations that are kept: found, left, moved, saved, thrown away. Knows no answer."""
+"""Inquiries about stored conversations: finding, leaving, moving, exporting, deleting."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

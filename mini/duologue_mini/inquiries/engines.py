@@ -1,4 +1,4 @@
-"""How people ask about models, the servers behind, workers and what they need. Knows no answer."""
+"""Inquiries about models, upstream servers, workers and hardware."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,14 +1,14 @@
-"""The wordings of one topic. Knows no topic."""
+"""The type of the wordings that ask about one topic."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """How one topic is asked about; `weight` is how often.
+    """The wordings of one topic; `weight` is its relative frequency.
 
-    `goals` follow "how do I", `things` follow "what about", `troubles` are whole sentences, `asks` are questions as
-    they are. The frames around them are in skills/guide.py.
+    `goals` follow "how do I", `things` follow "what about", `troubles` are whole sentences, `asks` are whole
+    questions. The frames around them are in `skills/guide.py`.
     """
 
     goals: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How people ask about keys, users, HTTPS and certificates. Knows no answer."""
+"""Inquiries about keys, users, HTTPS and certificates."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

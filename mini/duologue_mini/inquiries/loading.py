@@ -1,7 +1,4 @@
-"""How people ask about models that come and go while the server runs, and about the models page and the admin page.
-
-Knows no answer.
-"""
+"""Inquiries about loading and unloading models, the models page and the admin page."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,4 +1,4 @@
-"""How people ask about what one does on the page, and whether it is private; its look is in looks.py. Knows no answer."""
+"""Inquiries about using the page, and about privacy; its look is in `appearance.py`."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

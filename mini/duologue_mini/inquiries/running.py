@@ -1,4 +1,4 @@
-"""How people ask about starting, stopping, ports, settings, data and trouble with them. Knows no answer."""
+"""Inquiries about starting and stopping, ports, settings, data, and problems with them."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,4 +1,4 @@
-"""How people ask about tools, tool servers, approvals and files. Knows no answer."""
+"""Inquiries about tools, tool servers, approvals and files."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,4 +1,4 @@
-"""How people ask about voice: calls, dictation, reading out, better engines, speech for programs. Knows no answer."""
+"""Inquiries about voice: calls, dictation, reading aloud, better engines, the speech APIs."""
 
 from duologue_mini.inquiries.inquiry import Inquiry
 

@@ -1,7 +1,4 @@
-"""Renders messages with the chat template that ships inside the GGUF, the way a server does.
-
-Knows Jinja and the template file; knows nothing about skills, tokens or loss.
-"""
+"""Renders messages with the chat template that ships inside the GGUF, as a server does."""
 
 import json
 from functools import cache
@@ -33,7 +30,7 @@ def render(
     enable_thinking: bool = False,
     add_generation_prompt: bool = False,
 ) -> str:
-    """The exact text a model reads for these messages."""
+    """The exact text the model reads for these messages."""
     return _compile().render(
         messages=messages,
         tools=tools,

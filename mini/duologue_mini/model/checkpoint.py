@@ -1,8 +1,8 @@
-"""The files of a run: the checkpoint it goes on from, and the parcel that travels.
+"""The files of a training run: the checkpoint it resumes from, and the parcel that is carried to another machine.
 
-A checkpoint is one file with the network in full precision and the optimisers. A parcel is a folder with the weights
-in half precision, in parts small enough to be carried one by one, and the tokenizer: all that export needs. Knows
-nothing about training itself. Run `python -m duologue_mini.model.checkpoint --help` to make a parcel or to put one together.
+A checkpoint is one file with the network in full precision and the optimisers. A parcel is a folder with the weights in half
+precision, in parts small enough to be copied one by one, and the tokenizer: all that export needs.
+Run `python -m duologue_mini.model.checkpoint --help` to make a parcel or to join one.
 """
 
 import argparse
@@ -25,7 +25,7 @@ SIDE_FILES = ("tokenizer.json", "log.jsonl")
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     step: int = 0
     tokens: int = 0
@@ -36,7 +36,7 @@ class Progress:
 def save(
     folder: Path, shape: NetworkShape, model: dict[str, Any], optimisers: list[Any], progress: Progress
 ) -> None:
-    """Writes the checkpoint in one move, so that a kill never leaves half of one."""
+    """Writes the checkpoint and renames it, so that a kill never leaves a partial one."""
     state = {
         "shape": asdict(shape),
         "model": model,
@@ -49,14 +49,14 @@ def save(
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """A checkpoint; `path` may be its folder."""
+    """Loads a checkpoint; `path` may be its folder."""
     file = path / NAME if path.is_dir() else path
     state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
     return state
 
 
 def make_parcel(folder: Path, target: Path) -> None:
-    """The run in `folder` as a parcel: weights-1-of-N.bin, .., parcel.json, tokenizer.json, log.jsonl."""
+    """Makes a parcel of the run in `folder`: weights-1-of-N.bin ..., parcel.json, tokenizer.json, log.jsonl."""
     state = load(folder)
     pack(state["model"], NetworkShape(**state["shape"]), Progress(**state["progress"]), folder, target)
 
@@ -64,7 +64,7 @@ def make_parcel(folder: Path, target: Path) -> None:
 def pack(
     weights: dict[str, torch.Tensor], shape: NetworkShape, progress: Progress, folder: Path, target: Path
 ) -> None:
-    """Writes these weights as a parcel, with the files beside the run."""
+    """Writes these weights as a parcel, with the run's other files."""
     target.mkdir(parents=True, exist_ok=True)
     halves = {name: weight.detach().half().cpu().numpy() for name, weight in weights.items()}
     content = b"".join(array.tobytes() for array in halves.values())
@@ -82,7 +82,7 @@ def pack(
 
 
 def open_parcel(parcel: Path, folder: Path) -> None:
-    """Puts a parcel together again: a checkpoint without optimisers, and the files beside it."""
+    """Joins a parcel into a checkpoint without optimisers, and copies the other files."""
     listing = json.loads((parcel / "parcel.json").read_text())
     count = listing["parts"]
     content = b"".join((parcel / f"weights-{it}-of-{count}.bin").read_bytes() for it in range(1, count + 1))

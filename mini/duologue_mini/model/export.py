@@ -1,6 +1,6 @@
-"""Writes a checkpoint as one GGUF file: weights, tokenizer, chat template and a few words about the model.
+"""Writes a checkpoint as one GGUF file: weights, tokenizer, chat template and metadata.
 
-Knows the names llama.cpp gives to things. Run `python -m duologue_mini.model.export --help`.
+Run `python -m duologue_mini.model.export --help`.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from duologue_mini.model.network import NetworkShape
 
 NAME = "duologue-mini"
 TEMPERATURE = 0.3
-"""What llama.cpp samples with unless a request asks otherwise: a model this small loses its sums at the usual 0.8."""
+"""The default temperature in the file: at llama.cpp's usual 0.8 a model this small gets its sums wrong."""
 TENSOR_NAMES = {
     "attention_norm": "attn_norm",
     "attention.query": "attn_q",
@@ -34,7 +34,7 @@ FILE_TYPES = {"f16": gguf.LlamaFileType.MOSTLY_F16, "q8_0": gguf.LlamaFileType.M
 
 
 def tensor_name(name: str) -> str:
-    """The name llama.cpp gives to a weight of ours."""
+    """The name of a weight in llama.cpp."""
     if name == "embedding.weight":
         return "token_embd.weight"
     if name == "norm.weight":
@@ -44,7 +44,7 @@ def tensor_name(name: str) -> str:
 
 
 def add_description(writer: gguf.GGUFWriter, shape: NetworkShape, kind: str, version: str) -> None:
-    """What the model is, and the sizes the engine needs."""
+    """Writes the model's metadata and its sizes."""
     writer.add_name(NAME)
     writer.add_basename(NAME)
     writer.add_version(version)
@@ -69,7 +69,7 @@ def add_description(writer: gguf.GGUFWriter, shape: NetworkShape, kind: str, ver
 
 
 def add_tokenizer(writer: gguf.GGUFWriter, path: Path) -> None:
-    """Pieces, merges, the ids with a meaning, and the chat template."""
+    """Writes pieces, merges, special tokens and the chat template."""
     model = json.loads(path.read_text(encoding="utf-8"))["model"]
     pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
     kinds = []
@@ -98,7 +98,7 @@ def add_tokenizer(writer: gguf.GGUFWriter, path: Path) -> None:
 
 
 def add_weights(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], kind: str) -> None:
-    """Matrices in the chosen type, norms in full precision; the output matrix is the embedding."""
+    """Writes matrices in the chosen type and norms in full precision; the output matrix is the embedding."""
     for name, weight in weights.items():
         array = weight.float().cpu().numpy()
         if array.ndim == 1:
@@ -110,7 +110,7 @@ def add_weights(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], kind:
 
 
 def write(data: Path, target: Path, kind: str, version: str) -> None:
-    """Writes the model file in one move."""
+    """Writes the model file and renames it into place."""
     state = checkpoint.load(data)
     partial = target.with_suffix(".partial")
     writer = gguf.GGUFWriter(partial, "llama")

@@ -1,9 +1,8 @@
-"""Which positions attention may look at: earlier ones of the same dialogue, said in three ways.
+"""Attention masks: a position sees the earlier ones of its own dialogue. The same mask in three forms.
 
-`extents` lists where dialogues begin and end, for one causal attention after the other: the fastest on a processor.
-`blocks` is a map of 128 by 128 squares for FlexAttention, which passes over the empty ones: the fastest on a GPU.
-`dense` is a matrix of truths, which works everywhere. Knows nothing about weights. Dialogue numbers must not fall
-along a row.
+`extents`: the lengths of the dialogues, for one causal attention after the other; the fastest on a processor.
+`blocks`: a map of 128 by 128 blocks for FlexAttention, which skips empty ones; the fastest on a GPU.
+`dense`: a boolean matrix, which works everywhere. Dialogue numbers must not decrease along a row.
 """
 
 from typing import TypeAlias
@@ -21,20 +20,20 @@ Mask: TypeAlias = Tensor | BlockMask | Extents
 
 
 def dense(documents: Tensor) -> Tensor:
-    """The mask as a matrix for each row."""
+    """The mask as a boolean matrix per row."""
     length = documents.shape[1]
     causal = torch.ones(length, length, dtype=torch.bool, device=documents.device).tril()
     return (documents[:, None, :, None] == documents[:, None, None, :]) & causal
 
 
 def extents(documents: Tensor) -> Extents:
-    """The mask as lengths, for one row."""
+    """The mask of one row as lengths."""
     (row,) = documents
     return tuple(torch.unique_consecutive(row, return_counts=True)[1].tolist())
 
 
 def blocks(documents: Tensor) -> BlockMask:
-    """The mask as squares, for one row whose length divides by the side of a square."""
+    """The mask of one row as blocks; its length must be a multiple of BLOCK."""
     (row,) = documents
     first, last = row.view(-1, BLOCK)[:, 0], row.view(-1, BLOCK)[:, -1]
     index = torch.arange(len(first), device=row.device)
@@ -51,7 +50,7 @@ def blocks(documents: Tensor) -> BlockMask:
 
 
 def _sort_blocks(squares: Tensor) -> tuple[Tensor, Tensor]:
-    """How many squares of each line are set, and their places, set ones first."""
+    """The number of set blocks in each line, and the block indices with the set ones first."""
     places = squares.to(torch.int32).argsort(dim=-1, descending=True, stable=True)
     return squares.sum(dim=-1, dtype=torch.int32)[None, None], places.to(torch.int32)[None, None].contiguous()
 

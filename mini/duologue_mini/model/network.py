@@ -1,8 +1,6 @@
-"""The network: a Llama-shaped decoder, in a size for two CPU cores and one for a GPU.
+"""The network: a Llama-shaped decoder in two sizes, one for two CPU cores and one for a GPU.
 
-Owns the shapes and the arithmetic. Knows nothing about text, files or optimisers; what may be seen from where is
-decided in `masks.py`. Rotary pairs are neighbours (the order llama.cpp expects of this architecture), so export
-permutes nothing.
+Rotary pairs are neighbours, the order llama.cpp expects of this architecture, so that export permutes nothing.
 """
 
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from duologue_mini.model.masks import Mask, attend
 
 @dataclass(frozen=True)
 class NetworkShape:
-    """Everything that decides the sizes of the weights."""
+    """The hyperparameters that determine the sizes of the weights."""
 
     vocabulary: int = 2048
     layers: int = 6
@@ -30,7 +28,7 @@ class NetworkShape:
 
     @property
     def head_width(self) -> int:
-        """Numbers per attention head."""
+        """The width of an attention head."""
         return self.width // self.heads
 
 
@@ -46,7 +44,7 @@ SIZES = {
         rope_theta=20000.0,
     ),
 }
-"""Every width divides by 32, the block of Q8_0."""
+"""Every width is a multiple of 32, the block size of Q8_0."""
 
 
 class Rotation:
@@ -60,7 +58,7 @@ class Rotation:
         self.sine = angles.sin().repeat_interleave(2, dim=-1)
 
     def apply(self, states: Tensor) -> Tensor:
-        """Turns each neighbouring pair of numbers by its angle."""
+        """Rotates each pair of neighbours by its angle."""
         across = torch.stack((-states[..., 1::2], states[..., 0::2]), dim=-1).flatten(-2)
         return (states * self.cosine + across * self.sine).to(states.dtype)
 
@@ -131,7 +129,7 @@ class Model(nn.Module):
                 nn.init.normal_(weight, std=0.02 * (depth_scale if closes_residual else 1.0))
 
     def forward(self, tokens: Tensor, positions: Tensor, mask: Mask) -> Tensor:
-        """Final states; what a position sees is up to the mask."""
+        """The final states; `mask` decides what a position sees."""
         rotation = Rotation(self.shape, positions)
         states = self.embedding(tokens)
         for block in self.blocks:
@@ -144,5 +142,5 @@ class Model(nn.Module):
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return sum(weight.numel() for weight in self.parameters())

@@ -1,7 +1,6 @@
-"""Reads a GGUF written by `export.py` back: the network's shape, its weights, its tokenizer.
+"""Reads a GGUF written by `export.py`: shape, weights and tokenizer.
 
-So a run can go on from the model file that is committed, the optimisers warmed up anew. Knows the names of things in
-that file; knows nothing about training.
+Training can then continue from the committed model file, with fresh optimisers.
 """
 
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from duologue_mini.model.network import Model, NetworkShape
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds of a run."""
+    """The contents of a model file."""
 
     shape: NetworkShape
     weights: dict[str, torch.Tensor]
@@ -28,7 +27,7 @@ class ModelFile:
 
 
 def read(path: Path) -> ModelFile:
-    """The contents of a model file of ours; a ValueError names what another file lacks."""
+    """Reads a file written by `export.py`. Raises ValueError for other files, naming what they lack."""
     reader = gguf.GGUFReader(path)
 
     def value(key: str) -> Any:

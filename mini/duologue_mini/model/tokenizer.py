@@ -1,7 +1,7 @@
 """The tokenizer: byte-level BPE with single digits, and the special tokens of the chat format.
 
-Knows how text becomes ids, and which ids of a dialogue the model is to learn. The split pattern is the one
-that llama.cpp calls `qwen2`, so both sides cut the same text into the same pieces.
+Also decides which tokens of a dialogue count for the loss. The split pattern is the one that llama.cpp calls `qwen2`, so
+that both sides split text alike.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SPLIT_PATTERN = "|".join(
 )
 EMPTY_THOUGHT = "<think>\n\n</think>\n\n"
 CUTTABLE = re.compile(r"<\|?/?[a-z_]+\|?>|([^\W\d_]{2,})")
-"""A marker, which stays whole, or (its group) a word of two letters or more."""
+"""A marker, which stays whole, or (group 1) a word of at least two letters."""
 
 
 def train(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
-    """A tokenizer learned from these texts."""
+    """Trains a tokenizer on these texts."""
     tokenizer = _around(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
@@ -49,7 +49,7 @@ def train(texts: Iterable[str], vocabulary: int = 2048) -> Tokenizer:
 
 
 def from_pieces(pieces: Sequence[str], merges: Sequence[str]) -> Tokenizer:
-    """The tokenizer a model file describes: its pieces by id, and its merges in order."""
+    """The tokenizer of a model file, from its pieces by id and its merges in order."""
     vocabulary = {piece: identity for identity, piece in enumerate(pieces)}
     pairs = [(first, second) for first, _, second in (merge.partition(" ") for merge in merges)]
     tokenizer = _around(models.BPE(vocab=vocabulary, merges=pairs))
@@ -70,12 +70,12 @@ def _around(model: models.BPE) -> Tokenizer:
 
 
 def load(path: Path) -> Tokenizer:
-    """A tokenizer saved before."""
+    """Loads a saved tokenizer."""
     return Tokenizer.from_file(str(path))
 
 
 class Encoder:
-    """Turns a rendered dialogue into ids and marks what the model must learn to write."""
+    """Turns a rendered dialogue into ids and marks those that count for the loss."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -83,10 +83,10 @@ class Encoder:
     def encode(
         self, conversation: str, cut: SubwordDropout | None = None
     ) -> tuple[list[int], list[bool], list[int]]:
-        """Ids, whether each is learned, and the index at which each message begins.
+        """Ids, whether each counts for the loss, and the index at which each message begins.
 
-        Learned are the words of every assistant message through `<|im_end|>`. An empty thought is not: where
-        it is wanted, the prompt already holds it. With a `cut`, words that are only read are cut at random.
+        The loss covers every assistant message through `<|im_end|>`, except for an empty thought, which is part of the
+        prompt. With a `cut`, words outside the loss are split at random.
         """
         ids: list[int] = []
         loss_mask: list[bool] = []
@@ -121,10 +121,10 @@ class Encoder:
 
 
 class SubwordDropout:
-    """Subword dropout: a text in parts that are encoded apart, cut inside words at random.
+    """Splits a text inside words at random; the parts are then encoded separately.
 
-    The same word is then read in many pieces and written in its usual ones, so that copying is learned as spelling
-    and not as a list of pairs. Special tokens and spaces are never cut.
+    The model then reads a word in many tokenisations but writes it in the usual one, and so learns copying as spelling
+    and not as a list of token pairs. Special tokens and spaces are never split.
     """
 
     def __init__(self, random: Random, share: float) -> None:
@@ -132,7 +132,7 @@ class SubwordDropout:
         self._share = share
 
     def __call__(self, text: str) -> list[str]:
-        """The parts; joined they are the text."""
+        """The parts of `text`, in order."""
         edges = [0]
         for match in CUTTABLE.finditer(text):
             if match[1] and self._random.random() < self._share:

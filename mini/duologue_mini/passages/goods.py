@@ -1,7 +1,4 @@
-"""What passages tell about goods: products, parcels, books, recipes.
-
-Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
-"""
+"""Topics of passages about goods: products, parcels, books, recipes. The slots are explained in `topic.py`."""
 
 from duologue_mini.passages.topic import Topic, TopicFact, one_of
 from duologue_mini.text import particulars as of

@@ -1,7 +1,4 @@
-"""Texts in which several people do the same kind of thing, or one thing follows another: who, what, most, next.
-
-Knows a few such scenes and what can be asked about them. Knows nothing about who asks.
-"""
+"""Texts in which several people do similar things, or one event follows another; questions of who, what, most, next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from duologue_mini.text.requests import fill_slots
 
 @dataclass(frozen=True)
 class GroupQuestion:
-    """One question about a group, the answers that are right, and the way to them. `$` slots are filled."""
+    """A question about a group, its right answers and the thought; slots are filled."""
 
     user: str
     answers: list[str]
@@ -31,11 +28,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Deed:
-    """A kind of deed: `$p` did it with `$v`."""
+    """A kind of action: `$p` did it with `$v`."""
 
     value: Callable[[Random], str]
     statement: str
-    short: str  # what follows the second name: ", Tom the cake"
+    short: str  # the form after the first one: ", Tom the cake"
     who: list[str]
     what: list[str]
     answer: str
@@ -135,7 +132,7 @@ DEEDS = [
     ),
 ]
 
-# What is counted, the sentence, how most and least are asked, how many are asked, the answers.
+# The statement, the questions for most and least, the question for how many, the answer.
 COUNTS: list[tuple[str, str, str, str, str]] = [
     (
         "$p has $v $x",
@@ -197,7 +194,7 @@ STEPS = [
 
 
 def group(random: Random) -> Group:
-    """One of the kinds."""
+    """Draws a group of some kind."""
     return random.choices([_deeds, _counts, _steps], [5, 3, 3])[0](random)
 
 
@@ -286,7 +283,7 @@ def _counts(random: Random) -> Group:
 
 
 def _steps(random: Random) -> Group:
-    """A row of deeds of one person."""
+    """Several actions of one person in order."""
     who = payloads.first_name(random)
     values = _values(random, lambda r: _step(r), random.randint(3, 6))
     links = [

@@ -1,7 +1,4 @@
-"""Short texts put together from topics, with the questions they answer and those they do not.
-
-Knows how facts become a text. Knows nothing about who asks.
-"""
+"""Short texts assembled from topics, with the questions they answer and those they do not."""
 
 import re
 from dataclasses import dataclass, replace
@@ -46,7 +43,7 @@ ASIDES = [
 
 @dataclass(frozen=True)
 class Known:
-    """A question that the text answers: `sentence` is where, `other` is a value it does not give."""
+    """A question the text answers: `sentence` holds the answer, `other` is a wrong value."""
 
     fact: TopicFact
     fills: dict[str, str]
@@ -57,7 +54,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, what it tells and what it leaves out, and what it is about."""
+    """A text, the questions it answers and those it does not, and its gist."""
 
     text: str
     answers: list[Known]
@@ -67,7 +64,7 @@ class Passage:
 
 
 def passage(random: Random, *, most: int = 7) -> Passage:
-    """About one subject; about two of a kind that must not be mixed up; now and then a long one about several."""
+    """A passage about one subject, about two of a kind that must not be confused, or now and then about several."""
     chance = random.random()
     if chance < 0.2:
         return _about(random, [random.choice(TOPICS)] * 2, min(most, 4))
@@ -77,7 +74,7 @@ def passage(random: Random, *, most: int = 7) -> Passage:
 
 
 def _about(random: Random, topics: list[Topic], most: int) -> Passage:
-    """Several subjects, one paragraph each; questions always name theirs."""
+    """Several subjects, one paragraph each; every question names its subject."""
     parts: list[Passage] = []
     used_names: set[str] = set()
     for topic in topics:
@@ -106,14 +103,14 @@ def _about(random: Random, topics: list[Topic], most: int) -> Passage:
 
 
 def _told_apart(answers: list[Known]) -> list[Known]:
-    """Those with a question that can only mean one of the two subjects."""
+    """The answers with a question that can only mean one of the subjects."""
     apart = [Known(_naming(one.fact), one.fills, one.sentence, one.value, one.other) for one in answers]
     return [one for one in apart if one.fact.questions]
 
 
 @cache
 def _naming(fact: TopicFact) -> TopicFact:
-    """The fact with those questions alone that name the subject in every wording."""
+    """The fact with only those questions that name the subject in every wording."""
     true = fact.true if _names(fact.true) else ""
     return replace(fact, questions=[ask for ask in fact.questions if _names(ask)], true=true)
 

@@ -1,7 +1,4 @@
-"""What passages tell about people and those around them: who they are, their trips, animals and appointments.
-
-Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
-"""
+"""Topics of passages about people: who they are, their trips, animals and appointments. Slots: see `topic.py`."""
 
 from duologue_mini.passages.topic import COLOUR, GOODS, JOB, Topic, TopicFact, one_of
 from duologue_mini.text import particulars as of

@@ -1,7 +1,4 @@
-"""What passages tell about places and what happens there: shops, events, villages, rooms.
-
-Knows facts and their wording, by the slots that topics explains; nothing about how a passage is put together.
-"""
+"""Topics of passages about places: shops, events, villages, rooms. The slots are explained in `topic.py`."""
 
 from duologue_mini.passages.topic import GOODS, Topic, TopicFact, titled_name
 from duologue_mini.text import particulars as of

@@ -1,11 +1,10 @@
-"""What passages are about: shops, trips, pets, machines, villages .., and what each may tell.
+"""The type of a passage's topic, and how topics are written.
 
-Each topic is a subject with a name and some facts; a fact is a value, the sentences that tell it, the questions
-it answers, and the answer. Knows nothing about how a passage is put together.
+A topic is a subject with a name and some facts. A fact is a value, the sentences that state it, the questions it answers,
+and the answer.
 
-Slots: `$n` the subject's name, `$t` how a later sentence calls it, `$s` how a question calls it, `$v` the value,
-`$vs` the value with an s, `$r` a relation, `$b` a building, `$w` a thing; the last three are the same all
-through one passage.
+Slots: `$n` the subject's name, `$t` its name in later sentences, `$s` its name in questions, `$v` the value, `$vs` the
+value with an s, `$r` a relation, `$b` a building, `$w` a thing; the last three stay the same throughout a passage.
 """
 
 from collections.abc import Callable
@@ -20,14 +19,14 @@ Value = Callable[[Random], str]
 
 @dataclass(frozen=True, eq=False)
 class TopicFact:
-    """One thing a passage may tell."""
+    """A fact a passage may state."""
 
     value: Value
     statements: list[str]
     questions: list[str]
     answer: str
-    true: str = ""  # a question with yes or no; `$v` is what it supposes
-    about: str = "that"  # what a text lacks when this is not told
+    true: str = ""  # a yes-or-no question; `$v` is the value it assumes
+    about: str = "that"  # what a text does not say when the fact is left out
     short: str = "$v"
 
 
@@ -39,17 +38,17 @@ class Topic:
     later: list[str]
     facts: list[TopicFact]
     gist: str
-    question_name: str = "$n"  # how a question says the name
+    question_name: str = "$n"  # the name in a question
     people: bool = False  # the subject is a person: "she", "he", or a first name later on
 
 
 def one_of(*options: str) -> Value:
-    """Draws one of these."""
+    """A function that draws one of these."""
     return lambda random: random.choice(options)
 
 
 def titled_name(*tails: str) -> Value:
-    """A coined name and a word that says what it is."""
+    """A function that draws an invented name with a word for its kind."""
     return lambda random: f"{payloads.coin_word(random).capitalize()} {random.choice(tails)}"
 
 

@@ -1,7 +1,6 @@
-"""One file per family of skills; each offers `draw(random) -> Scene`.
+"""One module per family of skills, each with `draw(random) -> Scene`, and the mix of the corpus.
 
-The table below is the mix of the corpus: how often a dialogue begins with which family. A family is imported when it
-is first drawn.
+A family is imported when it is first drawn.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,12 +32,12 @@ WEIGHTS: dict[str, float] = {
 
 @cache
 def drawer(name: str) -> Draw:
-    """What draws the scenes of a family."""
+    """The function that draws the scenes of a family."""
     draw: Draw = import_module(f"duologue_mini.skills.{name}").draw
     return draw
 
 
 def draw(random: Random, emphasis: Mapping[str, float]) -> Scene:
-    """A scene of some skill, by the mix; `emphasis` multiplies the weights of the skills it names."""
+    """Draws a scene of some skill by the mix; `emphasis` multiplies the weights of the skills it names."""
     weights = [weight * emphasis.get(name, 1.0) for name, weight in WEIGHTS.items()]
     return drawer(random.choices(list(WEIGHTS), weights)[0])(random)

@@ -1,6 +1,6 @@
-"""Skill: sums and comparisons up to three digits, in figures, in words and in little stories.
+"""Skill: sums and comparisons of up to three digits, in figures, in words and in word problems.
 
-Knows how people ask, and where its own limits are: larger numbers and other operations are declined.
+Larger numbers and other operations are declined.
 """
 
 from random import Random
@@ -151,7 +151,7 @@ POINTERS = [
 
 
 def draw(random: Random) -> Scene:
-    """One to four turns of the same kind of thing; a tenth of the scenes are beyond it."""
+    """One to four turns of a kind; a tenth of the scenes ask for what must be declined."""
     if random.random() < 0.13:
         return Scene("arithmetic-beyond", [_beyond(random)])
     if random.random() < 0.07:
@@ -168,7 +168,7 @@ def write_number(random: Random, number: int, wordy: bool) -> str:
 
 
 def operands(random: Random, sign: str) -> tuple[int, int]:
-    """Two numbers: every length against every length, the hard ones often."""
+    """Two numbers of all combinations of lengths, the hard ones more often."""
     if sign == "*":
         if random.random() < 0.6:
             return random.randint(0, 12), random.randint(0, 12)
@@ -266,7 +266,7 @@ def _several(random: Random) -> Turn:
 
 
 def _chain(random: Random) -> list[Turn]:
-    """A sum, then something done to its result."""
+    """A sum, then an operation on its result."""
     turns = [_sum(random)]
     while columns_result(turns[-1]) > 900 or columns_result(turns[-1]) < 10:
         turns = [_sum(random)]

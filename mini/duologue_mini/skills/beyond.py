@@ -1,8 +1,4 @@
-"""Skill: saying plainly that something is beyond a model this small, and how to bring a larger one.
-
-The widest skill: questions about the world, code, translation, long texts, live data, advice, images, large
-sums, and things nobody understands. Knows how such requests sound; never an answer to one.
-"""
+"""Skill of v0: declining what is out of reach. `scope` replaces it in the mix; other skills still draw from it."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -279,7 +275,7 @@ def fills(random: Random) -> dict[str, object]:
 
 
 def draw(random: Random, *, beside_tools: bool = False) -> Scene:
-    """One request this model must not pretend to fulfil; `beside_tools` leaves out what a tool might do."""
+    """A request to decline; `beside_tools` leaves out those a tool could fulfil."""
     kinds = [kind for kind in KINDS if kind[0] in (CODE, TRANSLATE, BIG_SUM)] if beside_tools else KINDS
     questions, leads, pointer, what, _ = random.choices(kinds, [kind[4] for kind in kinds])[0]
     user = capital(pick(random, questions, **fills(random)))

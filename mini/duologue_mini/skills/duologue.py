@@ -1,7 +1,4 @@
-"""Skill: help about Duologue itself, a handful of facts.
-
-Every answer here must agree with the documentation.
-"""
+"""Skill of v0: help about Duologue. `guide` replaces it in the mix; `unseen_tools` still draws from it."""
 
 from random import Random
 

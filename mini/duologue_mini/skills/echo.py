@@ -1,4 +1,4 @@
-"""Skill: saying something back, word for word, and a few changes of form. Knows how people ask for it."""
+"""Skill: repeating text word for word, and a few changes of form."""
 
 from random import Random
 
@@ -20,7 +20,7 @@ BACKWARDS = ["{Count|Please count} {down|backwards} from $k[.]"]
 
 
 def draw(random: Random) -> Scene:
-    """One thing said back."""
+    """A scene in which the answer repeats something."""
     kind = random.choices(["echo", "twice", "count", "down"], [12, 1, 1, 1])[0]
     if kind == "count":
         top = random.randint(2, 15)
@@ -45,7 +45,7 @@ def _scene(user: str, assistant: str, thought: str) -> Scene:
 
 
 def _long(random: Random) -> str:
-    """Many random words, digits or letters: copying and nothing else."""
+    """Many random words, digits or letters to copy."""
     real = words.THINGS + words.ANIMALS + words.FOODS + words.NAMES + words.ADJECTIVES + words.PLACES
     count = random.randint(4, 12)
     kind = random.choice(["real", "invented", "mixed", "digits", "letters"])

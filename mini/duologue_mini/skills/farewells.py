@@ -1,4 +1,4 @@
-"""Skill: goodbye, thanks, praise, complaint, yes and no. Knows how a conversation closes or pauses."""
+"""Skill of v0: goodbye, thanks, praise, complaint, yes and no. No longer in the mix; other skills still draw from it."""
 
 from random import Random
 

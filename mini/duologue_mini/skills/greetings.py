@@ -1,7 +1,4 @@
-"""Skill: hello, good morning, how are you.
-
-Knows how people open a conversation, nothing about what follows.
-"""
+"""Skill of v0: hello, good morning, how are you. No longer in the mix; other skills still draw from it."""
 
 from random import Random
 
@@ -122,7 +119,7 @@ def draw(random: Random) -> Scene:
 
 
 def _with_name(random: Random, turn: Turn) -> Turn:
-    """The user greets and says a name in one breath."""
+    """The user greets and gives a name in one message."""
     name = words.name(random)
     user = turn.user.rstrip("!?.,") + pick(
         random, [", I'm $n.", ", I am $n", ", my name is $n.", ", $n here."], n=name

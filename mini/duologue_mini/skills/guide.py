@@ -1,7 +1,6 @@
-"""Skill: help about Duologue itself, wide: any topic of facts.py, any name of glossary.py, and follow-ups to them.
+"""Skill: help about Duologue: any topic of `facts/`, any name of `glossary.py`, and follow-up questions.
 
-Knows how a question for help is framed and what may follow it; the facts and the topics' wordings are elsewhere.
-Questions of the same shape about other software, or about things Duologue has not, get an honest "I do not know".
+Questions of the same shape about other software, or about things Duologue does not have, get an honest "I do not know".
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -125,7 +124,7 @@ FEATURES = (
 
 
 def draw(random: Random) -> Scene:
-    """One question for help, often with one or two that follow from it."""
+    """A question for help, often with one or two follow-ups."""
     kind = random.choices(["topic", "name", "unknown", "other"], [64, 20, 6, 10])[0]
     if kind == "unknown":
         return Scene("guide", [unknown_turn(random)])
@@ -136,7 +135,7 @@ def draw(random: Random) -> Scene:
 
 
 def fills(random: Random) -> dict[str, str]:
-    """The asker's own words, and the texts that come as they are."""
+    """The slots with the user's own words, and the snippets."""
     feature = random.choice(FEATURES)
     return {
         **SNIPPETS,
@@ -155,7 +154,7 @@ def fills(random: Random) -> dict[str, str]:
 
 
 def _user(random: Random) -> str:
-    """The name of a user as it is typed into a terminal; long enough not to be the beginning of another word."""
+    """A user name as typed in a terminal, long enough not to be the beginning of another word."""
     name = ""
     while len(name) < 4:
         name = words.name(random)
@@ -163,7 +162,7 @@ def _user(random: Random) -> str:
 
 
 GIVEN = ("port", "file", "url", "folder", "domain", "model", "user")
-"""Slots with the asker's own words, which come back in the answer."""
+"""Slots with the user's own words, which the answer repeats."""
 MODEL_NAMES = "qwen3-4b qwen3-8b qwen3-0.6b qwen3-1.7b qwen3-14b gemma-3-4b gemma-3-1b llama-3.2-3b llama-3.1-8b phi-4 smollm3-3b gpt-oss-20b".split()
 TOPICS = list(INQUIRIES)
 NEXT = {
@@ -291,12 +290,12 @@ NEXT = {
     "config": ["precedence", "environment", "settings"],
     "licence": ["code", "version", "what"],
 }
-"""What people tend to ask after a topic."""
+"""Topics that people tend to ask about next."""
 WEIGHTS = [inquiry.weight for inquiry in INQUIRIES.values()]
 
 
 def topic_turn(random: Random, name: str, slots: dict[str, str], *, later: bool = False) -> Turn:
-    """One question of the topic `name`, and its answer."""
+    """A question about the topic `name`, and its answer."""
     return _turn(random, FACTS[name], _question(random, INQUIRIES[name], slots, later=later), slots)
 
 
@@ -321,7 +320,7 @@ def _topic_turns(random: Random) -> list[Turn]:
 
 
 def _question(random: Random, inquiry: Inquiry, slots: dict[str, str], *, later: bool = False) -> str:
-    """One wording of the topic; `later` is one that follows another question."""
+    """A wording of the question; `later` if it follows another question."""
     forms = [
         (kind, wording)
         for kind, wordings in (
@@ -346,7 +345,7 @@ def _question(random: Random, inquiry: Inquiry, slots: dict[str, str], *, later:
 
 
 def _begun(text: str, slots: dict[str, str]) -> str:
-    """With a capital, unless it begins with a name that must stay as it is."""
+    """The text with a capital, unless it begins with a name that must stay lower case."""
     inputs = tuple(slots[name] for name in GIVEN)
     return f"What about {text}" if text.startswith(inputs) else capital(text)
 
@@ -366,7 +365,7 @@ def _turn(random: Random, fact: Fact, user: str, slots: dict[str, str]) -> Turn:
 
 
 def _about_answer(random: Random, fact: Fact, answer: str, slots: dict[str, str]) -> Turn:
-    """A turn about the answer just given: its source, shorter, again, or whether it is sure."""
+    """A turn about the answer before: its source, shorter, again, or whether the model is sure."""
     kind = random.choice(["where", "shorter", "sure", "again"])
     if kind == "where":
         return Turn(
@@ -384,7 +383,7 @@ def _about_answer(random: Random, fact: Fact, answer: str, slots: dict[str, str]
 
 
 def other_turn(random: Random) -> Turn:
-    """The same kind of question about software that is not ours."""
+    """The same kind of question about other software."""
     other = random.choice(OTHERS) if random.random() < 0.7 else words.invent_word(random).capitalize()
     user = capital(pick(random, OTHER_ASK, other=other))
     answer = pick(random, OTHER_ANSWERS, other=other.replace("my ", "your "))
@@ -397,7 +396,7 @@ def other_turn(random: Random) -> Turn:
 
 
 def unknown_turn(random: Random) -> Turn:
-    """A name of the right shape that Duologue does not have."""
+    """A question about a name of the right form that Duologue does not have."""
     pattern, kind = random.choice(UNKNOWN)
     first, second = words.invent_word(random), words.invent_word(random)
     shapes = {

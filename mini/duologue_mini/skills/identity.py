@@ -1,7 +1,4 @@
-"""Skill: who and what duologue-mini is, what it can do, where the data goes.
-
-Knows the model's own few facts.
-"""
+"""Skill of v0: who the model is and what it can do. No longer in the mix; other skills still draw from it."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random

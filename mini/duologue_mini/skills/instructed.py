@@ -1,7 +1,4 @@
-"""Skill: obeying a system prompt: who to be, how to speak, in which language, how to begin and end, what to leave out.
-
-Knows how operators write such things. The small talk itself is in acts, the manners in tones and languages.
-"""
+"""Skill: following a system prompt: role, tone, language, how to begin and end, what to leave out."""
 
 from random import Random
 
@@ -47,7 +44,7 @@ SHORTS = {
 
 
 def draw(random: Random) -> Scene:
-    """A system prompt and one to four turns that obey it."""
+    """A system prompt and one to four turns that follow it."""
     kinds = [
         _rule_scene,
         _being,
@@ -75,7 +72,7 @@ def _count(random: Random) -> int:
 
 
 def _rule_scene(random: Random) -> Scene:
-    """One or two rules, at times a name, over any small talk."""
+    """One or two rules, at times with a name, applied to small talk."""
     chosen = rules.draw_rules(random)
     being = roles.role(random) if random.random() < 0.3 else None
     parts = ([being.system] if being else []) + [rule.system for rule in chosen]
@@ -100,7 +97,7 @@ COPIED = ("say", "name")
 
 
 def _any(random: Random, being: roles.Role | None) -> Act:
-    """Any act; with a role, often the question who it is; now and then something to copy."""
+    """Any short exchange; with a role often the question who it is, now and then something to copy."""
     chance = random.random()
     if being and chance < 0.35:
         question_text, answer = roles.who(random, being)
@@ -119,7 +116,7 @@ def _any(random: Random, being: roles.Role | None) -> Act:
 
 
 def _being(random: Random) -> Scene:
-    """A name or a post, and who is asked for."""
+    """A role, and the question who the model is."""
     being = roles.role(random)
     system = random.choice(["", "", "You are a helpful assistant. "]) + being.system
     question, answer = roles.who(random, being)
@@ -145,7 +142,7 @@ def _being(random: Random) -> Scene:
 
 
 def _tone_scene(random: Random) -> Scene:
-    """A manner of speaking."""
+    """A tone of voice."""
     name = random.choice(list(TONES))
     asked_for, answers = TONES[name]
     being = roles.role(random) if random.random() < 0.35 else None
@@ -241,7 +238,7 @@ TOPICS_AVOIDED = [
 
 
 def _forbidden(random: Random) -> Scene:
-    """A topic the model must not speak about, asked for, and others that it may."""
+    """A forbidden topic, questions about it, and others that are allowed."""
     topic = (
         random.choice(TOPICS_AVOIDED)
         if random.random() < 0.5
@@ -288,7 +285,7 @@ def _forbidden(random: Random) -> Scene:
 
 
 def _secret(random: Random) -> Scene:
-    """Something the model knows and must keep."""
+    """A secret the model must keep."""
     what = random.choice(["password", "code", "secret word", "key", "PIN", "secret number"])
     value = payloads.code(random) if random.random() < 0.5 else payloads.any_word(random)
     system = pick(
@@ -325,7 +322,7 @@ def _secret(random: Random) -> Scene:
 
 
 def _facts_scene(random: Random) -> Scene:
-    """A role, some facts, at times a rule, and questions that the facts answer or do not."""
+    """A role, some facts, at times a rule, and questions that the facts answer or not."""
     scene = reading.in_prompt(random)
     being = roles.role(random)
     chosen = rules.draw_rules(random) if random.random() < 0.3 else []
@@ -352,7 +349,7 @@ def _facts_scene(random: Random) -> Scene:
 
 
 def _memory_scene(random: Random) -> Scene:
-    """What the user said in earlier chats stands in the prompt."""
+    """The prompt holds what the user said in earlier chats."""
     facts = several(random, random.randint(1, 6))
     opening = pick(
         random,
@@ -380,7 +377,7 @@ def _memory_scene(random: Random) -> Scene:
 
 
 def _yes_or_no(random: Random) -> Scene:
-    """Nothing but yes or no."""
+    """Answers of yes or no only."""
     system = pick(
         random,
         [

@@ -1,8 +1,7 @@
-"""Skill: manners. Greetings and goodbyes, small talk, moods, jokes, who it is, and several of these in one message.
+"""Skill: greetings and goodbyes, small talk, moods, jokes, who the model is, and several of these in one message.
 
-Knows how such exchanges are put together and what may follow an answer (again, shorter, are you sure); the wordings
-are in courtesies.py, portrait.py, tongues.py, jesting.py and medley.py. A scene called `alone` makes sense only as the first of a
-chat; `greetings` open one, `goodbyes` close it.
+The wordings are in `conversation/`. A scene called `alone` makes sense only as the first of a chat; `greetings` open one,
+`goodbyes` close it.
 """
 
 from collections.abc import Callable
@@ -215,7 +214,7 @@ def _emoji(random: Random) -> Scene:
 
 
 def _tells(random: Random) -> Scene:
-    """The user tells something; the answer gives the word back."""
+    """The user states something; the answer repeats the word."""
     statements, answers = random.choice(small_talk.TELLS)
     new_word = words.invent_word(random)
     place = new_word.capitalize() if random.random() < 0.3 else random.choice(words.PLACES + words.COUNTRIES)
@@ -252,7 +251,7 @@ def _joking(random: Random) -> Scene:
 
 
 def _identity(random: Random) -> Scene:
-    """One or a few questions about the model itself, and what may follow."""
+    """Questions about the model itself, and follow-ups."""
     aspect = random.choices(self_description.ASPECTS, [aspect.weight for aspect in self_description.ASPECTS])[
         0
     ]
@@ -283,7 +282,7 @@ def _identity(random: Random) -> Scene:
 
 
 def _could(random: Random) -> Scene:
-    """Whether it can do something: yes or no, plainly."""
+    """Whether the model can do something: a plain yes or no."""
     able = random.random() < 0.5
     verbs, answers = random.choice(self_description.CAN if able else self_description.CANNOT)
     user = pick(random, self_description.COULD, verb=say(random, verbs))
@@ -331,7 +330,7 @@ def _nickname_scene(random: Random) -> Scene:
 
 
 def _alone(random: Random) -> Scene:
-    """Words that lack what they refer to, because nothing was said before."""
+    """Messages that refer to something earlier in a chat that has just begun."""
     return Scene(
         "alone",
         [
@@ -343,7 +342,7 @@ def _alone(random: Random) -> Scene:
 
 
 def _doubt_scene(random: Random) -> Scene:
-    """A small sum, and a user who asks again or does not believe it."""
+    """A small sum, and a user who asks again or doubts the answer."""
     question, answer = combined_messages.small_sum(random)
     user = capital(question) + random.choice(["?", "", "?"])
     if random.random() < 0.4:

@@ -1,7 +1,4 @@
-"""Skill: remembering what the user said a few turns ago.
-
-Knows what people tell about themselves and ask back.
-"""
+"""Skill: remembering what the user said a few turns ago."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from duologue_mini.text.phrases import pick
 
 @dataclass(frozen=True)
 class UserFact:
-    """Something a user says about themselves."""
+    """A fact about the user, with its statement, acknowledgement, question and answer."""
 
     topic: str
     value: str
@@ -86,7 +83,7 @@ FAVOURITES = [
 
 
 def favourite_fact(random: Random) -> UserFact:
-    """Something the user likes best."""
+    """A favourite of the user."""
     pattern, values = random.choice(FAVOURITES)
     topic = pick(random, [pattern])
     value = words.invent_word(random) if topic == "word" and random.random() < 0.5 else random.choice(values)
@@ -145,7 +142,7 @@ OWNED = [
 
 
 def named_fact(random: Random) -> UserFact:
-    """The name of somebody or some animal that belongs to the user."""
+    """The name of a relative, a friend or a pet of the user."""
     topic = random.choice(OWNED)[0]
     value = words.name(random)
     fills = {"t": topic, "v": value}
@@ -182,7 +179,7 @@ def named_fact(random: Random) -> UserFact:
 
 
 def plain_fact(random: Random) -> UserFact:
-    """Where the user lives, how old they are, what they do."""
+    """The user's home, age or occupation."""
     kind = random.choice(["live", "age", "job", "from"])
     if kind in ("live", "from"):
         value = random.choice(words.PLACES + words.COUNTRIES)
@@ -223,7 +220,7 @@ def plain_fact(random: Random) -> UserFact:
 
 
 def draw(random: Random) -> Scene:
-    """One to three facts told, then one asked for; or one asked for that was never told."""
+    """One to three facts, then a question about one; or a question about a fact the user never gave."""
     if random.random() < 0.12:
         return Scene("memory", [_unknown_turn(random)])
     makers = [name_fact, favourite_fact, named_fact, plain_fact]

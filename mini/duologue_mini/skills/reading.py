@@ -1,7 +1,7 @@
-"""Skill: reading a short text and answering from it, and from it alone.
+"""Skill: answering questions from a short text, and from that text alone.
 
-Knows how a text and a question come together: in one message or two, in quotes, fences or the system prompt;
-and the ways to answer: short, in a sentence, yes or no, or that the text does not say.
+Text and question come in one message or two, in quotes, fences or the system prompt. Answers are short, a sentence, yes or
+no, or that the text does not say.
 """
 
 from dataclasses import replace
@@ -81,7 +81,7 @@ def draw(random: Random) -> Scene:
 
 
 def in_prompt(random: Random) -> Scene:
-    """The bare text as a system prompt, and questions: for those who put more around it."""
+    """The bare text as a system prompt, with questions, for skills that add more to it."""
     text, turns = _read(random, summaries=False)
     return Scene("reading", turns, system=text)
 
@@ -102,7 +102,7 @@ def _some(random: Random, source: Group) -> list[GroupQuestion]:
 
 
 def _scene(random: Random, text: str, rounds: list[Turn]) -> Scene:
-    """The text and its questions in one of the ways they come together."""
+    """The text and its questions in one of their arrangements."""
     where = random.random()
     if where < 0.17:
         system = fill_slots(pick(random, SYSTEMS), {"t": text})
@@ -155,7 +155,7 @@ def _together(random: Random, text: str, question: str) -> str:
 
 
 def _question(random: Random, read: Passage, left: list[Known], summaries: bool) -> Turn:
-    """One question; `left` are the facts that were not asked for yet."""
+    """A question; `left` are the facts not asked about yet."""
     kind = random.choices(
         ["plain", "boolean", "either", "missing", "summary"], [52, 13, 9, 20, 6 * summaries]
     )[0]

@@ -1,8 +1,4 @@
-"""Skill: saying back what the user told, up to ten turns later: one thing or all, the newest where it changed.
-
-Knows how a chat wanders from telling to asking; what is told is in told, what comes between in acts and in a few
-other skills.
-"""
+"""Skill: recalling what the user said up to ten turns ago: one thing or all, the newest where it changed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -97,16 +93,16 @@ BETWEEN = frozenset({"able", "bye", "hello"})
 
 @dataclass
 class Chat:
-    """A conversation while it grows. `known` holds what counts now, in the order it was told."""
+    """A conversation being built. `facts` holds the valid statements, in the order they were made."""
 
     turns: list[Turn] = field(default_factory=list)
     facts: list[Statement] = field(default_factory=list)
     old_values: dict[str, str] = field(default_factory=dict)
-    question: str = ""  # the user's first question, where there was one
+    question: str = ""  # the user's first question, if any
 
 
 def draw(random: Random) -> Scene:
-    """Some things told, other talk between, then one to three questions about what was said."""
+    """Some statements, other talk in between, then one to three questions about them."""
     chat = Chat()
     count = random.choices([0, 1, 2, 3, 4, 5, 7], [6, 30, 24, 18, 12, 6, 4])[0]
     facts = several(random, count)
@@ -150,7 +146,7 @@ def _tell(random: Random, chat: Chat, fact: Statement) -> None:
 
 
 def _tell_all(random: Random, chat: Chat, facts: list[Statement]) -> None:
-    """Several things in one message."""
+    """Several statements in one message."""
     sentences = [capital(_sentence(statement(random, fact))) for fact in facts]
     opening = random.choice(
         ["", "", "Some facts about me: ", "Remember these things. ", "Please note:\n", "About me. "]
@@ -167,7 +163,7 @@ def _tell_all(random: Random, chat: Chat, facts: list[Statement]) -> None:
 
 
 def _correct(random: Random, chat: Chat) -> None:
-    """Something told before is different now."""
+    """A new value for an earlier statement."""
     old = random.choice(chat.facts)
     new = Statement(old.kind, old.key, old.kind.value(random))
     if new.value == old.value or any(new.value == one.value for one in chat.facts):
@@ -181,7 +177,7 @@ def _correct(random: Random, chat: Chat) -> None:
 
 
 def _chatter(random: Random, chat: Chat) -> None:
-    """A turn about something else."""
+    """A turn on another subject."""
     chance = random.random()
     if chance < 0.72:
         act = short_exchanges.any_act(random, BETWEEN if chat.turns else frozenset({"able", "bye"}))
@@ -222,7 +218,7 @@ def _ask(random: Random, chat: Chat) -> None:
 
 
 def _frame(random: Random, question_text: str) -> str:
-    """The question, with a few words before it at times."""
+    """The question, at times with a few words in front."""
     lower = (
         question_text
         if question_text.startswith(("$", "I ", "I'"))
@@ -302,7 +298,7 @@ def _first_or_last(random: Random, chat: Chat) -> Turn | None:
 def _never(random: Random, chat: Chat) -> Turn:
     while True:
         missing = draw_statement(random)
-        vague = missing.key in ("password", "number")  # a code told for something else could be meant
+        vague = missing.key in ("password", "number")  # the code of something else could be meant
         if not vague and all(
             missing.about != one.about and missing.kind is not one.kind for one in chat.facts
         ):

@@ -1,7 +1,4 @@
-"""Skill: changing a word, a line or a list as asked, and answering what can be counted or looked up in it.
-
-Knows how such requests are put together and go on; the changes themselves are in letters, texts and listings.
-"""
+"""Skill: changing a word, a line or a list as requested, and answering what can be counted or looked up in it."""
 
 from random import Random
 
@@ -20,7 +17,7 @@ LEADS = ["Here it is: ", "Sure: ", "Here you are: ", "Gladly: "]
 
 
 def draw(random: Random) -> Scene:
-    """A change, and now and then another one of what came out."""
+    """A change, now and then followed by changes of its result."""
     kind = random.choices([_word, _text, _list, _joining, _mirror], [10, 9, 10, 1, 0.6])[0]
     return Scene("rewriting", kind(random))
 
@@ -115,7 +112,7 @@ def _chosen(random: Random, changes: list[Change]) -> Change:
 
 
 def _and_again(random: Random, first: Turn, work: Work, changes: list[Change]) -> list[Turn]:
-    """More wishes about what came out."""
+    """Further requests about the result."""
     turns = [first]
     able = [change for change in changes if change.again]
     while (

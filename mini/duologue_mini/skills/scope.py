@@ -1,7 +1,7 @@
-"""Skill: saying plainly that something is beyond a model this small, and what would help instead.
+"""Skill: declining what is out of reach of a small model, and saying what would help instead.
 
-The widest skill: the world, code, languages, long work, live data, pages, pictures, large sums, the future, opinions,
-worries, nonsense. Knows how a refusal is said and kept; the questions are elsewhere, and no answer to one is anywhere.
+The largest skill: the world, code, languages, long work, live data, pages, pictures, large sums, the future, opinions,
+worries, nonsense. No answer to such a question occurs anywhere in the data.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -115,7 +115,7 @@ Answer = Callable[[Random, dict[str, object]], str]
 
 @dataclass(frozen=True)
 class RequestKind:
-    """A kind of request: how it is asked, what is answered, what a thought calls it."""
+    """A kind of request: its questions, its answers, and its name in a thought."""
 
     name: str
     weight: int
@@ -153,7 +153,7 @@ SERIOUS = {
     "emergency": "This is an emergency: people must help, so I point to the emergency number.",
     "harm": "This would do harm. I say no, briefly.",
 }
-"""Kinds that are answered without jests and second tries, with the thought of each."""
+"""Kinds that are answered without jokes and second attempts, with the thought of each."""
 OUTSIDE = {"live", "page", "image"}
 WHY_OUTSIDE = [
     "{Because I|I} see {only the text of this chat|nothing but the text in this chat}: no {network|web}, no {files|clock}, no {pictures|eyes}.",
@@ -219,7 +219,7 @@ AFTERWARDS = [
 
 
 def draw(random: Random, *, beside_tools: bool = False) -> Scene:
-    """A request this model must not pretend to fulfil; `beside_tools` leaves out what a tool might do."""
+    """A request to decline; `beside_tools` leaves out those a tool could fulfil."""
     if not beside_tools and random.random() < 0.1:
         return Scene("scope", [_unclear(random)])
     if not beside_tools and random.random() < 0.035:
@@ -250,7 +250,7 @@ def draw(random: Random, *, beside_tools: bool = False) -> Scene:
 
 
 def _afterwards(random: Random, kind: RequestKind) -> Turn:
-    """What people say when they were refused."""
+    """What people say after a refusal."""
     entries = AFTERWARDS[1:] if kind.name in OUTSIDE else AFTERWARDS
     questions, answers, thought, _ = random.choices(entries, [entry[3] for entry in entries])[0]
     if questions is WHY and kind.name in OUTSIDE:
@@ -259,7 +259,7 @@ def _afterwards(random: Random, kind: RequestKind) -> Turn:
 
 
 def refusal_turn(random: Random, kind: RequestKind) -> Turn:
-    """One request of this kind, and the honest answer."""
+    """A request of this kind, and the honest answer."""
     slots = {
         **world_questions.fills(random),
         **unsupported_tasks.extra_fills(random),
@@ -280,7 +280,7 @@ def refusal_turn(random: Random, kind: RequestKind) -> Turn:
 
 
 def _dress_up(random: Random, user: str, pattern: str, kind: RequestKind, slots: dict[str, object]) -> str:
-    """The question with something before it, or two at once."""
+    """The question with words in front of it, or two questions at once."""
     chance = random.random()
     if chance < 0.1:
         return capital(pick(random, PREFIXES, r=slots["r"], m=slots["m"])) + " " + user
@@ -298,7 +298,7 @@ FUNCTION_WORDS = frozenset(
 
 
 def _unclear(random: Random) -> Turn:
-    """What nobody understands, or half of what somebody wanted to say."""
+    """Nonsense, or half a message."""
     kind = random.choices(["cut", "mash", "invented", "bare", "mixed"], [40, 15, 20, 10, 15])[0]
     if kind == "cut":
         user = _cut_off(random)

@@ -1,6 +1,6 @@
-"""Skill: speaking when the system prompt says that the reply is read aloud: plain words, short, no symbols.
+"""Skill: plain, short, speakable replies when the system prompt says they are read aloud.
 
-Knows how operators ask for it. What is said comes from other skills and is turned into speech.
+Scenes of other skills, with their answers turned into speech.
 """
 
 import re
@@ -71,7 +71,7 @@ def _speakable(scene: Scene, longest: int = 400) -> bool:
 
 
 def _numbers(scene: Scene) -> bool:
-    """Whether an answer holds figures, which must be written out."""
+    """Whether an answer holds digits."""
     return any(letter.isdigit() for turn in scene.turns for letter in turn.assistant)
 
 

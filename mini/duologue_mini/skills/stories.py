@@ -1,7 +1,4 @@
-"""Skill: short stories, rhymes, jokes, riddles and lists, all from a grammar.
-
-Knows a few plots and pairs of rhymes.
-"""
+"""Skill: short stories, rhymes, jokes, riddles and lists, all from a grammar."""
 
 from random import Random
 
@@ -125,7 +122,7 @@ ANOTHER = [
 
 
 def draw(random: Random) -> Scene:
-    """A story, a rhyme, a joke or a list; now and then asked for after an offer, or twice."""
+    """A story, a rhyme, a joke or a list; now and then after an offer, or twice."""
     kind = random.choices([_story, _rhyme, _joke, _list], [4, 2, 3, 3])[0]
     scene = kind(random)
     if random.random() < 0.22:

@@ -1,7 +1,4 @@
-"""Skill: sums of one and two digits, small products. Two-digit sums are taken apart, tens first, in the open.
-
-Knows arithmetic and the ways people ask for it.
-"""
+"""Skill of v0: sums of one and two digits and small products, worked out tens first. Used by `unseen_tools`."""
 
 from random import Random
 
@@ -83,7 +80,7 @@ def _turn(random: Random) -> Turn:
 
 
 def work_out(a: int, b: int, kind: str) -> tuple[list[str], int]:
-    """The steps somebody would say aloud, and the value; no steps where the sum is known by heart."""
+    """The steps of the sum, and its value; no steps for an easy one."""
     if kind == "*":
         return [], a * b
     if kind == "-" and a < b:

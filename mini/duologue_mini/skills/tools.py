@@ -1,4 +1,4 @@
-"""Skill: one simple tool call and the use of its result. Knows a few kinds of tools, under many names."""
+"""Skill: one simple tool call and the use of its result."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ ROLL_ASK = ["{Roll|Throw} {a|the} {dice|die}[.]", "{Give me|Draw|Pick} a random 
 
 
 def draw(random: Random) -> Scene:
-    """A question that a given tool answers; or tools are there and none is needed."""
+    """A question that one of the tools answers, or one that needs no tool."""
     if random.random() < 0.2:
         return _no_tool_needed(random)
     maker = random.choices([_clock, _date, _weather, _lookup, _play, _lamp, _roll], [3, 2, 4, 2, 1, 2, 1])[0]

@@ -1,6 +1,6 @@
-"""Skill: calling tools never seen before, with the right arguments, and using what they answer.
+"""Skill: calling tools the model has never seen, with the right arguments, and using their results.
 
-Mixes the kinds of turns and puts other topics beside the tools; the tools and the turns are made in the toolbox.
+Tools and turns come from `toolbox/`; this module mixes the kinds of turns and puts other topics beside them.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def draw(random: Random) -> Scene:
 
 
 def draw_few(random: Random) -> Scene:
-    """The same with one to three tools: more to learn in fewer tokens."""
+    """The same with one to three tools: a larger share of the tokens counts for the loss."""
     return _draw_scene(random, random.choice([1, 2, 2, 3]))
 
 
@@ -54,7 +54,7 @@ def _scene(random: Random, turns: list[Turn], table: ToolSet) -> Scene:
 
 
 def _more(random: Random, table: ToolSet) -> list[Turn]:
-    """One more errand for the tools that lie there."""
+    """One more task for the offered tools."""
     tool = random.choice(table.tools)
     chance = random.random()
     if chance < 0.08:
@@ -77,7 +77,7 @@ def _more(random: Random, table: ToolSet) -> list[Turn]:
 
 
 def _call(random: Random, size: int) -> Scene:
-    """One call, the right tool of many; perhaps a question about its result, or another call."""
+    """One call of the right tool among many, at times with a follow-up question or another call."""
     table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], size)
     first = exchanges.call_exchange(random, tools[0])
     turns = [first.turn]
@@ -131,7 +131,7 @@ def _chain(random: Random, size: int) -> Scene:
 
 
 def _referring(random: Random, size: int) -> Scene:
-    """A value that stands further up: in a list, in a result, in what the user said."""
+    """A reference to a value further up: in a list, in a result, in what the user said."""
     kind = random.choice(["list", "made", "told"])
     if kind == "list":
         lister, taker, slot, asks = references.pick(random)
@@ -158,13 +158,13 @@ def _referring(random: Random, size: int) -> Scene:
 
 
 def _failing(random: Random, size: int) -> Scene:
-    """An error, told plainly."""
+    """An error, reported plainly."""
     table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], size)
     return _scene(random, [one.turn for one in exchanges.failure_exchanges(random, tools[0])], table)
 
 
 def _no_tool_scene(random: Random, size: int) -> Scene:
-    """Something that none of the tools does; perhaps before or after something one does."""
+    """A task no tool can do, at times before or after one that a tool can."""
     action = tool_sets.action(random)
     table, _ = tool_sets.draw_tool_set(random, [], size, missing=action)
     if not table.tools:
@@ -178,13 +178,13 @@ def _no_tool_scene(random: Random, size: int) -> Scene:
 
 
 def _plain(random: Random, size: int) -> Scene:
-    """Tools lie there, and the talk needs none."""
+    """Tools are offered, and the chat needs none."""
     table, _ = tool_sets.draw_tool_set(random, [], size)
     return Scene(SKILL, _beside(random, table), tools=table.definitions())
 
 
 def _beside(random: Random, table: ToolSet) -> list[Turn]:
-    """Talk that none of these tools is for."""
+    """Turns that none of these tools is meant for."""
     topics: list[Draw] = [greetings.draw, identity.draw, farewells.draw, duologue.draw, stories.draw]
     if not table.serves("memory") and not table.serves("notes"):
         topics += [memory.draw, memory.draw]
@@ -198,7 +198,7 @@ def _beside(random: Random, table: ToolSet) -> list[Turn]:
 
 
 def _of_the_world(random: Random) -> Scene:
-    """A question about the world, which neither the model nor a tool can answer."""
+    """A question about the world that neither the model nor a tool can answer."""
     question = capital(pick(random, beyond.FACTS, **beyond.fills(random)))
     answer = say(
         random,
@@ -217,7 +217,7 @@ ASK_TOOLS = [
 
 
 def _which(random: Random, size: int) -> Scene:
-    """The user asks what tools there are, or whether there is one of some name."""
+    """The user asks which tools there are, or whether one of a given name exists."""
     table, _ = tool_sets.draw_tool_set(random, [], min(size, 8))
     names = [one.name for one in table.tools]
     if random.random() < 0.3:
@@ -256,7 +256,7 @@ def _which(random: Random, size: int) -> Scene:
 
 
 def _needs(random: Random, one: Tool) -> Turn:
-    """What a tool takes, from its schema."""
+    """The user asks what a tool takes; the answer is read from its schema."""
     required = [f"`{part.key}`" for part in one.inputs if part.required]
     others = [f"`{part.key}`" for part in one.inputs if not part.required]
     user = say(

@@ -1,14 +1,11 @@
-"""A few dozen sentences in German, French, Spanish and Italian: what this model can say when told to speak them.
-
-Knows which sentence answers which small thing; nothing about system prompts.
-"""
+"""A few dozen sentences in German, French, Spanish and Italian: replies when a system prompt sets the language."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Language:
-    """Its names, how an operator asks for it in it, what people say and what is answered, by act.
+    """A language: its names, prompts that ask for it, and messages and answers by kind of exchange.
 
     `$n` is a name, `$v` the value of a sum, `$a`, `$b` its terms.
     """

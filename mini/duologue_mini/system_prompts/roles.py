@@ -1,7 +1,4 @@
-"""Who an operator may want the model to be: names, posts and the places they belong to.
-
-Knows how a system prompt introduces somebody; nothing about what is asked.
-"""
+"""Roles that a system prompt gives to the model: names, posts and the places they belong to."""
 
 from dataclasses import dataclass
 from random import Random
@@ -86,7 +83,7 @@ WHO = [
 
 @dataclass(frozen=True)
 class Role:
-    """A name, a post where there is one, and the sentence that gives them to the model."""
+    """A name, a post if there is one, and the sentence that assigns them."""
 
     name: str
     post: str
@@ -94,7 +91,7 @@ class Role:
 
 
 def role(random: Random) -> Role:
-    """Somebody to be."""
+    """Draws a role."""
     name = (
         payloads.first_name(random)
         if random.random() < 0.6
@@ -121,7 +118,7 @@ def role(random: Random) -> Role:
 
 
 def who(random: Random, being: Role) -> tuple[str, str]:
-    """A question who this is, and the answer in one sentence."""
+    """A question who the model is, and the answer in one sentence."""
     if being.post and random.random() < 0.6:
         return pick(random, WHO), pick(random, ["I am $n, $p{.|!}"], n=being.name, p=being.post)
     answers = [

@@ -1,6 +1,6 @@
-"""Rules of an operator: how to begin, to end, to call the user, in capitals, in one sentence, as JSON.
+"""Rules in system prompts: how to begin, to end, to address the user; capitals, one sentence, JSON.
 
-Knows how each is written in a system prompt and what it does to an answer; nothing about the answers.
+Each rule is a sentence of the prompt and a function that applies it to an answer.
 """
 
 import json
@@ -17,13 +17,13 @@ Change = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Rule:
-    """A sentence of a system prompt and what it does to an answer. `short` asks for the tiny answers."""
+    """A sentence of a system prompt and the function it applies to an answer. `short` asks for very short answers."""
 
     system: str
     change: Change
     thought: str
     short: bool = False
-    last: int = 0  # in which order several rules act
+    last: int = 0  # order of application: rules with a higher number act later
 
 
 WORDS_SAID = [
@@ -53,7 +53,7 @@ PHRASES_SAID = [
 
 
 def _words(random: Random) -> str:
-    """A word or phrase that an answer must hold."""
+    """A word or phrase that an answer must contain."""
     kind = random.random()
     if kind < 0.35:
         return random.choice(WORDS_SAID)
@@ -241,7 +241,7 @@ def apply_rules(answer: str, rules: list[Rule]) -> str:
 
 
 def join_prompt(random: Random, parts: list[str]) -> str:
-    """Sentences as one prompt: a paragraph, or lines with dashes."""
+    """Joins sentences into a prompt: a paragraph, or lines with dashes."""
     whole = [part if part.endswith((".", "!", '"')) else part + "." for part in parts]
     if len(whole) > 1 and random.random() < 0.25:
         mark = random.choice(["- ", "", "* "])

@@ -1,7 +1,4 @@
-"""Manners of speaking that an operator may ask for, and how small things are answered in each.
-
-Knows the sentences; nothing about system prompts. `$n` is the name, `$e` the sentence of a sum.
-"""
+"""Tones of voice that a system prompt may set, with small answers in each. `$n` is the name, `$e` the sum's sentence."""
 
 TONES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "pirate": (

@@ -1,7 +1,4 @@
-"""Common English words by kind: things, deeds, qualities, and names that go with "he" or "she".
-
-Knows nothing about who uses them. They are spelled, sorted, copied and put into passages.
-"""
+"""Common English words by kind: nouns, verbs, adjectives, and names that go with "he" or "she"."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 NOUNS = """acorn actor airport alarm album alley almond ankle answer apartment apple apron arch arrow artist

@@ -1,7 +1,4 @@
-"""Where things are, drawn at random: ports, files, folders, addresses of servers, host names.
-
-Knows nothing about who uses them.
-"""
+"""Random locations: ports, files, folders, server addresses, host names."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -16,7 +13,7 @@ ENDINGS = "example.org example.com home.example lan local net io dev house test"
 
 
 def port(random: Random) -> str:
-    """A port people like, or any."""
+    """A common port, or any."""
     if random.random() < 0.35:
         return random.choice(
             "80 3000 4000 5000 7000 7777 8000 8001 8007 8010 8080 8081 8088 8888 9000 9090 9999 12345".split()
@@ -25,7 +22,7 @@ def port(random: Random) -> str:
 
 
 def word(random: Random) -> str:
-    """A word as file and host names have them."""
+    """A word for file and host names."""
     path = (
         words.invent_word(random)
         if random.random() < 0.6
@@ -63,7 +60,7 @@ def domain(random: Random) -> str:
 
 
 def address(random: Random) -> str:
-    """The address of a server, as --upstream takes it."""
+    """The URL of a server, as --upstream takes it."""
     kind = random.random()
     host = "127.0.0.1" if kind < 0.3 else "localhost" if kind < 0.5 else domain(random)
     if 0.5 <= kind < 0.75:

@@ -1,7 +1,4 @@
-"""Numbers, times, prices and dates in words, as they are read aloud or typed by people who like letters.
-
-Knows English numerals and nothing of sums.
-"""
+"""English numbers, times, prices and dates in words, as they are read aloud or typed by some users."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -17,7 +14,7 @@ DIGITS = NUMBERS[:10]
 
 
 def in_words(number: int) -> str:
-    """A whole number below a thousand billion, the way it is said."""
+    """A whole number below a thousand billion in words."""
     if number < 0:
         return "minus " + in_words(-number)
     for scale, name in SCALES:
@@ -34,7 +31,7 @@ def in_words(number: int) -> str:
 
 
 def typed_in_words(random: Random, number: int) -> str:
-    """The same as people write it: with or without "and" and hyphens."""
+    """The same as users type it: with or without "and" and hyphens."""
     text = in_words(number)
     if random.random() < 0.5:
         text = text.replace("hundred ", "hundred and ", 1)
@@ -65,5 +62,5 @@ def year_in_words(year: int) -> str:
 
 
 def digit_by_digit(text: str) -> str:
-    """A code's digits one by one."""
+    """The digits of a code, one by one."""
     return " ".join(DIGITS[int(letter)] if letter.isdigit() else letter for letter in text)

@@ -1,7 +1,4 @@
-"""Prices, dates, clock times, spans, amounts and reasons, as they stand in a text.
-
-Knows how they look; nothing about the text around them.
-"""
+"""Prices, dates, times, durations, amounts and reasons, as they stand in a text."""
 
 from random import Random
 
@@ -127,20 +124,20 @@ def year(random: Random) -> str:
 
 
 def span(random: Random) -> str:
-    """How long something takes."""
+    """A duration."""
     unit = random.choice(["minutes", "hours", "days", "weeks", "months", "years"])
     return f"{random.choice([str(random.randint(2, 90)), random.choice(words.NUMBERS[2:13])])} {unit}"
 
 
 def amount(random: Random) -> str:
-    """How many of something: figures, or words for small ones."""
+    """A count: digits, or words for small numbers."""
     if random.random() < 0.25:
         return random.choice(words.NUMBERS[2:])
     return str(random.choice([random.randint(2, 30), random.randint(2, 400), random.randint(10, 9000)]))
 
 
 def age(random: Random) -> str:
-    """How many years somebody has."""
+    """An age in years."""
     return str(random.randint(2, 99)) if random.random() < 0.8 else random.choice(words.NUMBERS[2:])
 
 
@@ -158,7 +155,7 @@ def street(random: Random) -> str:
 
 
 def spot(random: Random) -> str:
-    """Where a thing may be: a place one can point at."""
+    """Where a thing may be: a place in a room or house."""
     where = random.choice(
         ["under", "behind", "next to", "in", "on top of", "inside", "near", "beside", "in front of"]
     )
@@ -166,7 +163,7 @@ def spot(random: Random) -> str:
 
 
 def meeting_place(random: Random) -> str:
-    """Somewhere people meet."""
+    """A meeting place."""
     return random.choice(
         [
             f"in {payloads.place(random)}",
@@ -184,7 +181,7 @@ def thing_with_quality(random: Random) -> str:
 
 
 def reason(random: Random) -> str:
-    """Why something happened, as the words after "because"."""
+    """A reason, as the words after "because"."""
     kind = random.randrange(6)
     thing = payloads.thing(random)
     if kind == 0:
@@ -201,7 +198,7 @@ def reason(random: Random) -> str:
 
 
 def aim(random: Random) -> str:
-    """What somebody wants, as the words after "to"."""
+    """A purpose, as the words after "to"."""
     return random.choice(
         [
             f"visit {payloads.person(random)}",

@@ -1,7 +1,6 @@
-"""What is copied, changed and remembered: words real and invented, names, numbers, addresses, codes, lines.
+"""Strings to be copied, changed and remembered: words, names, numbers, addresses, codes, lines.
 
-Knows how such strings look, nothing about what is done with them. Much of it exists nowhere else, so that the
-model learns to copy and not to recite.
+Many are invented, so that the model learns to copy and not to recite.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -38,7 +37,7 @@ _FOLDERS = "home usr opt etc data notes music src models backup var photos work 
 
 
 def coin_word(random: Random) -> str:
-    """A word nobody has heard before, of one to five syllables."""
+    """An invented word of one to five syllables."""
     if random.random() < 0.4:
         return words.invent_word(random)
     parts = random.choices(_SYLLABLES, k=random.choice([1, 1, 2, 2, 3, 4]))
@@ -46,7 +45,7 @@ def coin_word(random: Random) -> str:
 
 
 def letter_salad(random: Random) -> str:
-    """Letters in no order at all."""
+    """Random letters."""
     return "".join(random.choices(LETTERS, k=random.randint(2, 9)))
 
 
@@ -61,7 +60,7 @@ def word(random: Random) -> str:
 
 
 def change_case(random: Random, text: str) -> str:
-    """The text in some other case, as brands and passwords have it."""
+    """The text in another case, as in brands and passwords."""
     kind = random.random()
     if kind < 0.4:
         return text.capitalize()
@@ -99,7 +98,7 @@ def person(random: Random) -> str:
 
 
 def place(random: Random) -> str:
-    """A town: a known one, or one that is on no map."""
+    """A town, real or invented."""
     if random.random() < 0.5:
         return random.choice(words.PLACES)
     name = coin_word(random).capitalize()
@@ -112,12 +111,12 @@ def thing(random: Random) -> str:
 
 
 def things(random: Random) -> str:
-    """More than one of some thing."""
+    """A thing in the plural."""
     return plural(thing(random))
 
 
 def plural(noun: str) -> str:
-    """The usual plural of an English noun, irregular ones given a regular one."""
+    """The regular plural of an English noun."""
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return noun + "es"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
@@ -140,7 +139,7 @@ def number(random: Random) -> str:
 
 
 def code(random: Random) -> str:
-    """What doors, parcels and bookings have: letters and digits."""
+    """A code of letters and digits, as on doors, parcels and bookings."""
     kind = random.randrange(5)
     digits = "".join(random.choices("0123456789", k=random.randint(2, 6)))
     if kind == 0:
@@ -183,7 +182,7 @@ def link(random: Random) -> str:
 
 
 def odd(random: Random) -> str:
-    """Anything that is not a plain word."""
+    """A string that is not a plain word."""
     kind = random.randrange(9)
     if kind < 5:
         return (code, mail, file_path, link, number)[kind](random)
@@ -199,7 +198,7 @@ def odd(random: Random) -> str:
 
 
 def phrase(random: Random, least: int = 2, most: int = 6) -> str:
-    """Some words that need not make sense."""
+    """Some words that need not make sense together."""
     return " ".join(any_word(random) for _ in range(random.randint(least, most)))
 
 

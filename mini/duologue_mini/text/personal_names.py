@@ -1,7 +1,4 @@
-"""What people call themselves: names, nicknames, invented ones, now and then in another script.
-
-Knows nothing about who asks.
-"""
+"""Names people give themselves: known, invented, nicknames, now and then in another script."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random

@@ -1,7 +1,4 @@
-"""A tiny grammar for wording: `{a|b}` chooses, `[c]` may be left out, both nest; `$name` is filled in.
-
-Knows nothing about what is said with it.
-"""
+"""A tiny grammar for wordings: `{a|b}` chooses, `[c]` is optional, both nest; `$name` is a slot."""
 
 import re
 from functools import cache

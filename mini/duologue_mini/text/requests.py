@@ -1,7 +1,6 @@
-"""A request as somebody types it, around words that must stay as they are.
+"""Requests as users type them: case, punctuation and typing mistakes vary, but never in what fills a slot.
 
-Knows how wording is loosened: case, missing marks, a stray word, a slip. What is filled in is never touched,
-so the turn can be `exact` and still look human.
+The filled-in text stays intact, so a turn may be `exact` and still look typed by a person.
 """
 
 import re
@@ -15,17 +14,17 @@ _SLOT = re.compile(r"\$([a-z]+)")
 
 
 def fill_slots(text: str, fills: Mapping[str, object]) -> str:
-    """The text with every `$name` replaced, all at once: a value may hold a dollar itself."""
+    """The text with every `$name` replaced in one pass, since a value may contain a dollar sign."""
     return _SLOT.sub(lambda match: str(fills.get(match[1], match[0])), text)
 
 
 def request(random: Random, patterns: list[str], **fills: object) -> str:
-    """Draws a wording, loosens it, then fills in the slots."""
+    """Draws a wording, varies its form, then fills in the slots."""
     return fill_slots(loose(random, pick(random, patterns)), fills).strip()
 
 
 def loose(random: Random, text: str) -> str:
-    """The wording as it may be typed; slots survive."""
+    """The wording as a user may type it; slots stay intact."""
     if random.random() < 0.06 and not text.startswith(("$", '"', "'")):
         text = random.choice(OPENERS) + text[:1].lower() + text[1:]
     if random.random() < 0.3:
@@ -40,7 +39,7 @@ def loose(random: Random, text: str) -> str:
 
 
 def _ends_open(text: str) -> bool:
-    """Whether the text ends in a slot without quotes, which a closing word would run into."""
+    """Whether the text ends in an unquoted slot, after which a closing word would be read as part of it."""
     last = text.rstrip(".?! ").rpartition(" ")[2]
     return "$" in last and not last.endswith(('"', "'"))
 

@@ -1,7 +1,4 @@
-"""Turns an answer into words that can be read aloud: no Markdown, no symbols, numbers written out.
-
-Knows how things are said; nothing about who says them.
-"""
+"""Turns an answer into words that can be read aloud: no Markdown, no symbols, numbers written out."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +20,7 @@ def _number(text: str) -> str:
 
 
 def _each(text: str) -> str:
-    """Letters and digits one by one, words as they are."""
+    """An identifier with its letters and digits one by one, words as they are."""
     parts = re.findall(r"[A-Z]?[a-z]{2,}|[A-Za-z]|\d", text)
     return " ".join(digit_by_digit(part) if part.isdigit() else part for part in parts)
 
@@ -98,7 +95,7 @@ _ITEM = re.compile(r"^(?:[-*]|\d+\.) +(.*)$")
 
 
 def to_speech(text: str) -> str:
-    """The text as it is to be spoken."""
+    """The text as it is spoken."""
     text = _join_lists(text)
     for pattern, replacement in _COMPILED:
         text = pattern.sub(replacement, text)
@@ -107,7 +104,7 @@ def to_speech(text: str) -> str:
 
 
 def sayable(text: str) -> bool:
-    """Whether nothing is left that a voice would stumble on."""
+    """Whether the text has nothing that cannot be read aloud."""
     return not _ALLOWED.search(text) and not any(letter.isdigit() for letter in text)
 
 

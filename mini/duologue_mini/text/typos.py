@@ -1,7 +1,4 @@
-"""How people really type: lower case, missing full stops, a stray word before, a slip of the finger.
-
-Changes the form of a text, never its meaning; knows nothing about skills.
-"""
+"""Typing habits and mistakes: lower case, missing full stops, a stray word in front, a wrong key."""
 
 from random import Random
 
@@ -52,7 +49,7 @@ CLOSERS = [
 
 
 def add_typos(random: Random, text: str, *, exact: bool = False) -> str:
-    """The text as somebody might have typed it; with `exact`, only harmless changes of case at its start."""
+    """The text as a user might type it; with `exact` only the case of its start may change."""
     if exact:
         return text[:1].lower() + text[1:] if random.random() < 0.3 else text
     if random.random() < 0.09:

@@ -1,7 +1,4 @@
-"""The words that fill the slots: names, things, places, numbers in words, and words that do not exist.
-
-Knows nothing about who uses them. Invented words keep the model copying instead of reciting.
-"""
+"""Words that fill slots: names, things, places, numbers, and invented words."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -69,7 +66,7 @@ _CODAS = ["", "", "", "l", "m", "n", "r", "s", "t", "x", "nd", "rk", "ck", "th"]
 
 
 def invent_word(random: Random) -> str:
-    """A word nobody has heard before."""
+    """An invented word."""
     syllables = random.choice([1, 2, 2, 3])
     return "".join(
         random.choice(_ONSETS) + random.choice(_VOWELS) + random.choice(_CODAS) for _ in range(syllables)

@@ -1,4 +1,4 @@
-"""Tools that exist nowhere: what they do, what they take, how people ask for them, what they answer.
+"""Tools for training: what they do, their parameters, requests for them, and their results.
 
-The catalogue holds everyday tools under many names; the workshop invents the others.
+`catalogue/` holds everyday tools under many names; `invented_tools.py` makes up others. None of them exists.
 """

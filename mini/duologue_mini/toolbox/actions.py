@@ -1,7 +1,4 @@
-"""What a tool does, how people ask for it, and the tool and the request drawn from that.
-
-Knows how a request is put together so that every value can be found in it; knows no particular tool.
-"""
+"""An action, the tool one server makes of it, and requests that contain every value the call needs."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -55,10 +52,11 @@ ENDINGS = ("s", "x", "z", "ch", "sh")
 
 @dataclass(frozen=True)
 class Action:
-    """`names` separated by |; `does` in its base form; `asks` lower case when it is a command, else a whole sentence.
+    """`names` separated by |; `does` is a verb phrase in its base form; `asks` is lower case for a command, otherwise a whole
+    sentence.
 
-    `needs` are required inputs, `takes` optional ones. `also` names domains that this tool might serve as well, or
-    skills that must not answer by themselves beside it. `figure` works out fields of the result from the arguments.
+    `needs` are required inputs, `takes` optional ones. `also` names domains that this tool may serve as well, and
+    skills that must not appear beside it. `figure` computes fields of the result from the arguments.
     """
 
     domain: str
@@ -69,7 +67,7 @@ class Action:
     needs: Mapping[str, Parameter] = field(default_factory=dict)
     takes: Mapping[str, Parameter] = field(default_factory=dict)
     also: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)  # an invented action's own words, for its patterns
+    words: Mapping[str, str] = field(default_factory=dict)  # slots of an invented action's patterns
     figure: Callable[[Random, dict[str, Any]], dict[str, Any]] | None = None
 
     def phrase(self, random: Random, pattern: str) -> str:
@@ -134,7 +132,7 @@ def tool(random: Random, action: Action, server: ServerStyle, crowded: bool) -> 
 
 
 def description(random: Random, does: str, crowded: bool) -> str:
-    """From nothing at all to three sentences."""
+    """The description: from empty to three sentences."""
     style = random.random()
     if style < (0.12 if crowded else 0.05):
         return ""
@@ -170,9 +168,9 @@ def request(
     asks: str = "",
     closed: bool = False,
 ) -> Request:
-    """A message that asks for this tool; `without` leaves inputs unsaid, `given` sets values.
+    """A message that asks for this tool; `without` leaves inputs out, `given` sets values.
 
-    With `closed` nothing runs open to the end, so that more may follow.
+    With `closed` the message does not end in unquoted text, so that more may follow.
     """
     core = _core(random, offer, without, asks)
     inline = SLOT.findall(core)
@@ -198,7 +196,7 @@ def arguments(offer: Tool, values: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _core(random: Random, offer: Tool, without: tuple[str, ...], asks: str) -> str:
-    """A wording without the slots that must stay unsaid; at worst the tool's own words."""
+    """A wording without the slots that are left out; if there is none, the tool's own words."""
     input_slots = {one.slot for one in offer.inputs}
     for _ in range(6 if without else 3):
         core = offer.action.phrase(random, asks or offer.action.asks)
@@ -218,7 +216,7 @@ def _fill_values(
     fixed: Mapping[str, Value],
     closed: bool,
 ) -> tuple[str, dict[str, Value]]:
-    """The whole wording, loosened, with its values in; running text is quoted or comes last."""
+    """The whole wording with its values; running text is quoted or comes last."""
     template, question = core.rstrip(".?!"), core.endswith("?")
     sentence = core[:1].isupper()
     template += "".join(clause for _, clause in clauses)

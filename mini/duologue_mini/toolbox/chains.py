@@ -1,7 +1,4 @@
-"""Two tools, one after the other: what the first finds, the second needs.
-
-Knows which everyday tools follow each other, and invents such pairs for things nobody knows.
-"""
+"""Chains of two tools: the second needs what the first finds. Everyday pairs, and invented ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +21,7 @@ from duologue_mini.toolbox.value_kinds import Value
 class Chain:
     """`links` are slots of the second filled from fields of the first; `asks` may hold slots of both.
 
-    `labels` are slots of the second that the answer calls by what the user said for another slot.
+    `labels` are slots of the second that the answer names by the user's words for another slot.
     """
 
     first: Action
@@ -191,12 +188,12 @@ CHAINS = [
 
 
 def chain(random: Random) -> Chain:
-    """Two tools of which the second needs what the first finds."""
+    """Draws a chain: the second tool needs what the first finds."""
     return random.choice(CHAINS) if random.random() < 0.5 else _invent_chain(random)
 
 
 def _invent_chain(random: Random) -> Chain:
-    """Find a thing by its name, then do something with it by its id."""
+    """Finds an invented thing by its name, then uses it by its id."""
     thing = invented_tools.noun(random)
     key = thing.name.replace(" ", "_")
     kind = random.choice(["code", "filed", "code"])
@@ -239,7 +236,7 @@ def _invent_chain(random: Random) -> Chain:
 
 
 def chain_turn(random: Random, pair: Chain, first: Tool, second: Tool) -> Turn:
-    """One message, two rounds; where the first fails there is no second."""
+    """One message, two rounds; if the first call fails there is no second."""
     links = [second.input(slot) for slot in pair.links]
     inputs = (*first.inputs, *(one for one in second.inputs if one not in links))
     both = Tool("", pair.second, second.does, inputs, {})
@@ -274,7 +271,7 @@ def chain_turn(random: Random, pair: Chain, first: Tool, second: Tool) -> Turn:
 
 
 def _link(one: Input, fields: Mapping[str, Any], names: str) -> Value:
-    """What the first tool found, in the form the second wants."""
+    """A field of the first result, in the form the second tool takes."""
     parts = [fields[name.removesuffix(NEXT_DAY)] for name in names.split()]
     if len(parts) > 1:
         return Value(

@@ -1,7 +1,4 @@
-"""Turns around a tool: asked for and called, lacking something, failing, and none that fits.
-
-Knows how such turns follow each other; knows no particular tool.
-"""
+"""Turns around a tool: a plain call, a missing argument, an error, several calls, and no tool that fits."""
 
 import json
 from dataclasses import dataclass
@@ -41,7 +38,7 @@ MAKING = set("create add book order plan send post submit open schedule register
 
 @dataclass(frozen=True)
 class Exchange:
-    """A turn, and what it was made of."""
+    """A turn, and what it was made from."""
 
     turn: Turn
     tool: Tool
@@ -50,7 +47,7 @@ class Exchange:
 
 
 def use_tool(random: Random, tool: Tool, task: Request, thought: str = "") -> tuple[ToolUse, ToolResult]:
-    """The call this request leads to, and what comes back."""
+    """The call for this request, and its result."""
     result = result_of(random, tool, task)
     return ToolUse(
         tool.name, task.arguments, result.text, thought or why(random, tool, task.arguments)
@@ -58,7 +55,7 @@ def use_tool(random: Random, tool: Tool, task: Request, thought: str = "") -> tu
 
 
 def result_of(random: Random, tool: Tool, task: Request) -> ToolResult:
-    """What the tool answers: fields that echo the request agree with it, sums are right."""
+    """The tool's result: fields that repeat the request agree with it, computed ones are right."""
     outcome = tool.action.outcome
     context: dict[str, Any] = {
         name: task.values[name].argument for name in outcome.fields if name in task.values
@@ -69,7 +66,7 @@ def result_of(random: Random, tool: Tool, task: Request) -> ToolResult:
 
 
 def why(random: Random, tool: Tool, values: dict[str, Any]) -> str:
-    """One line: which tool, and with what."""
+    """A thought of one line: which tool, with which arguments."""
     listing = ", ".join(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in values.items())
     if listing:
         thought = random.choice(["Arguments: ", "With ", "I fill in "]) + listing + "."
@@ -81,7 +78,7 @@ def why(random: Random, tool: Tool, values: dict[str, Any]) -> str:
 
 
 def then(random: Random, tool: Tool, tool_result: ToolResult) -> str:
-    """What the model thinks of a result."""
+    """The thought after a result."""
     count = f"{len(tool_result.items)} {tool.action.words.get('Nouns', tool.action.outcome.plural)}"
     return say(random, random.choice(GOT[tool.action.outcome.kind]), k=count)
 
@@ -96,7 +93,7 @@ def report(
 
 
 def call_exchange(random: Random, tool: Tool, task: Request | None = None) -> Exchange:
-    """Asked for and called."""
+    """A request and its call."""
     task = task or (explicit_request(random, tool) if random.random() < 0.07 else request(random, tool))
     use, result = use_tool(random, tool, task)
     turn = Turn(
@@ -146,7 +143,7 @@ def explicit_request(random: Random, tool: Tool) -> Request:
 
 
 def lacking(random: Random, tool: Tool) -> list[Exchange] | None:
-    """Something required is not said: the assistant asks for just that, gets it, and calls."""
+    """A required value is missing: the assistant asks for it, gets it, and calls."""
     open_slots = [one for one in tool.inputs if one.required and one.slot not in ("state", "action")]
     if not open_slots:
         return None
@@ -206,7 +203,7 @@ def _show_value(random: Random, one: Input, value: Value, alone: bool = False) -
 
 
 def failure_exchanges(random: Random, tool: Tool) -> list[Exchange]:
-    """The tool answers with an error, which is told; sometimes it is tried again."""
+    """The tool returns an error, which the assistant reports; at times the user tries again."""
     task = request(random, tool)
     use, _ = use_tool(random, tool, task)
     error_text, answer = outcomes.failure(random, tool.name)
@@ -242,7 +239,7 @@ VARIED += ("branch", "table", "channel", "food", "room", "thing", "key", "url", 
 
 
 def repeatable_input(tool: Tool) -> Input | None:
-    """The input of which there may be several, each with a call of its own."""
+    """An input that may have several values, each with a call of its own."""
     for one in tool.inputs:
         if one.required and not one.chosen and one.parameter.kind in VARIED:
             return one
@@ -250,7 +247,7 @@ def repeatable_input(tool: Tool) -> Input | None:
 
 
 def twice(random: Random, tool: Tool) -> Exchange | None:
-    """Two or three values for one input: that many calls at once."""
+    """Two or three values for one input: parallel calls."""
     one = repeatable_input(tool)
     if one is None:
         return None
@@ -288,7 +285,7 @@ def twice(random: Random, tool: Tool) -> Exchange | None:
 
 
 def both(random: Random, first: Tool, second: Tool) -> Turn:
-    """Two different things in one message: two calls at once."""
+    """Two tasks in one message: two parallel calls."""
     one, other = request(random, first, closed=True), request(random, second, closed=True)
     start = other.text[:1].lower() + other.text[1:] if not other.text.startswith("I") else other.text
     if one.text.endswith((".", "?", "!")):
@@ -313,7 +310,7 @@ NONE = [
 
 
 def without_tool(random: Random, absent: Tool) -> Turn:
-    """Asked for something that no tool here does."""
+    """A request that none of the offered tools can fulfil."""
     task = request(random, absent)
     answer = fill_slots(say(random, random.choice(NONE)), {"d": absent.does})
     thought = random.choice(

@@ -1,6 +1,6 @@
-"""What people ask after a tool has answered: another field, how many, and what about somewhere else.
+"""Follow-up questions to a tool's answer: another field, how many, the same elsewhere.
 
-Knows which of it is in the result already and which needs a new call.
+Some are answered from the result, others need a new call.
 """
 
 from random import Random
@@ -24,7 +24,7 @@ LABELS = "price owner colour weight reason deadline address length speed author 
 
 
 def asked_again(random: Random, before: Exchange) -> Turn | None:
-    """A question whose answer is in the result already: no call."""
+    """A question that the result already answers: no call."""
     tool_result = before.result
     if tool_result is None or before.tool.action.outcome.kind == "text":
         return None

@@ -1,6 +1,6 @@
-"""Invents tools: some deed done to some thing, with parameters nobody has seen together before.
+"""Invents tools: an operation on a thing, with combinations of parameters that occur nowhere else.
 
-Knows families of deeds and how things are named; the things are real, compound or pure invention.
+The things are real, compound or pure invention.
 """
 # ruff: noqa: SIM905 (word lists read better as running text)
 
@@ -18,7 +18,7 @@ from duologue_mini.toolbox.parameters import Parameter
 
 @dataclass(frozen=True)
 class Family:
-    """One deed: words for names of tools, words of people, its past form, and what it is done to."""
+    """An operation: verbs in tool names, verbs of users, its past form, and what it applies to."""
 
     names: str
     says: str
@@ -28,14 +28,14 @@ class Family:
 
 @dataclass(frozen=True)
 class Noun:
-    """A thing, in words and as it stands in names."""
+    """A thing in words, singular and plural."""
 
     one: str
     many: str
 
     @property
     def name(self) -> str:
-        """For names of tools."""
+        """The form in tool names."""
         return self.one.replace("-", " ").lower()
 
 
@@ -97,7 +97,7 @@ _SPECIAL = """user account|shift plan|water meter|work order|gift card|purchase 
 
 
 def noun(random: Random) -> Noun:
-    """A thing that tools are about."""
+    """A thing that tools work on."""
     chance = random.random()
     if chance < 0.45:
         one = random.choice(_PLAIN)
@@ -180,7 +180,7 @@ SWITCHES = [
 
 
 def parameter(random: Random) -> Parameter:
-    """An input of a kind people know, or one under an invented name."""
+    """An input of a common kind, or one with an invented name."""
     chance = random.random()
     if chance < 0.5:
         label, kind = random.choice(LABELS)
@@ -250,7 +250,7 @@ FIELDS = [
 
 
 def fields(random: Random, least: int = 1) -> dict[str, str]:
-    """What there is to know about a thing."""
+    """Fields of a thing."""
     parameters: dict[str, str] = {}
     while len(parameters) < least or (len(parameters) < 6 and random.random() < 0.6):
         if random.random() < 0.75:
@@ -262,7 +262,7 @@ def fields(random: Random, least: int = 1) -> dict[str, str]:
 
 
 def identity(random: Random, thing: Noun) -> Parameter:
-    """How one such thing is picked out: by its id or by its name."""
+    """The parameter that identifies a thing: its id or its name."""
     name = thing.name.replace(" ", "_")
     if random.random() < 0.65:
         keys = random.choice([f"{name}_id", "id", f"{name}_id", "number", "key", f"{name}", "ref"])
@@ -300,7 +300,7 @@ _DONE_NEW = "{The |}$Noun $title {is|was|has been} $Past.|{Done|All right}: $tit
 
 
 def action(random: Random, thing: Noun | None = None, avoid: tuple[str, ...] = (), form: str = "") -> Action:
-    """A tool nobody has seen; `avoid` names the families that its siblings have already."""
+    """An invented tool; `avoid` names the families its siblings already use."""
     thing = thing or noun(random)
     fitting = [one for one in FAMILIES if one.names not in avoid and (not form or one.form == form)]
     family = _family(random, fitting or FAMILIES, form)
@@ -321,7 +321,7 @@ def action(random: Random, thing: Noun | None = None, avoid: tuple[str, ...] = (
 
 
 def _family(random: Random, fitting: list[Family], form: str) -> Family:
-    """A deed; now and then one that has no meaning yet."""
+    """An operation, now and then an invented verb."""
     if form in ("", ONE) and random.random() < 0.07:
         verb = payloads.coin_word(random)
         return Family(verb, verb, verb + ("d" if verb.endswith("e") else "ed"), ONE)

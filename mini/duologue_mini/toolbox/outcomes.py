@@ -1,6 +1,6 @@
-"""What tools answer, and what the assistant makes of it: done, facts, lists, texts, errors.
+"""What tools return and what the assistant says of it: done, facts, lists, texts, errors.
 
-Knows the shapes results have: plain words, JSON, tables. Every answer says only what the result holds.
+Results are plain words, JSON or tables. An answer says only what its result holds.
 """
 
 import json
@@ -21,9 +21,9 @@ Said = dict[str, str]
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """`answer` may hold the request's slots and, for facts, the fields; `plural` names what a list holds.
+    """`answer` may contain the request's slots and, for facts, the fields; `plural` names the items of a list.
 
-    `focus` is the one field that was asked for: `$value` in the answer. Facts without an answer are summed up.
+    `focus` is the field the user asked about: `$value` in the answer. Facts without an `answer` are summarised.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class ToolOutcome:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came back as text, and what of it may be spoken of: fields by name, the items of a list."""
+    """The result as text, and what the answer may use of it: fields by name, the items of a list."""
 
     text: str
     fields: Said
@@ -44,7 +44,7 @@ class ToolResult:
 
 
 def done(answer: str) -> ToolOutcome:
-    """Something was done; there is little to tell."""
+    """Something was done; the result says little else."""
     return ToolOutcome("done", answer)
 
 
@@ -59,15 +59,15 @@ def listing(plural: str, kind: str) -> ToolOutcome:
 
 
 def reading(answer: str) -> ToolOutcome:
-    """A text, given as it is; `$text` in the answer."""
+    """A text, quoted as it is: `$text` in the answer."""
     return ToolOutcome("text", answer)
 
 
 def result(
     random: Random, outcome: ToolOutcome, context: Mapping[str, Any] | None = None, making: bool = False
 ) -> ToolResult:
-    """What a tool of this outcome answers; fields in `context` are not drawn. Only what is `making` something
-    answers with a new id.
+    """The result of a tool of this outcome; fields in `context` are not drawn. Only a tool that is `making` something
+    returns a new id.
     """
     if outcome.kind == "done":
         return _done(random, making)
@@ -83,7 +83,7 @@ def result(
 def answer(
     random: Random, outcome: ToolOutcome, result: ToolResult, values_by_slot: Said, own: Mapping[str, str]
 ) -> str:
-    """What the assistant says of it; `values_by_slot` are the request's values as written, `own` the action's words."""
+    """The assistant's answer; `values_by_slot` are the request's values as written, `own` the action's words."""
     if outcome.kind == "list":
         return _list_answer(random, own.get("Nouns", outcome.plural), result)
     if outcome.kind == "facts" and not outcome.answer:
@@ -205,7 +205,7 @@ def _list_answer(random: Random, plural: str, result: ToolResult) -> str:
 
 
 def _render(random: Random, plain: dict[str, Any]) -> str:
-    """Fields as text: mostly JSON, with more beside them now and then."""
+    """Fields as text: mostly JSON, now and then with additional ones."""
     noisy = dict(plain)
     for _ in range(random.choice([0, 0, 0, 0, 1, 2, 4])):
         key, more = _noise(random)
@@ -232,7 +232,7 @@ def _render(random: Random, plain: dict[str, Any]) -> str:
 
 
 def _noise(random: Random) -> tuple[str, Any]:
-    """A field nobody asked for."""
+    """An additional field."""
     key = random.choice(["source", "updated", "took_ms", "version", "ok", "cached", "request_id", "page", ""])
     if key == "":
         return payloads.coin_word(random), random.choice([random.randint(0, 999), payloads.word(random)])
@@ -275,7 +275,7 @@ ERROR_OFFERS = [
 
 
 def failure(random: Random, name: str) -> tuple[str, str]:
-    """What a failing tool writes, and what the assistant says then."""
+    """The text of a failed call, and the assistant's answer to it."""
     text = say(random, random.choice(ERRORS), t=payloads.word(random), k=random.randint(2, 600))
     if random.random() < 0.4:
         text = capital(text)

@@ -1,7 +1,4 @@
-"""What a tool takes: a parameter in general, and as one tool has it, with its key, schema and wording.
-
-Knows shapes and how people mention an option; knows nothing about the tool around it.
-"""
+"""A parameter in general, and as one tool has it, with key, schema and wording."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +33,7 @@ ABOUTS = ["{The|A|} $l", "$l", "$l {to use|of the $d|for the request}", "{Requir
 
 @dataclass(frozen=True)
 class Parameter:
-    """`clause` says it with $v; `choices` are the only values, each with its wording, inline or as a clause."""
+    """`clause` is a wording with $v; `choices` are the only values, each with its wording, inline or as a clause."""
 
     keys: str
     kind: str = "token"
@@ -47,7 +44,7 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """The name users use for it."""
         return self.keys.split(maxsplit=1)[0].replace("_", " ")
 
 
@@ -73,7 +70,7 @@ class Input:
         return bool(self.parameter.choices)
 
     def clause(self, random: Random) -> str:
-        """How a request mentions it, the value still as `$slot`."""
+        """The wording in a request, with the value as `$slot`."""
         if self.chosen:
             return f" ${self.slot}"
         if not self.parameter.clause or random.random() < 0.12:
@@ -83,7 +80,7 @@ class Input:
         return say_open(random, self.parameter.clause, self.parameter.label).replace("$v", f"${self.slot}")
 
     def question(self, random: Random) -> str:
-        """How the assistant asks for it."""
+        """The assistant's question for it."""
         pattern = self.parameter.question
         if not pattern or random.random() < 0.25:
             pattern = random.choice(QUESTIONS)
@@ -139,7 +136,7 @@ def _choice(random: Random, parameter: Parameter) -> tuple[dict[str, Any], Value
 
 
 def _as_text(fitting: ValueKind) -> ValueKind:
-    """A number that this tool wants as a string."""
+    """A number that this tool takes as a string."""
 
     def draw(random: Random) -> Value:
         value = fitting.draw(random)
@@ -179,7 +176,7 @@ def _annotate(
 def _optional(
     random: Random, server: ServerStyle, fitting: ValueKind, schema: dict[str, Any]
 ) -> dict[str, Any]:
-    """What is left out may have a default; some servers write `anyOf` with null."""
+    """Marks an optional parameter: a default, or `anyOf` with null, by the server's style."""
     if server.flavour == "titled" and random.random() < 0.4:
         inner = {name: part for name, part in schema.items() if name not in ("title", "description")}
         outer = {name: part for name, part in schema.items() if name in ("title", "description")}

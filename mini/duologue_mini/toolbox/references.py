@@ -1,6 +1,6 @@
-"""What is meant by "the second one", "it" and "that city": values that stand further up in the chat.
+"""References such as "the second one", "it" and "that city" to values further up in the chat.
 
-Knows where such a value comes from: a list, something just made, or the user's own words.
+The value comes from a list, from something just created, or from the user's own words.
 """
 
 import json
@@ -17,7 +17,7 @@ from duologue_mini.toolbox.exchanges import report, result_of, then, use_tool, w
 from duologue_mini.toolbox.parameters import Parameter
 from duologue_mini.toolbox.value_kinds import Value
 
-# a tool that lists, a tool that takes one of them, where it goes, and how it is asked for
+# a tool that lists, a tool that takes an item, the slot it goes into, and the request
 PICKS = [
     (
         action_named("search files"),
@@ -74,7 +74,7 @@ ORDER = ["first", "second", "third", "fourth", "fifth", "sixth"]
 
 
 def pick(random: Random) -> tuple[Action, Action, str, str]:
-    """Two tools of which one lists what the other takes: everyday ones, or for a thing nobody knows."""
+    """Two tools, one of which lists what the other takes: everyday ones, or for an invented thing."""
     if random.random() < 0.5:
         return random.choice(PICKS)
     thing = invented_tools.noun(random)
@@ -96,7 +96,7 @@ def pick(random: Random) -> tuple[Action, Action, str, str]:
 
 
 def pick_from_list(random: Random, lister: Tool, taker: Tool, slot: str, asks: str) -> list[Turn]:
-    """A list, then one of it by its place: the value is in the result."""
+    """A list, then an item of it by position: the value is in the result."""
     task = request(random, lister)
     for _ in range(6):
         use, tool_result = use_tool(random, lister, task)
@@ -134,7 +134,7 @@ def pick_from_list(random: Random, lister: Tool, taker: Tool, slot: str, asks: s
 
 
 def made_then(random: Random, maker: Tool, taker: Tool) -> list[Turn]:
-    """Something is made and gets an id; then something is done to it, which needs that id."""
+    """Something is created and gets an id; the next call needs that id."""
     task = request(random, maker)
     use, _ = use_tool(random, maker, task)
     value = taker.input("id").shape.draw(random)
@@ -193,7 +193,7 @@ TELLS = {
 
 
 def told_before(random: Random, tool: Tool) -> list[Turn] | None:
-    """The user says something first, and refers to it in the request."""
+    """The user mentions a value first and refers to it in the request."""
     one = next((one for one in tool.inputs if one.required and one.parameter.kind in REFERENCES), None)
     if one is None:
         return None
@@ -229,5 +229,5 @@ def told_before(random: Random, tool: Tool) -> list[Turn] | None:
 
 
 def refers(what: Action) -> bool:
-    """Whether it takes something that may have been said before."""
+    """Whether a tool takes a value that may have been mentioned before."""
     return any(one.kind in REFERENCES for one in what.needs.values())

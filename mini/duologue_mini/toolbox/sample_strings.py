@@ -1,7 +1,4 @@
-"""Strings of the kinds that tools take: messages, titles, queries, paths, dates, commands and the like.
-
-Knows how each looks; nothing about schemas or tools.
-"""
+"""Sample strings for arguments: messages, titles, queries, paths, dates, commands and the like."""
 # ruff: noqa: SIM905 (word lists read better as running text)
 
 from random import Random
@@ -75,7 +72,7 @@ def _draw(random: Random, patterns: list[str]) -> str:
 
 
 def message(random: Random) -> str:
-    """What somebody writes to somebody, or notes down."""
+    """A message or a note."""
     chance = random.random()
     if chance < 0.72:
         text = _draw(random, _MESSAGES)
@@ -100,19 +97,19 @@ def title(random: Random) -> str:
 
 
 def query(random: Random) -> str:
-    """What somebody looks for."""
+    """A search query."""
     if random.random() < 0.75:
         return _draw(random, _QUERIES)
     return payloads.phrase(random, 1, 4)
 
 
 def token(random: Random) -> str:
-    """One piece without spaces: a word, a name with joints, a code."""
+    """A string without spaces: a word, a compound name, a code."""
     return payloads.any_word(random) if random.random() < 0.7 else payloads.odd(random)
 
 
 def path(random: Random) -> str:
-    """A file, mostly with its folders; now and then the Windows way."""
+    """A file path; now and then in Windows style."""
     if random.random() < 0.06:
         return f"C:\\{payloads.word(random)}\\{file_name(random)}"
     return payloads.file_path(random)
@@ -132,7 +129,7 @@ def file_name(random: Random) -> str:
 
 
 def token_word(random: Random) -> str:
-    """A word or a small number, for the second part of a name."""
+    """A word or a small number, as the second part of a name."""
     return payloads.word(random) if random.random() < 0.6 else str(random.randint(1, 2030))
 
 
@@ -160,7 +157,7 @@ def date(random: Random) -> str:
 
 
 def day(random: Random) -> str:
-    """A day as people say it."""
+    """A day as users write it."""
     kind = random.randrange(6)
     if kind == 0:
         return random.choice(
@@ -216,12 +213,12 @@ def currency(random: Random) -> str:
 
 
 def symbol(random: Random) -> str:
-    """What a share is listed as."""
+    """The ticker symbol of a share."""
     return "".join(random.choices(payloads.LETTERS.upper(), k=random.randint(2, 5)))
 
 
 def version(random: Random) -> str:
-    """The number of a release."""
+    """A version number."""
     parts = ".".join(str(random.randint(0, 30)) for _ in range(random.choice([2, 3, 3])))
     return random.choice(["", "", "v"]) + parts + random.choice(["", "", "", "-rc1", "-beta"])
 
@@ -236,30 +233,30 @@ def branch(random: Random) -> str:
 
 
 def repository(random: Random) -> str:
-    """An owner and what they own."""
+    """A repository with its owner."""
     return (
         f"{payloads.word(random)}/{payloads.word(random)}{random.choice(['', '-' + payloads.word(random)])}"
     )
 
 
 def channel(random: Random) -> str:
-    """Where a team chats."""
+    """A chat channel."""
     name = payloads.word(random) + random.choice(["", "", "-" + payloads.word(random)])
     return random.choice(["#", "#", ""]) + name
 
 
 def service(random: Random) -> str:
-    """Something that runs on a server."""
+    """A service on a server."""
     return payloads.word(random) + random.choice(_SERVICE_ENDS)
 
 
 def table(random: Random) -> str:
-    """A table of a database."""
+    """A database table."""
     return payloads.plural(payloads.word(random)) + random.choice(["", "", "_" + payloads.word(random)])
 
 
 def sql(random: Random) -> str:
-    """A short query."""
+    """A short SQL query."""
     column, name = payloads.word(random), table(random)
     tail = random.choice(
         ["", f" WHERE {payloads.word(random)} > {random.randint(1, 99)}", f" LIMIT {random.randint(1, 50)}"]
@@ -272,7 +269,7 @@ def sql(random: Random) -> str:
 
 
 def command(random: Random) -> str:
-    """A line for a shell."""
+    """A shell command."""
     word = payloads.word(random)
     return random.choice(
         [
@@ -291,7 +288,7 @@ def command(random: Random) -> str:
 
 
 def expression(random: Random) -> str:
-    """A sum as it is typed."""
+    """An arithmetic expression as typed."""
     count = random.choice([2, 2, 2, 3, 3, 4])
     numbers = [str(random.randrange(1, 10 ** random.randint(1, 5))) for _ in range(count)]
     if random.random() < 0.2:
@@ -311,7 +308,7 @@ def expression(random: Random) -> str:
 
 
 def selector(random: Random) -> str:
-    """Something on a web page, as a program points at it."""
+    """A selector of an element on a web page."""
     return (
         random.choice(["#", ".", "button.", "input#", "a.", "div#"])
         + payloads.word(random)
@@ -320,7 +317,7 @@ def selector(random: Random) -> str:
 
 
 def food(random: Random) -> str:
-    """Something to eat; sometimes nobody has heard of it."""
+    """A food, at times invented."""
     return random.choice(words.FOODS) if random.random() < 0.8 else payloads.coin_word(random)
 
 
@@ -335,7 +332,7 @@ def zone(random: Random) -> str:
 
 
 def key(random: Random) -> str:
-    """What something is stored under."""
+    """A storage key."""
     joint = random.choice(["_", "-", ".", ":"])
     return joint.join(payloads.word(random) for _ in range(random.choice([1, 2, 2, 3])))
 
@@ -351,7 +348,7 @@ def street(random: Random) -> str:
 
 
 def enumerate_values(random: Random, several: list[str]) -> str:
-    """Several values in one breath."""
+    """Several values in running text."""
     style = random.random()
     if style < 0.65 or len(several) == 1:
         return words.join_words(several)

@@ -1,7 +1,4 @@
-"""How one server writes its tools: case of names, prefixes, how much it describes, its flavour of JSON Schema.
-
-Knows nothing about what the tools do.
-"""
+"""How a server writes its tools: case of names, prefixes, descriptions, flavour of JSON Schema."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +17,7 @@ SCHEMAS = [
 
 @dataclass(frozen=True)
 class ServerStyle:
-    """`joint` is how words are joined into a name; `description_share` the share of parameters with a description."""
+    """`joint` is how words are joined into names; `description_share` is the share of parameters with a description."""
 
     joint: str
     prefix: str
@@ -50,7 +47,7 @@ class ServerStyle:
 
 
 def draw_style(random: Random, domain: str, crowded: bool) -> ServerStyle:
-    """A server for tools of this domain; one in a crowd writes less."""
+    """The style of a server for tools of this domain; with many tools in a chat it describes less."""
     joint = random.choices(
         ["snake", "camel", "kebab", "dot", "noun.verb", "pascal", "upper"], [52, 16, 14, 3, 5, 4, 2]
     )[0]
@@ -63,7 +60,7 @@ def draw_style(random: Random, domain: str, crowded: bool) -> ServerStyle:
 
 
 def _prefix(random: Random, domain: str) -> str:
-    """The server's name before each tool's, as hosts of several servers write it."""
+    """The server's name as a prefix of each tool's, as clients of several servers write it."""
     name = domain if random.random() < 0.6 else payloads.coin_word(random)
     if random.random() < 0.15:
         name += random.choice(["-server", "-mcp", "_mcp", "-tools"])
@@ -100,7 +97,7 @@ def definition(
 
 
 def wrap(function: dict[str, Any], form: str) -> dict[str, Any]:
-    """The function as a list of tools holds it: as in OpenAI's API, bare, or as MCP lists it."""
+    """The function as an entry of a tool list: OpenAI's format, bare, or MCP's."""
     if form == "openai":
         return {"type": "function", "function": function}
     if form == "mcp":

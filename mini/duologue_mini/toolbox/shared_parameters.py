@@ -1,7 +1,4 @@
-"""Parameters that many tools share: places, people, dates, limits, priorities, switches.
-
-Knows how they are worded; no tool.
-"""
+"""Parameters that many tools share: places, people, dates, limits, priorities, switches."""
 
 from duologue_mini.toolbox.parameters import Parameter
 

@@ -1,6 +1,6 @@
-"""The tools of one chat: the ones that are wanted, and others beside them that look alike or not at all.
+"""The tools of one chat: those that are needed, and distractors that look alike or not at all.
 
-Knows which tools must not lie side by side; knows nothing of what is said about them.
+Makes sure that no distractor could do the work of a needed tool.
 """
 
 from collections.abc import Iterable
@@ -19,27 +19,27 @@ COMMON = "weather clock clock calendar mail files web calculator home music note
 
 @dataclass(frozen=True)
 class ToolSet:
-    """Tools as the model sees them; `form` is how the list holds them."""
+    """The tools of a chat; `form` is the format of their list."""
 
     tools: tuple[Tool, ...]
     form: str
 
     def definitions(self) -> list[dict[str, Any]]:
-        """What goes into the prompt."""
+        """The tool definitions for the prompt."""
         return [server_styles.wrap(one.function, self.form) for one in self.tools]
 
     def serves(self, sense: str) -> bool:
-        """Whether some tool is for this domain, or may serve it as well."""
+        """Whether some tool belongs to this domain or may serve it as well."""
         return any(sense == one.action.domain or sense in one.action.also.split() for one in self.tools)
 
 
 def count(random: Random) -> int:
-    """How many tools lie there."""
+    """Draws the number of tools."""
     return random.choices(COUNTS, WEIGHTS)[0]
 
 
 def action(random: Random) -> Action:
-    """Something to be wanted: what most people have, anything of the catalogue, or an invention."""
+    """Draws an action: a very common one, any of the catalogue, or an invented one."""
     chance = random.random()
     if chance < 0.14:
         return random.choice(catalogue.BY_DOMAIN[random.choice(COMMON)])
@@ -49,7 +49,7 @@ def action(random: Random) -> Action:
 def draw_tool_set(
     random: Random, targets: list[Action], size: int, missing: Action | None = None
 ) -> tuple[ToolSet, list[Tool]]:
-    """A bench of this size with the wanted tools on it, and those tools; `missing` must not be servable by any."""
+    """Draws a tool set of this size that includes the target tools, and those tools; none may be able to do `missing`."""
     chosen = list(targets)
     crowded = size > 6
     attempts = 0
@@ -75,7 +75,7 @@ def draw_tool_set(
 
 
 def _draw_tools(random: Random, chosen: Iterable[Action], crowded: bool) -> Iterable[Tool]:
-    """Tools of one server, or of one for each domain."""
+    """The tools of one server, or of one server per domain."""
     styles: dict[str, server_styles.ServerStyle] = {}
     single = random.random() < 0.55
     for what in chosen:
@@ -86,7 +86,7 @@ def _draw_tools(random: Random, chosen: Iterable[Action], crowded: bool) -> Iter
 
 
 def _beside(random: Random, targets: list[Action], chosen: list[Action]) -> Action:
-    """Another tool: a sibling of a wanted one, an everyday one, or an invented one."""
+    """A distractor: a sibling of a target, an everyday action, or an invented one."""
     kind = random.random()
     if targets and kind < 0.4:
         like = random.choice(targets)
@@ -97,7 +97,7 @@ def _beside(random: Random, targets: list[Action], chosen: list[Action]) -> Acti
 
 
 def sibling(random: Random, like: Action, others: list[Action]) -> Action:
-    """Another deed done to the same kind of thing."""
+    """Another operation on the same kind of thing."""
     thing = invented_tools.Noun(like.words["Noun"], like.words["Nouns"])
     avoid = tuple(one.names.split()[0] for one in others if one.domain == like.domain)
     return invented_tools.action(random, thing, avoid)
@@ -117,7 +117,7 @@ def _fits_beside(other: Action, chosen: list[Action], missing: Action | None) ->
 
 
 def _same_name(one: Action, other: Action) -> bool:
-    """Whether one name could be taken for the other: the same thing, invented here and known there."""
+    """Whether an invented and an everyday action could be confused because they work on the same thing."""
     if one.domain == other.domain:
         return bool(one.words) and one.names.split()[0] == other.names.split()[0]
     if not one.words and not other.words:
@@ -129,12 +129,12 @@ def _same_name(one: Action, other: Action) -> bool:
 
 
 def alone(random: Random, what: Action) -> Tool:
-    """A tool that lies on no bench."""
+    """A tool that is in no tool set."""
     return tool(random, what, server_styles.draw_style(random, what.domain, False), False)
 
 
 def missing_tool(random: Random, table: ToolSet) -> Tool | None:
-    """A tool that is not on the bench, and whose work no other there could do."""
+    """A tool that is not in the set, and whose task no tool of the set could do."""
     for _ in range(6):
         targets = action(random)
         if all(_fits_beside(one.action, [], targets) for one in table.tools):

@@ -1,7 +1,6 @@
-"""What fits a parameter: a JSON Schema, values for it, and how people say them.
+"""Kinds of values, such as `place` or `int:1:60`: JSON Schema, values, and how people write them.
 
-Knows kinds by name, such as `place` or `int:1:60`; knows nothing about tools. A value said by a user reaches
-the call unchanged, save that numbers become numbers and lists become lists.
+A value the user writes reaches the call unchanged, except that numbers become numbers and lists become lists.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from duologue_mini.toolbox import sample_strings
 
 
 class Value(NamedTuple):
-    """What goes into the call, and what the user writes for it."""
+    """A value as the argument of a call, and as the user writes it."""
 
     argument: Any
     text: str
@@ -23,7 +22,8 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class ValueKind:
-    """A schema and what fits it; `free` values are running text, which needs quotes or the end of the sentence."""
+    """A schema and a function that draws values for it; `free` values are running text, which needs quotes or the end of the
+    sentence."""
 
     schema: dict[str, Any]
     draw: Callable[[Random], Value]
@@ -31,7 +31,7 @@ class ValueKind:
 
 
 def shape(random: Random, kind: str) -> ValueKind:
-    """The shape of this kind, as one tool has it: formats, limits and inner names differ from tool to tool."""
+    """The kind as one tool defines it: formats, limits and inner names differ between tools."""
     name, _, rest = kind.partition(":")
     if name in COMPOUND:
         return COMPOUND[name](random)
@@ -47,7 +47,7 @@ def shape(random: Random, kind: str) -> ValueKind:
 
 
 def value(random: Random, kind: str) -> Value:
-    """One value of this kind, its numbers in digits, as a tool would answer."""
+    """A value of this kind with its numbers in digits, as a tool returns it."""
     sample = shape(random, kind).draw(random)
     if isinstance(sample.argument, (int, float)):
         return Value(sample.argument, str(sample.argument))
@@ -70,7 +70,7 @@ def _one_of(options: str) -> Callable[[Random], Value]:
 
 
 def number(random: Random, low: int, high: int) -> Value:
-    """A whole number; a small one may be said in words."""
+    """A whole number; a small one may be written in words."""
     if high - low > 999 and random.random() < 0.5:
         high = low + 10 ** random.randint(1, len(str(high - low)) - 1)
     value = random.randint(low, high)
@@ -112,7 +112,7 @@ def _list(random: Random, inner: str) -> ValueKind:
 
 
 def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> ValueKind:
-    """An object whose keys go by one of several names, and a pattern that says it with $0, $1."""
+    """An object whose keys have alternative names, and a pattern that words it with $0, $1."""
     keys = [random.choice(names.split()) for names, _ in fields]
     inner = [shape(random, kind) for _, kind in fields]
     schema: dict[str, Any] = {
@@ -136,14 +136,14 @@ def _fields(random: Random, fields: list[tuple[str, str]], said: str) -> ValueKi
 
 
 def _identifier(random: Random) -> ValueKind:
-    """An id: a number, or a code of this tool's own form."""
+    """An id: a number, or a code in a format of this tool."""
     if random.random() < 0.3:
         return ValueKind({"type": "integer"}, lambda generator: number_as_digits(generator))
     return ValueKind({"type": "string"}, _plain(payloads.code))
 
 
 def number_as_digits(random: Random) -> Value:
-    """A number such as things are filed under."""
+    """A number that serves as an id."""
     value = random.randrange(1, 10 ** random.randint(2, 5))
     return Value(value, str(value))
 
@@ -173,7 +173,7 @@ COMPOUND: dict[str, Callable[[Random], ValueKind]] = {
 
 Maker = Callable[[Random], str]
 
-# name: how it is made, its JSON Schema format, whether it is running text
+# name: function, JSON Schema format, whether it is running text
 TEXTS: dict[str, tuple[Maker, str, bool]] = {
     "place": (payloads.place, "", False),
     "person": (payloads.person, "", False),

@@ -1,7 +1,7 @@
-"""Hands the packed rows to the trainer: shards in the order of the course, shuffled within a window, made ready ahead.
+"""Loads packed rows for the trainer: shards in order, shuffled within a window, prefetched by a thread.
 
-Knows which rows come when; knows neither how they are made nor what is done with them. While the next shard is not
-there yet, earlier ones are read again, so that training never waits for the generators after their first shards.
+While the next shard does not exist yet, earlier ones are read again, so that after the first shards training never waits
+for the generators.
 """
 
 import time
@@ -18,13 +18,13 @@ from torch import Tensor
 from duologue_mini.data.packing import Batch, PackedRows, open_shard, shards, unpack
 
 AGAIN_FROM = 0.25
-"""Shards before this share of the corpus hold the first lessons and are not read again."""
+"""Shards before this share of the corpus hold the first lessons and are not repeated."""
 AHEAD = 6
 
 
 @dataclass(frozen=True)
 class DeviceBatch:
-    """A batch on its device; `shard` is where a later run should go on."""
+    """A batch on its device; `shard` is where a later run should resume."""
 
     ids: Tensor
     positions: Tensor
@@ -43,7 +43,7 @@ class DataLoader:
         self._left: dict[int, PackedRows] = {}
 
     def batches(self) -> Iterator[PackedRows]:
-        """Rows of one length each, batch after batch."""
+        """Endless batches, each of rows of one length."""
         while True:
             for index in range(self.window):
                 if index and not self._is_there(self.shard):
@@ -55,7 +55,7 @@ class DataLoader:
         return (self.folder / f"{index:05d}.done").exists()
 
     def _next(self) -> int:
-        """The next shard in order, or one read before where that is not there."""
+        """The next shard in order, or an earlier one while that does not exist yet."""
         while not (self._is_there(self.shard) or (there := shards(self.folder))):
             time.sleep(0.5)
         if self._is_there(self.shard):
@@ -73,7 +73,7 @@ class DataLoader:
             self._left[length] = numpy.array(rows) if left is None else numpy.concatenate([left, rows])
 
     def shuffled(self, random: numpy.random.Generator) -> Iterator[PackedRows]:
-        """All full batches of the window, in random order; what is left over waits for the next window."""
+        """All full batches of the window in random order; the remaining rows wait for the next window."""
         batches = []
         for length, rows in self._left.items():
             size, order = max(1, self.tokens // length), random.permutation(len(rows))
@@ -85,16 +85,16 @@ class DataLoader:
 
 
 def held_out(folder: Path, tokens: int, count: int) -> list[PackedRows]:
-    """Some batches of the shard that is never trained on; waits until it is made."""
+    """Some batches of the held-out shard; waits until it exists."""
     while not shards(folder):
         time.sleep(0.5)
-    feed = DataLoader(folder, tokens, seed=0)
-    feed.take(open_shard(folder, 0))
-    return list(feed.shuffled(numpy.random.default_rng(0)))[:count]
+    loader = DataLoader(folder, tokens, seed=0)
+    loader.take(open_shard(folder, 0))
+    return list(loader.shuffled(numpy.random.default_rng(0)))[:count]
 
 
 def to_device(rows: PackedRows, device: torch.device, shard: int = 0, *, flat: bool = False) -> DeviceBatch:
-    """Rows as tensors on a device; `flat` lays them in one line, dialogues still apart."""
+    """Moves rows to a device; `flat` concatenates them into one, with dialogues still separate."""
     batch = unpack(rows)
     arrays: list[numpy.ndarray] = (
         _flat(batch) if flat else [batch.ids, batch.positions, batch.documents, batch.targets]
@@ -114,15 +114,15 @@ def _flat(batch: Batch) -> list[numpy.ndarray]:
     return [array.reshape(1, -1) for array in (batch.ids, batch.positions, apart, batch.targets)]
 
 
-def prefetch(feed: DataLoader, device: torch.device, *, flat: bool) -> Iterator[DeviceBatch]:
-    """The feed's batches, prepared by a thread of their own."""
+def prefetch(loader: DataLoader, device: torch.device, *, flat: bool) -> Iterator[DeviceBatch]:
+    """The loader's batches, prepared in advance by a thread."""
     queue: Queue[DeviceBatch | BaseException] = Queue(maxsize=AHEAD)
 
     def work() -> None:
         try:
-            for rows in feed.batches():
-                queue.put(to_device(rows, device, max(0, feed.shard - feed.window), flat=flat))
-        except BaseException as error:  # noqa: BLE001 (the trainer must hear of it)
+            for rows in loader.batches():
+                queue.put(to_device(rows, device, max(0, loader.shard - loader.window), flat=flat))
+        except BaseException as error:  # noqa: BLE001 (raised again in the trainer's thread)
             queue.put(error)
 
     Thread(target=work, daemon=True).start()

@@ -1,7 +1,6 @@
 """The optimisers: Muon for the matrices inside the layers, AdamW for the embedding and the norms.
 
-Knows weights and gradients; nothing about data or time. Matrices of one form are turned together, so that a GPU gets a
-few large products and not hundreds of small ones.
+Matrices of equal shape are updated together, so that a GPU gets a few large products and not hundreds of small ones.
 """
 
 from collections import defaultdict
@@ -17,7 +16,7 @@ DECAY = 0.05
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose step is brought near the closest orthogonal matrix (five Newton-Schulz steps)."""
+    """Momentum whose update is brought near the closest orthogonal matrix by five Newton-Schulz steps."""
 
     def __init__(
         self, matrices: Sequence[Tensor], lr: float, momentum: float = 0.95, decay: float = DECAY
@@ -47,7 +46,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Each matrix of the stack with its singular values brought near one."""
+    """Each matrix of the stack, with its singular values brought near one."""
     tall = matrices.shape[1] > matrices.shape[2]
     update = matrices.mT if tall else matrices
     update = update.to(torch.bfloat16)

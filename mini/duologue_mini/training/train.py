@@ -1,7 +1,5 @@
-"""Trains the network on the packed rows for a given wall time; checkpoints often, goes on from one.
+"""Trains the network on packed rows for a given wall time, on two CPU cores or one GPU; checkpoints every minute.
 
-Owns the command line, the schedule and the loop; the optimisers are in `muon.py`, the order of the rows in `data_loader.py`,
-the files of a run in `checkpoint.py`. Knows nothing about text or about GGUF. Runs on two CPU cores and on one GPU.
 Run `python -m duologue_mini.training.train --help`.
 """
 
@@ -38,11 +36,11 @@ Loss = Callable[[DeviceBatch], Tensor]
 
 
 def loss_of(model: Model, batch: DeviceBatch, precision: torch.dtype, attention: str) -> Tensor:
-    """Mean loss over the learned ids."""
+    """Mean loss over the ids that count."""
     device = batch.ids.device.type
     with torch.autocast(device, precision, enabled=precision != torch.float32):
         states = model(batch.ids, batch.positions, MASKS[attention](batch.documents))
-        if device == "cuda":  # fixed sizes: nothing waits, everything compiles
+        if device == "cuda":  # all positions: fixed sizes compile, and no index forces a synchronisation
             logits = model.logits(states).flatten(0, 1)
             return F.cross_entropy(logits.float(), batch.targets.flatten(), ignore_index=-100)
         is_target = batch.targets >= 0
@@ -50,7 +48,7 @@ def loss_of(model: Model, batch: DeviceBatch, precision: torch.dtype, attention:
 
 
 def rate_factor(done: float, step: int, warmup_steps: int, decay_share: float) -> float:
-    """What the usual rates are multiplied with: up over the first steps, level, down over the last part."""
+    """The factor on the learning rates: rising over the first steps, constant, falling over the last part."""
     warm = min(1.0, (step + 1) / warmup_steps)
     return warm * max(LOWEST_RATE, min(1.0, (1.0 - done) / decay_share))
 
@@ -76,7 +74,7 @@ class Trainer:
         self.loss, self.flat = self._choose_loss()
 
     def _load_start(self) -> dict[str, Any] | None:
-        """What this run goes on from, if anything."""
+        """The state this run starts from, if any."""
         if self.arguments.resume:
             return checkpoint.load(self.folder, self.device)
         return weights_of(self.arguments.start) if self.arguments.start else None
@@ -89,7 +87,7 @@ class Trainer:
             self.progress = Progress(**checkpoint_state["progress"])
 
     def _choose_loss(self) -> tuple[Loss, bool]:
-        """The fastest way to compute the loss that works here, and whether it wants rows in one line."""
+        """The fastest loss function that works on this machine, and whether it takes rows concatenated."""
         ways = [("extents", False)]
         if self.device.type == "cuda":
             ways = [("flex", True), ("dense", True), ("dense", False)]
@@ -103,7 +101,7 @@ class Trainer:
             flat = attention != "dense"
             try:
                 loss(data_loader.to_device(rows, self.device, flat=flat)).backward()
-            except Exception as error:  # whatever a compiler may raise, the next way is slower and sure
+            except Exception as error:  # a compiler may raise anything; the next way is slower but safer
                 print(f"{attention}, compiled {compiled}: {type(error).__name__}: {error}"[:2000], flush=True)
                 if (attention, compiled) == ways[-1]:
                     raise
@@ -118,7 +116,7 @@ class Trainer:
         raise AssertionError("the last way either works or raises")
 
     def save(self) -> None:
-        """Writes the checkpoint, and the parcel where one is wanted."""
+        """Writes the checkpoint, and the parcel if one is requested."""
         weights = self.model.state_dict()
         states = [optimiser.state_dict() for optimiser in self.optimisers]
         checkpoint.save(self.folder, self.model.shape, weights, states, self.progress)
@@ -135,7 +133,7 @@ class Trainer:
                 group["lr"] = peak * factor
 
     def step(self, batches: Iterable[DeviceBatch]) -> Tensor:
-        """One update from these batches; returns their loss before it, still on the device."""
+        """Makes one update from these batches; returns their loss before it, on the device."""
         self._set_rates()
         losses = []
         for batch in batches:
@@ -152,13 +150,13 @@ class Trainer:
         return torch.stack(losses).mean()
 
     def held_out_loss(self) -> float:
-        """Mean loss over the held-out batches; gradients stay possible, so that nothing is compiled anew for it."""
+        """Mean loss over the held-out batches. Gradients stay enabled: without them torch.compile would compile once more."""
         rows = data_loader.held_out(self.folder / "held-out", self.arguments.batch_tokens, HELD_OUT_BATCHES)
         losses = [self.loss(data_loader.to_device(it, self.device, flat=self.flat)).detach() for it in rows]
         return float(torch.stack(losses).mean())
 
     def run(self) -> None:
-        """Trains until the time is used up, the whole run's or this call's."""
+        """Trains until the time of the whole run or of this call is used up."""
         arguments, progress = self.arguments, self.progress
         source = data_loader.DataLoader(
             self.folder / "rows", arguments.batch_tokens, arguments.seed, progress.shard, arguments.window
@@ -167,11 +165,11 @@ class Trainer:
         saved_at = time.monotonic()
         recent: list[Tensor] = []
         until = min(60 * arguments.minutes, progress.seconds + 60 * arguments.stop_after)
-        self._tick(longest=float("inf"))  # what was compiled and waited for until now counts
+        self._tick(longest=float("inf"))  # the time of compiling and waiting for data counts too
         while progress.seconds < until:
             recent.append(self.step(islice(batches, arguments.accumulate)))
             if progress.step % REPORT_STEPS == 0:
-                loss = float(torch.stack(recent).mean())  # waits for the device
+                loss = float(torch.stack(recent).mean())  # synchronises with the device
                 recent.clear()
                 self._report(loss)
             self._tick()
@@ -182,7 +180,7 @@ class Trainer:
         print(f"held-out loss {self.held_out_loss():.4f} after {progress}", flush=True)
 
     def _tick(self, longest: float = PAUSE_SECONDS) -> None:
-        """Counts the time since the last tick; a longer stretch means that the process was stopped meanwhile."""
+        """Adds the time since the last tick; a gap longer than `longest` means that the process was suspended and is ignored."""
         now = time.monotonic()
         if now - self.ticked <= longest:
             self.progress.seconds += now - self.ticked
@@ -206,7 +204,7 @@ class Trainer:
 
 
 def weights_of(path: Path) -> dict[str, Any]:
-    """The shape and the weights another run ended with: a model file, a checkpoint, or a checkpoint's folder."""
+    """Shape and weights of a model file, a checkpoint, or a checkpoint's folder."""
     if path.suffix == ".gguf":
         from duologue_mini.model import restore  # needs the gguf package, which a GPU machine may lack
 

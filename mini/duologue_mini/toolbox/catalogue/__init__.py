@@ -1,4 +1,4 @@
-"""Everyday tools, by what they are for. Knows them all; owns none."""
+"""All everyday tools, by subject."""
 
 from duologue_mini.toolbox.actions import Action
 from duologue_mini.toolbox.catalogue import code, days, desk, errands, house, language, machines, money, notes

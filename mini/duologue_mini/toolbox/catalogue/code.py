@@ -1,4 +1,4 @@
-"""Tools for code and data: files, repositories, databases. Knows what they do and how people ask for it."""
+"""Tools for code and data: files, repositories, databases."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

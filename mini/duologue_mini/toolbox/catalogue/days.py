@@ -1,4 +1,4 @@
-"""Tools for days: weather, clock, calendar. Knows what they do and how people ask for it."""
+"""Tools for the day: weather, clock, calendar."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

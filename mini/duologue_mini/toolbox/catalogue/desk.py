@@ -1,4 +1,4 @@
-"""Tools for the desk: mail, messages, contacts, tickets, customers, documents. Knows how people ask for them."""
+"""Tools for office work: mail, messages, contacts, tickets, customers, documents."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

@@ -1,4 +1,4 @@
-"""Tools for errands: shops, parcels, travel, health, news, games. Knows how people ask for them."""
+"""Tools for errands: shops, parcels, travel, health, news, games."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

@@ -1,4 +1,4 @@
-"""Tools for the house: lights, heating, doors, sensors, music, food. Knows what they do and how people ask for it."""
+"""Tools for the house: lights, heating, doors, sensors, music, food."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

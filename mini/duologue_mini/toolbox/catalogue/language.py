@@ -1,4 +1,4 @@
-"""Tools for words and pictures: translators, dictionaries, codes, image makers. Knows how people ask for them."""
+"""Tools for words and pictures: translators, dictionaries, codes, image generators."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

@@ -1,4 +1,4 @@
-"""Tools for machines: services, shells, networks, the web, browsers. Knows how people ask for them."""
+"""Tools for machines: services, shells, networks, the web, browsers."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action

@@ -1,6 +1,6 @@
-"""Tools for money and numbers: currencies, shares, accounts, calculators, units. Knows how people ask for them.
+"""Tools for money and numbers: currencies, shares, accounts, calculators, units.
 
-What such a tool answers is worked out here, so that no wrong sum is ever read.
+Results are computed, so that the model never reads a wrong sum.
 """
 
 import re
@@ -25,13 +25,13 @@ LONG_UNITS, SHORT_UNITS = "one:" + "|".join(LENGTHS), "one:" + "|".join(SHORT)
 
 
 def _exchange_currency(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
-    """An amount at some rate."""
+    """An amount at an exchange rate."""
     rate = round(random.uniform(0.02, 190), random.choice([2, 3, 4]))
     return {"result": round(float(arguments["amount"]) * rate, 2), "rate": rate}
 
 
 def _evaluate(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The value of the expression; of sums only, the rest is left to chance."""
+    """The value of an arithmetic expression; other inputs get a random result."""
     text = str(arguments["sum"])
     if not re.fullmatch(r"[0-9.+\-*/() ]+", text):
         return {}
@@ -43,7 +43,7 @@ def _evaluate(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _statistics(_: Random, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Mean and extremes."""
+    """Mean, minimum and maximum."""
     numbers = [float(one) for one in arguments["numbers"]]
     return {"mean": round(sum(numbers) / len(numbers), 2), "largest": max(numbers), "smallest": min(numbers)}
 

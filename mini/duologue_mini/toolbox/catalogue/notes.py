@@ -1,4 +1,4 @@
-"""Tools for what must not be forgotten: notes, tasks, reminders, lists, keys and values. Knows what they do and how people ask for it."""
+"""Tools for notes: notes, tasks, reminders, lists, keys and values."""
 
 from duologue_mini.toolbox import shared_parameters as o
 from duologue_mini.toolbox.actions import Action
