@@ -11,31 +11,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from duologue.turns.facts_and_decisions import (
-    FRAME,
-    Ask,
-    Broke,
-    Conclude,
-    CutSound,
+from duologue.turns.decisions import (
+    CommitReply,
+    CommitTurn,
+    CutReply,
     Decision,
-    Discard,
-    Drop,
+    DiscardTurn,
+    DropReply,
+    FinishTranscript,
+    HoldReply,
+    ReleaseReply,
+    RequestReply,
+    ResumeReply,
+    SaySentence,
+    ShowState,
+    TranscribeTurn,
+)
+from duologue.turns.facts import (
+    FRAME,
     Fact,
-    Final,
+    FinalTranscript,
     Frame,
-    HoldSound,
-    KeepReply,
-    KeepUser,
-    Listen,
-    Partial,
-    PlayedTo,
-    Release,
-    ResumeSound,
-    Say,
-    Show,
-    SoundComplete,
-    SoundMade,
-    TextCame,
+    PartialTranscript,
+    PlaybackProgress,
+    ReplyBroken,
+    ReplyTextStarted,
+    SynthesisComplete,
+    SynthesisProgress,
 )
 from duologue.turns.machine import TurnMachine
 from duologue.turns.playout import Playout, played_in
@@ -186,33 +188,35 @@ class CallStandIn:
 
     def _carry_out(self, decision: Decision) -> None:
         match decision:
-            case Listen(turn, since):
+            case TranscribeTurn(turn, since):
                 assert self.now - since <= seconds(1.6)
                 self._ears.setdefault(turn, Ear()).pieces.append((since, None))
-            case Conclude(turn, until):
+            case FinishTranscript(turn, until):
                 ear = self._ears[turn]
                 ear.pieces[-1] = (ear.pieces[-1][0], until)
-                self._later.append((self.now + self.lag, Final(turn, self._heard(ear), until=until)))
-            case Discard(turn):
+                self._later.append(
+                    (self.now + self.lag, FinalTranscript(turn, self._heard(ear), until=until))
+                )
+            case DiscardTurn(turn):
                 self._ears.pop(turn)
-            case Ask(reply, _, _, text):
+            case RequestReply(reply, _, _, text):
                 self._begin(reply, self._answer(text), self._thinks)
-            case Say(reply, text):
+            case SaySentence(reply, text):
                 self._begin(reply, text, seconds(0.05), own=True)
-            case Release(reply):
+            case ReleaseReply(reply):
                 self.voices[reply].released = True
-            case HoldSound(reply):
+            case HoldReply(reply):
                 self.voices[reply].playout.hold(self.now)
                 self.voices[reply].held = True
-            case ResumeSound(reply):
+            case ResumeReply(reply):
                 self.voices[reply].playout.resume(self.now)
                 self.voices[reply].held = False
-            case CutSound(reply):
+            case CutReply(reply):
                 self.voices[reply].cut = True
                 self.voices[reply].making = False
-            case Drop(reply):
+            case DropReply(reply):
                 self.voices[reply].making = False
-            case KeepReply(reply, samples, _):
+            case CommitReply(reply, samples, _):
                 self.voices[reply].making = False
                 self.kept[reply] = self.voices[reply].playout.heard(samples)
             case _:
@@ -225,7 +229,7 @@ class CallStandIn:
         for turn, ear in list(self._ears.items()):
             if ear.pieces[-1][1] is None and (text := self._heard_late(ear)) != ear.told:
                 ear.told = text
-                self.tell(Partial(turn, text))
+                self.tell(PartialTranscript(turn, text))
 
     def _heard_late(self, ear: Ear) -> str:
         known = [word for word in self.words if word.end + self.lag <= self.now]
@@ -242,7 +246,7 @@ class CallStandIn:
         if voice.making and not voice.complete and self.now >= voice.ready:
             self._make(number, voice)
         before = any(
-            other.own and not other.cut and other.making and other.played < other.playout.made
+            other.own and not other.cut and other.making and other.played < other.playout.length
             for key, other in self.voices.items()
             if key != number
         )
@@ -261,12 +265,12 @@ class CallStandIn:
             at = voice.text.index(text, place)
             place = at + len(text)
             words.append(ReplyWord(text, count * WORD, (count + 1) * WORD, at, place))
-        voice.playout.make(len(words) * WORD, tuple(words))
-        self.tell(TextCame(number))
+        voice.playout.add_sound(len(words) * WORD, tuple(words))
+        self.tell(ReplyTextStarted(number))
         voice.playout.finish()
         if words:
-            self.tell(SoundMade(number, len(words) * WORD, tuple(words)))
-        self.tell(SoundComplete(number, len(words) * WORD))
+            self.tell(SynthesisProgress(number, len(words) * WORD, tuple(words)))
+        self.tell(SynthesisComplete(number, len(words) * WORD))
 
     def _report(self, number: int, voice: Voice) -> None:
         if self.settings.marks:
@@ -274,7 +278,7 @@ class CallStandIn:
                 self.now % seconds(0.2) < FRAME
                 or voice.held
                 or voice.cut
-                or voice.played == voice.playout.made
+                or voice.played == voice.playout.length
             )
             if due and voice.played > voice.marked:
                 voice.marked = voice.played
@@ -282,7 +286,7 @@ class CallStandIn:
         position = voice.playout.position(self.now)
         if position > voice.told and (voice.making or voice.cut):
             voice.told = position
-            self.tell(PlayedTo(number, position))
+            self.tell(PlaybackProgress(number, position))
 
     # ---- what came of it
 
@@ -294,16 +298,16 @@ class CallStandIn:
 
     @property
     def states(self) -> list[str]:
-        return [shown.state for shown in self.all(Show)]
+        return [shown.state for shown in self.all(ShowState)]
 
     @property
-    def said(self) -> list[str]:
+    def turn_texts(self) -> list[str]:
         """The caller's turns, as the conversation has them."""
-        return [kept.text for kept in self.all(KeepUser)]
+        return [kept.text for kept in self.all(CommitTurn)]
 
     def break_down(self, reply: int, apology: str = "") -> None:
         self.voices[reply].making = False
-        self.tell(Broke(reply, apology))
+        self.tell(ReplyBroken(reply, apology))
 
     def recorded(self, reply: int) -> str:
         """The whole words of the reply that the client played."""

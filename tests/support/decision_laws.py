@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from duologue.turns.facts_and_decisions import (
-    Ask,
-    Conclude,
-    CutSound,
+from duologue.turns.decisions import (
+    CommitReply,
+    CommitTurn,
+    CutReply,
     Decision,
-    Discard,
-    Drop,
-    HoldSound,
-    KeepReply,
-    KeepUser,
-    Listen,
-    Release,
-    ResumeSound,
-    Say,
-    Show,
+    DiscardTurn,
+    DropReply,
+    FinishTranscript,
+    HoldReply,
+    ReleaseReply,
+    RequestReply,
+    ResumeReply,
+    SaySentence,
+    ShowState,
+    TranscribeTurn,
 )
 from duologue.turns.machine import TurnMachine
 
@@ -52,41 +52,41 @@ class Laws:
 
     def _one(self, decision: Decision) -> None:
         number = getattr(decision, "reply", None)
-        if number is not None and not isinstance(decision, Ask | Say):
+        if number is not None and not isinstance(decision, RequestReply | SaySentence):
             assert number in self.asked or number in self.said, f"{decision}: nobody makes it"
             assert number not in self.ended, f"{decision}: it is over"
         match decision:
-            case Ask(reply, turn, revision, text):
+            case RequestReply(reply, turn, revision, text):
                 assert text.strip()
                 assert set(self.asked) <= self.ended, "one reply is asked for at a time"
                 assert reply not in self.asked
                 assert revision > self.revisions.get(turn, -1), "each try at a turn has a revision of its own"
                 self.revisions[turn] = revision
                 self.asked[reply] = turn
-            case Say(reply, text):
+            case SaySentence(reply, text):
                 assert text.strip()
                 assert self.said <= self.ended, "one sentence is said at a time"
                 self.said.add(reply)
-            case Release(reply):
+            case ReleaseReply(reply):
                 assert reply in self.asked
                 assert reply not in self.released
                 self.released.add(reply)
-            case HoldSound(reply):
+            case HoldReply(reply):
                 assert reply not in self.held
                 self.held.add(reply)
-            case ResumeSound(reply):
+            case ResumeReply(reply):
                 self.held.remove(reply)
-            case CutSound(reply):
+            case CutReply(reply):
                 assert reply in self.released | self.said, "what may not sound needs no cut"
                 assert reply not in self.cut
                 self.cut.add(reply)
                 self.held.discard(reply)
                 self.epoch += 1
-            case Drop(reply):
+            case DropReply(reply):
                 assert reply not in self.held
                 assert reply not in self.released | self.said or reply in self.cut
                 self.ended.add(reply)
-            case KeepReply(reply, samples, ending):
+            case CommitReply(reply, samples, ending):
                 assert reply not in self.held
                 assert samples >= 0
                 assert reply in self.released | self.said
@@ -99,20 +99,20 @@ class Laws:
 
     def _about_turns(self, decision: Decision) -> None:
         match decision:
-            case KeepUser(turn, text):
+            case CommitTurn(turn, text):
                 assert text.strip()
                 assert turn not in self.kept
                 self.kept.add(turn)
-            case Listen(turn, since):
+            case TranscribeTurn(turn, since):
                 assert 0 <= since <= self.machine.now
                 assert turn not in self.listening
                 self.listening.add(turn)
-            case Conclude(turn, until):
+            case FinishTranscript(turn, until):
                 assert until <= self.machine.now
                 self.listening.remove(turn)
-            case Discard(turn):
+            case DiscardTurn(turn):
                 self.listening.discard(turn)
-            case Show(state):
+            case ShowState(state):
                 assert state != self.shown, "a state is shown when it changes"
                 self.shown = state
             case _:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from duologue.turns.backchannel import begins_a_question, is_backchannel, says_nothing, takes_the_turn
+from duologue.turns.backchannel import begins_question, is_backchannel, is_stray_word, takes_turn
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ def test_a_language_nobody_knows_has_none() -> None:
 
 
 def test_who_begins_like_this_wants_the_other_to_stop() -> None:
-    assert takes_the_turn("Wait a second", "en")
-    assert takes_the_turn("Moment mal", "de")
-    assert takes_the_turn("hang on", "en")
-    assert takes_the_turn("hör auf", "de")
-    assert not takes_the_turn("hang", "en")
-    assert not takes_the_turn("Tell me", "en")
-    assert not takes_the_turn("", "en")
+    assert takes_turn("Wait a second", "en")
+    assert takes_turn("Moment mal", "de")
+    assert takes_turn("hang on", "en")
+    assert takes_turn("hör auf", "de")
+    assert not takes_turn("hang", "en")
+    assert not takes_turn("Tell me", "en")
+    assert not takes_turn("", "en")
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ def test_who_begins_like_this_wants_the_other_to_stop() -> None:
     [("What is that", "en"), ("tell me", "en"), ("Kannst du", "de"), ("wie spät ist es", "de")],
 )
 def test_a_question_or_a_wish_is_known_by_its_first_two_words(text: str, language: str) -> None:
-    assert begins_a_question(text, language)
+    assert begins_question(text, language)
 
 
 @pytest.mark.parametrize("text", ["", "what", "are how", "why owl", "of course", "i see"])
 def test_what_an_acknowledgement_is_misheard_as_begins_none(text: str) -> None:
-    assert not begins_a_question(text, "en")
+    assert not begins_question(text, "en")
 
 
 def test_a_single_word_that_wants_another_says_nothing() -> None:
-    assert says_nothing("the", "en")
-    assert says_nothing("und", "de")
-    assert not says_nothing("the weather", "en")
-    assert not says_nothing("hamburg", "en")
-    assert not says_nothing("", "en")
+    assert is_stray_word("the", "en")
+    assert is_stray_word("und", "de")
+    assert not is_stray_word("the weather", "en")
+    assert not is_stray_word("hamburg", "en")
+    assert not is_stray_word("", "en")

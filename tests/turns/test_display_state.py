@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.display_state import state_of
-from duologue.turns.facts_and_decisions import SoundMade, Worked
+from duologue.turns.facts import ReplyWaiting, SynthesisProgress
 from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings
 
@@ -10,41 +10,41 @@ OPEN = CallerTurn(2, 2)
 DOUBTFUL = CallerTurn(2, 2, doubtful=True)
 
 
-def made(*, sound: bool = False) -> ReplyState:
-    mouth = ReplyState(TurnSettings(pauses=True), lambda decision: None)
-    mouth.ask(CallerTurn(1, 1, text="hello"), 0)
-    mouth.release(0)
+def create(*, sound: bool = False) -> ReplyState:
+    replies = ReplyState(TurnSettings(pauses=True), lambda decision: None)
+    replies.request(CallerTurn(1, 1, text="hello"), 0)
+    replies.release(0)
     if sound:
-        mouth.take(SoundMade(1, 1000), 0)
-    return mouth
+        replies.take(SynthesisProgress(1, 1000), 0)
+    return replies
 
 
 def test_who_speaks_is_heard_and_what_is_waited_for_is_thought_about() -> None:
     idle = ReplyState(TurnSettings(), lambda decision: None)
-    assert state_of(None, idle, ended=False) == "listening"
-    assert state_of(OPEN, idle, ended=False) == "hearing"
-    assert state_of(OPEN, idle, ended=True) == "thinking"
-    assert state_of(None, made(), ended=False) == "thinking"
+    assert state_of(None, idle, turn_over=False) == "listening"
+    assert state_of(OPEN, idle, turn_over=False) == "hearing"
+    assert state_of(OPEN, idle, turn_over=True) == "thinking"
+    assert state_of(None, create(), turn_over=False) == "thinking"
 
 
 def test_what_sounds_comes_before_who_may_be_speaking() -> None:
-    assert state_of(DOUBTFUL, made(sound=True), ended=False) == "speaking"
-    assert state_of(OPEN, made(sound=True), ended=False) == "speaking"
+    assert state_of(DOUBTFUL, create(sound=True), turn_over=False) == "speaking"
+    assert state_of(OPEN, create(sound=True), turn_over=False) == "speaking"
 
 
 def test_held_sound_is_paused_and_what_is_held_before_it_sounds_is_thought_about() -> None:
-    mouth = made(sound=True)
-    mouth.hold(0)
-    assert state_of(DOUBTFUL, mouth, ended=False) == "paused"
-    silent = made()
+    replies = create(sound=True)
+    replies.hold(0)
+    assert state_of(DOUBTFUL, replies, turn_over=False) == "paused"
+    silent = create()
     silent.hold(0)
-    assert state_of(DOUBTFUL, silent, ended=False) == "thinking"
+    assert state_of(DOUBTFUL, silent, turn_over=False) == "thinking"
 
 
 def test_a_tool_is_waited_for_once_what_was_said_is_over() -> None:
-    mouth = made(sound=True)
-    mouth.take(Worked(1, True), 0)
-    assert state_of(None, mouth, ended=False) == "speaking"
-    assert mouth.main is not None
-    mouth.played(mouth.main, 1000, 0)
-    assert state_of(None, mouth, ended=False) == "waiting"
+    replies = create(sound=True)
+    replies.take(ReplyWaiting(1, True), 0)
+    assert state_of(None, replies, turn_over=False) == "speaking"
+    assert replies.main is not None
+    replies.set_position(replies.main, 1000, 0)
+    assert state_of(None, replies, turn_over=False) == "waiting"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.turns.echo import is_echo, likeness
+from duologue.turns.echo import is_echo, similarity
 
 OWN = ("the", "weather", "in", "Berlin", "is", "mostly", "sunny", "today,")
 TEXT = st.lists(st.sampled_from(["the", "weather", "sunny", "stop", "tomorrow", "a"]), max_size=12).map(
@@ -27,19 +27,19 @@ def test_other_words_are_none() -> None:
 
 
 def test_our_words_in_another_order_are_less_alike() -> None:
-    assert likeness("sunny mostly is berlin", OWN) < 0.5
+    assert similarity("sunny mostly is berlin", OWN) < 0.5
 
 
 def test_nothing_is_like_nothing() -> None:
-    assert likeness("", OWN) == 0.0
-    assert likeness("weather", ()) == 0.0
+    assert similarity("", OWN) == 0.0
+    assert similarity("weather", ()) == 0.0
 
 
 @given(TEXT, TEXT)
 def test_likeness_is_a_share(heard: str, own: str) -> None:
-    assert 0.0 <= likeness(heard, own.split()) <= 1.0
+    assert 0.0 <= similarity(heard, own.split()) <= 1.0
 
 
 @given(TEXT.filter(bool))
 def test_what_we_said_is_like_itself(text: str) -> None:
-    assert likeness(text, text.split()) == 1.0
+    assert similarity(text, text.split()) == 1.0

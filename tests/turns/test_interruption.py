@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from duologue.turns.caller_turn import CallerTurn
-from duologue.turns.interruption import Evidence, Verdict, goes_on, judge
+from duologue.turns.interruption import Evidence, Verdict, continues, judge
 from duologue.turns.settings import TurnSettings, seconds
 
 PAUSING = TurnSettings(pauses=True, marks=True)
@@ -28,15 +28,15 @@ def sound(spoken: float, silence: float = 0.0, text: str = "", **more: object) -
         (sound(0.3, text="stop"), "confirm"),
         (sound(0.2, text="stop"), None),
         (sound(0.3, text="hold on"), "confirm"),
-        (sound(0.3, text="hold", steady=OLD), None),
+        (sound(0.3, text="hold", stable_for=OLD), None),
         (sound(0.3, text="no"), None),
-        (sound(0.3, text="no", steady=OLD), "confirm"),
-        (sound(0.3, text="tell me", steady=OLD), "confirm"),
+        (sound(0.3, text="no", stable_for=OLD), "confirm"),
+        (sound(0.3, text="tell me", stable_for=OLD), "confirm"),
         (sound(0.3, text="tell me"), None),
-        (sound(0.2, text="tell me", steady=OLD), None),
-        (sound(0.7, text="hamburg", steady=OLD), None),
-        (sound(0.7, text="of cow", steady=OLD), None),
-        (sound(0.7, text="hamburg has a harbour", steady=OLD), None),
+        (sound(0.2, text="tell me", stable_for=OLD), None),
+        (sound(0.7, text="hamburg", stable_for=OLD), None),
+        (sound(0.7, text="of cow", stable_for=OLD), None),
+        (sound(0.7, text="hamburg has a harbour", stable_for=OLD), None),
         (sound(0.8, text="hamburg has a harbour"), "confirm"),
         (sound(0.9, text="hamburg"), "confirm"),
         (sound(0.9, text="uh-huh right"), None),
@@ -50,7 +50,7 @@ def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("text", ["", "can you", "stop", "mama moves on"])
 def test_whatever_words_are_made_of_a_hum_they_are_not_believed(text: str) -> None:
-    assert judge(sound(1.0, text=text, steady=OLD, murmur=True), PAUSING) is None
+    assert judge(sound(1.0, text=text, stable_for=OLD, murmur=True), PAUSING) is None
     assert judge(sound(0.5, 0.3, "mama moves on", final=True, murmur=True), PAUSING) == "noise"
 
 
@@ -60,7 +60,7 @@ def test_a_deep_voice_that_says_no_is_no_hum() -> None:
 
 @pytest.mark.parametrize("text", ["", "can you", "stop", "hamburg has a harbour"])
 def test_what_may_be_our_own_sound_waits_until_it_has_outlasted_it(text: str) -> None:
-    assert judge(sound(1.2, text=text, steady=OLD, faint=True), PAUSING) is None
+    assert judge(sound(1.2, text=text, stable_for=OLD, faint=True), PAUSING) is None
 
 
 def test_what_ended_with_our_own_sound_is_its_echo_unless_it_stops_us() -> None:
@@ -102,36 +102,36 @@ def test_a_yes_to_a_question_is_no_acknowledgement() -> None:
     assert judge(sound(0.3, 0.3, "yes", final=True, asked=True), TurnSettings()) == "confirm"
 
 
-def turn(began: float, heard: float = 0.0, text: str = "or in hamburg") -> CallerTurn:
-    return CallerTurn(2, 2, began=seconds(began), heard_before=round(heard * 24_000), text=text)
+def turn(start: float, heard: float = 0.0, text: str = "or in hamburg") -> CallerTurn:
+    return CallerTurn(2, 2, start=seconds(start), played_at_start=round(heard * 24_000), text=text)
 
 
-EARLIER = CallerTurn(1, 1, ended=seconds(10), text="what is the weather")
+EARLIER = CallerTurn(1, 1, end=seconds(10), text="what is the weather")
 
 
-def continues(one: CallerTurn, earlier: CallerTurn = EARLIER, *, waiting: bool = False) -> bool:
-    return goes_on(one, earlier, waiting=waiting, settings=PAUSING)
+def continues_it(one: CallerTurn, earlier: CallerTurn = EARLIER, *, waiting: bool = False) -> bool:
+    return continues(one, earlier, waiting=waiting, settings=PAUSING)
 
 
 def test_over_the_first_syllables_and_soon_it_goes_on_with_the_turn() -> None:
-    assert continues(turn(11.0, heard=0.3))
-    assert not continues(turn(11.0, heard=0.9))
-    assert not continues(turn(13.0, heard=0.3))
+    assert continues_it(turn(11.0, heard=0.3))
+    assert not continues_it(turn(11.0, heard=0.9))
+    assert not continues_it(turn(13.0, heard=0.3))
 
 
 def test_while_nothing_was_heard_it_goes_on_with_the_turn_for_longer() -> None:
-    assert continues(turn(16.0))
-    assert not continues(turn(18.0))
+    assert continues_it(turn(16.0))
+    assert not continues_it(turn(18.0))
 
 
 def test_who_knows_that_it_waits_for_a_tool_says_something_new() -> None:
-    assert not continues(turn(16.0), waiting=True)
+    assert not continues_it(turn(16.0), waiting=True)
 
 
 def test_a_stop_is_not_the_rest_of_a_question() -> None:
-    assert not continues(turn(11.0, heard=0.3, text="no stop"))
+    assert not continues_it(turn(11.0, heard=0.3, text="no stop"))
 
 
 def test_what_is_kept_or_typed_does_not_go_on() -> None:
-    assert not continues(turn(11.0), CallerTurn(1, 1, ended=seconds(10), text="x", kept=True))
-    assert not continues(turn(11.0), CallerTurn(1, 1, ended=seconds(10), text="x", typed=True))
+    assert not continues_it(turn(11.0), CallerTurn(1, 1, end=seconds(10), text="x", committed=True))
+    assert not continues_it(turn(11.0), CallerTurn(1, 1, end=seconds(10), text="x", typed=True))

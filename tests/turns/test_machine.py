@@ -9,37 +9,39 @@ from msgspec import structs
 from tests.support.call_stand_in import PAUSING, PLAIN, WORD, CallStandIn
 from tests.support.decision_laws import Laws
 
-from duologue.turns.facts_and_decisions import (
-    FRAME,
-    Announce,
-    Ask,
-    Broke,
-    Button,
-    Conclude,
-    CutSound,
+from duologue.turns.decisions import (
+    CommitReply,
+    CommitTurn,
+    CutReply,
     Decision,
-    Discard,
-    Drop,
+    DiscardTurn,
+    DropReply,
+    FinishTranscript,
+    HoldReply,
+    PreviewTurn,
+    ReleaseReply,
+    RequestReply,
+    ResumeReply,
+    SaySentence,
+    ShowState,
+    TranscribeTurn,
+)
+from duologue.turns.facts import (
+    FRAME,
+    AnnouncementRequested,
     Fact,
-    Final,
-    Foresee,
+    FinalTranscript,
     Frame,
-    HoldSound,
-    Interrupted,
-    KeepReply,
-    KeepUser,
-    Listen,
-    Partial,
-    PlayedTo,
-    Release,
-    ResumeSound,
-    Say,
-    Show,
-    SoundComplete,
-    SoundMade,
-    TextCame,
-    Worked,
-    Wrote,
+    InterruptRequested,
+    PartialTranscript,
+    PlaybackProgress,
+    PushToTalk,
+    ReplyBroken,
+    ReplyTextStarted,
+    ReplyWaiting,
+    SynthesisComplete,
+    SynthesisProgress,
+    TextTyped,
 )
 from duologue.turns.playout import played_in
 from duologue.turns.settings import TurnSettings, seconds
@@ -60,7 +62,7 @@ def speaking(
 ) -> CallStandIn:
     """A call in which the answer has been sounding for so long."""
     call = asked(settings, answer, **stand_in)
-    call.until(Release)
+    call.until(ReleaseReply)
     return call.quiet(after)
 
 
@@ -81,18 +83,20 @@ def exact(call: CallStandIn, reply: int) -> None:
 def test_a_turn_is_listened_to_from_before_its_onset_answered_and_kept_before_its_answer() -> None:
     call = asked()
     call.quiet(6)
-    (listen,) = call.all(Listen)
+    (listen,) = call.all(TranscribeTurn)
     assert listen.since <= seconds(0.5) - seconds(0.2)
-    assert order(call, Listen, Conclude, Ask, Release, KeepUser, KeepReply) == [
-        "Listen",
-        "Conclude",
-        "Ask",
-        "Release",
-        "KeepUser",
-        "KeepReply",
+    assert order(
+        call, TranscribeTurn, FinishTranscript, RequestReply, ReleaseReply, CommitTurn, CommitReply
+    ) == [
+        "TranscribeTurn",
+        "FinishTranscript",
+        "RequestReply",
+        "ReleaseReply",
+        "CommitTurn",
+        "CommitReply",
     ]
     assert call.states == ["listening", "hearing", "speaking", "listening"]
-    assert call.all(KeepReply) == [KeepReply(1, 8 * WORD, "spoken")]
+    assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
     exact(call, 1)
 
 
@@ -104,9 +108,9 @@ def test_thinking_is_shown_while_nothing_is_to_be_heard_yet() -> None:
 
 def test_a_reply_is_begun_ahead_of_the_end_of_the_turn_and_waits_for_it() -> None:
     call = asked()
-    call.until(Release)
+    call.until(ReleaseReply)
     end = call.words[-1].end
-    (begun,), (released,) = call.times(Ask), call.times(Release)
+    (begun,), (released,) = call.times(RequestReply), call.times(ReleaseReply)
     assert begun - end < seconds(0.5)
     assert released - end > seconds(0.7)
 
@@ -115,14 +119,14 @@ def test_a_caller_who_goes_on_takes_back_the_reply_and_is_asked_for_anew() -> No
     call = asked()
     call.quiet(0.6).say("and in hamburg")
     call.quiet(6)
-    assert [(ask.turn, ask.revision, ask.text) for ask in call.all(Ask)] == [
+    assert [(ask.turn, ask.revision, ask.text) for ask in call.all(RequestReply)] == [
         (1, 0, "what is the weather in berlin"),
         (1, 1, "what is the weather in berlin and in hamburg"),
     ]
-    assert call.all(Drop) == [Drop(1)]
+    assert call.all(DropReply) == [DropReply(1)]
     assert call.machine.epoch == 0, "nothing had sounded that could be stale"
-    assert [listen.turn for listen in call.all(Listen)] == [1, 1]
-    assert call.said == ["what is the weather in berlin and in hamburg"]
+    assert [listen.turn for listen in call.all(TranscribeTurn)] == [1, 1]
+    assert call.turn_texts == ["what is the weather in berlin and in hamburg"]
 
 
 def test_a_pause_inside_a_sentence_is_not_taken_over() -> None:
@@ -145,11 +149,11 @@ def test_a_pause_inside_a_sentence_is_not_taken_over() -> None:
             call = CallStandIn()
             call.quiet(0.5).say(" ".join(words[:cut])).quiet(0.7).say(" ".join(words[cut:]))
             end = call.words[-1].end
-            if [at for at in call.times(Release) if at < end]:
+            if [at for at in call.times(ReleaseReply) if at < end]:
                 taken.append(words[:cut])
                 continue
-            call.until(Release)
-            latencies.append(call.times(Release)[0] - end)
+            call.until(ReleaseReply)
+            latencies.append(call.times(ReleaseReply)[0] - end)
     assert len(taken) < 0.1 * (len(taken) + len(latencies)), taken
     assert sorted(latencies)[len(latencies) // 2] < seconds(1.0)
 
@@ -157,14 +161,14 @@ def test_a_pause_inside_a_sentence_is_not_taken_over() -> None:
 def test_a_sentence_that_is_left_hanging_waits_longer() -> None:
     call = CallStandIn()
     call.quiet(0.5).say("i would like to")
-    call.until(Release)
+    call.until(ReleaseReply)
     assert call.now - call.words[-1].end > seconds(1.2)
 
 
 def test_a_short_answer_is_answered_at_once() -> None:
     call = CallStandIn()
     call.quiet(0.5).say("yes please", 0.4)
-    call.until(Release)
+    call.until(ReleaseReply)
     assert call.now - call.words[-1].end < seconds(0.5)
 
 
@@ -180,7 +184,7 @@ def test_a_caller_who_pauses_long_is_waited_for_longer_next_time() -> None:
 def test_what_is_said_so_far_is_told_ahead_now_and_then() -> None:
     call = asked()
     call.quiet(1)
-    told = [foresee.text for foresee in call.all(Foresee)]
+    told = [foresee.text for foresee in call.all(PreviewTurn)]
     assert told
     assert all("what is the weather in berlin".startswith(text) for text in told)
     assert len(told) <= 4
@@ -188,28 +192,28 @@ def test_what_is_said_so_far_is_told_ahead_now_and_then() -> None:
 
 def test_final_words_that_never_come_are_the_last_partial_ones() -> None:
     call = asked(recogniser_lag=60.0)
-    call.tell(Partial(1, "what is the weather"))
-    assert call.until(Ask, 5).text == "what is the weather"
-    assert call.now - call.times(Conclude)[0] <= seconds(3.1)
+    call.tell(PartialTranscript(1, "what is the weather"))
+    assert call.until(RequestReply, 5).text == "what is the weather"
+    assert call.now - call.times(FinishTranscript)[0] <= seconds(3.1)
 
 
 def test_an_answer_to_an_earlier_conclusion_is_too_late() -> None:
     call = CallStandIn(recogniser_lag=60.0)
     call.quiet(0.5).say("tell me about")
-    first = call.until(Conclude, 3)
-    call.say("the weather").until(Conclude, 3)
-    call.tell(Final(1, "tell me about", until=first.until))
-    assert not call.all(Ask)
-    call.tell(Final(1, "tell me about the weather", until=call.all(Conclude)[-1].until))
-    assert [ask.text for ask in call.all(Ask)] == ["tell me about the weather"]
+    first = call.until(FinishTranscript, 3)
+    call.say("the weather").until(FinishTranscript, 3)
+    call.tell(FinalTranscript(1, "tell me about", until=first.until))
+    assert not call.all(RequestReply)
+    call.tell(FinalTranscript(1, "tell me about the weather", until=call.all(FinishTranscript)[-1].until))
+    assert [ask.text for ask in call.all(RequestReply)] == ["tell me about the weather"]
 
 
 def test_a_burst_of_noise_is_nobodys_turn() -> None:
     call = CallStandIn()
     call.quiet(0.5).cough(0.3).quiet(5)
-    assert not call.all(Ask)
-    assert not call.all(Say)
-    assert all(discard.reason == "noise" for discard in call.all(Discard))
+    assert not call.all(RequestReply)
+    assert not call.all(SaySentence)
+    assert all(discard.reason == "noise" for discard in call.all(DiscardTurn))
     assert call.states[-1] == "listening"
 
 
@@ -218,35 +222,41 @@ def test_what_was_not_understood_is_said_so_but_not_twice_in_a_row() -> None:
 
     def mumble() -> None:
         call.cough(1.0)
-        call.tell(Final(call.all(Listen)[-1].turn, "", False, call.until(Conclude).until))
+        call.tell(
+            FinalTranscript(call.all(TranscribeTurn)[-1].turn, "", False, call.until(FinishTranscript).until)
+        )
         call.quiet(5)
 
     call.quiet(0.5)
     mumble()
-    assert [say.kind for say in call.all(Say)] == ["not_understood"]
+    assert [say.kind for say in call.all(SaySentence)] == ["not_understood"]
     mumble()
-    assert len(call.all(Say)) == 1
+    assert len(call.all(SaySentence)) == 1
     call.say("what is the weather")
-    call.tell(Final(call.all(Listen)[-1].turn, "what is the weather", until=call.until(Conclude).until))
+    call.tell(
+        FinalTranscript(
+            call.all(TranscribeTurn)[-1].turn, "what is the weather", until=call.until(FinishTranscript).until
+        )
+    )
     call.quiet(5)
     mumble()
-    assert [say.kind for say in call.all(Say)] == ["not_understood"] * 2
-    assert call.said == ["what is the weather"]
+    assert [say.kind for say in call.all(SaySentence)] == ["not_understood"] * 2
+    assert call.turn_texts == ["what is the weather"]
 
 
 def test_a_turn_without_an_end_ends() -> None:
     call = CallStandIn(structs.replace(PAUSING, turn_limit=seconds(20)))
     call.quiet(0.5).say(" ".join(["television"] * 80))
-    assert len(call.all(Ask)) >= 1
-    assert call.times(Ask)[0] < seconds(22)
+    assert len(call.all(RequestReply)) >= 1
+    assert call.times(RequestReply)[0] < seconds(22)
 
 
 def test_a_quiet_voice_in_the_next_room_is_no_turn() -> None:
     call = CallStandIn()
     call.quiet(0.5).say("what is the weather in berlin today my friend").quiet(8)
-    turns = len(call.all(Listen))
+    turns = len(call.all(TranscribeTurn))
     call.frames(4.0, 0.9, -50.0).quiet(3)
-    assert len(call.all(Listen)) == turns
+    assert len(call.all(TranscribeTurn)) == turns
 
 
 # ---- interruption
@@ -257,7 +267,7 @@ def test_a_reply_is_held_within_two_tenths_of_a_second_of_the_callers_onset() ->
         call = speaking(after=1.2 + offset * 0.032)
         onset = call.now
         call.say("no wait a moment")
-        assert call.times(HoldSound)[0] - onset <= seconds(0.2) - FRAME
+        assert call.times(HoldReply)[0] - onset <= seconds(0.2) - FRAME
 
 
 def test_an_interruption_cuts_raises_the_epoch_keeps_what_was_heard_and_then_asks() -> None:
@@ -265,43 +275,43 @@ def test_an_interruption_cuts_raises_the_epoch_keeps_what_was_heard_and_then_ask
     onset = call.now
     call.say("tell me about hamburg instead")
     assert call.machine.epoch == 1
-    assert call.times(CutSound)[0] - onset <= seconds(0.75)
+    assert call.times(CutReply)[0] - onset <= seconds(0.75)
     call.quiet(4)
-    assert order(call, HoldSound, CutSound, KeepUser, KeepReply, Ask)[:6] == [
-        "Ask",
-        "KeepUser",
-        "HoldSound",
-        "CutSound",
-        "KeepReply",
-        "Ask",
+    assert order(call, HoldReply, CutReply, CommitTurn, CommitReply, RequestReply)[:6] == [
+        "RequestReply",
+        "CommitTurn",
+        "HoldReply",
+        "CutReply",
+        "CommitReply",
+        "RequestReply",
     ]
     exact(call, 1)
-    assert call.all(KeepReply)[0].ending == "interrupted"
-    assert call.said[1] == "tell me about hamburg instead"
+    assert call.all(CommitReply)[0].ending == "interrupted"
+    assert call.turn_texts[1] == "tell me about hamburg instead"
 
 
 def test_a_word_that_takes_the_turn_cuts_as_soon_as_it_is_known() -> None:
     call = speaking()
     onset = call.now
     call.say("stop", 0.25).quiet(0.3)
-    assert call.times(CutSound)[0] - onset <= seconds(0.4)
+    assert call.times(CutReply)[0] - onset <= seconds(0.4)
 
 
 def test_an_onset_shorter_than_the_threshold_never_interrupts() -> None:
     call = speaking()
     for _ in range(20):
         call.frames(2 * 0.032, 0.95, -20.0).frames(0.2, 0.02, -62.0)
-    assert not call.all(HoldSound)
-    assert len(call.all(Listen)) == 1
+    assert not call.all(HoldReply)
+    assert len(call.all(TranscribeTurn)) == 1
 
 
 @pytest.mark.parametrize("settings", [PAUSING, structs.replace(PAUSING, marks=False)])
 def test_a_cough_resumes_and_no_sample_is_lost_or_repeated(settings: TurnSettings) -> None:
     call = speaking(settings)
     call.cough().quiet(20)
-    assert order(call, HoldSound, ResumeSound, CutSound) == ["HoldSound", "ResumeSound"]
-    assert [discard.reason for discard in call.all(Discard)] == ["noise"]
-    assert call.all(KeepReply) == [KeepReply(1, 40 * WORD, "spoken")]
+    assert order(call, HoldReply, ResumeReply, CutReply) == ["HoldReply", "ResumeReply"]
+    assert [discard.reason for discard in call.all(DiscardTurn)] == ["noise"]
+    assert call.all(CommitReply) == [CommitReply(1, 40 * WORD, "spoken")]
     voice = call.voices[1]
     assert voice.played == voice.at_client == voice.playout.sent == 40 * WORD
     assert call.machine.epoch == 0
@@ -313,7 +323,7 @@ def test_a_resume_goes_on_from_the_held_sample() -> None:
     held = call.voices[1].played
     call.quiet(0.1)
     assert call.voices[1].played == held
-    call.until(ResumeSound)
+    call.until(ResumeReply)
     assert held <= call.voices[1].played <= held + played_in(2 * FRAME)
     call.quiet(1)
     assert held + 20_000 < call.voices[1].played <= held + 26_000
@@ -332,98 +342,98 @@ def test_a_resume_goes_on_from_the_held_sample() -> None:
 def test_a_backchannel_lets_the_reply_go_on(language: str, text: str, word: float) -> None:
     call = speaking(structs.replace(PAUSING, language=language))
     call.say(text, word).quiet(20)
-    assert [discard.reason for discard in call.all(Discard)] == ["backchannel"]
-    assert not call.all(CutSound)
-    assert call.all(KeepReply) == [KeepReply(1, 40 * WORD, "spoken")]
+    assert [discard.reason for discard in call.all(DiscardTurn)] == ["backchannel"]
+    assert not call.all(CutReply)
+    assert call.all(CommitReply) == [CommitReply(1, 40 * WORD, "spoken")]
 
 
 def test_a_reply_survives_its_own_echo() -> None:
     call = speaking(after=2.0)
     own = LONG.split()[call.voices[1].played // WORD]
     call.say(own, 0.35).quiet(20)
-    assert [discard.reason for discard in call.all(Discard)] == ["echo"]
-    assert call.all(KeepReply)[-1].ending == "spoken"
+    assert [discard.reason for discard in call.all(DiscardTurn)] == ["echo"]
+    assert call.all(CommitReply)[-1].ending == "spoken"
 
 
 def test_an_echo_as_long_as_the_reply_does_not_end_it_at_a_client_that_plays_on() -> None:
     call = speaking(PLAIN, after=1.0)
     first = call.voices[1].played // WORD
     call.say(" ".join(LONG.split()[first : first + 20]), WORD / 24_000).quiet(20)
-    assert not call.all(CutSound)
-    assert call.all(KeepReply)[0].ending == "spoken"
+    assert not call.all(CutReply)
+    assert call.all(CommitReply)[0].ending == "spoken"
 
 
 def test_a_hum_of_which_words_are_made_resumes() -> None:
     call = speaking()
     for _ in range(14):
         call.step(Frame(0.9, -24.0, -18.0))
-        if listened := call.all(Listen)[1:]:
-            call.tell(Partial(listened[-1].turn, "can you"))
-    assert call.all(HoldSound)
+        if listened := call.all(TranscribeTurn)[1:]:
+            call.tell(PartialTranscript(listened[-1].turn, "can you"))
+    assert call.all(HoldReply)
     call.quiet(2)
-    assert not call.all(CutSound)
-    assert call.all(Discard)
-    assert call.all(ResumeSound)
+    assert not call.all(CutReply)
+    assert call.all(DiscardTurn)
+    assert call.all(ResumeReply)
 
 
 def test_a_quiet_copy_of_what_is_played_does_not_even_hold_it() -> None:
     call = speaking(answer=" ".join([LONG] * 2))
     for _ in range(120):
-        call.step(Frame(0.9, -34.0, -6.0, sounding=-13.0))
-    assert not call.all(HoldSound)
+        call.step(Frame(0.9, -34.0, -6.0, playback_level=-13.0))
+    assert not call.all(HoldReply)
     for _ in range(12):
-        call.step(Frame(0.9, -20.0, -6.0, sounding=-13.0))
-    assert call.all(HoldSound)
+        call.step(Frame(0.9, -20.0, -6.0, playback_level=-13.0))
+    assert call.all(HoldReply)
 
 
 def test_an_echo_that_ends_with_what_was_played_is_soon_known() -> None:
     call = speaking(answer=" ".join([LONG] * 6))
     for _ in range(400):
         playing = call.states[-1] == "speaking"
-        call.step(Frame(0.9, -36.0, -6.0, sounding=-25.0) if playing else Frame(0.02, -62.0))
-    assert 1 <= len(call.all(HoldSound)) <= 4
-    assert not call.all(CutSound)
+        call.step(Frame(0.9, -36.0, -6.0, playback_level=-25.0) if playing else Frame(0.02, -62.0))
+    assert 1 <= len(call.all(HoldReply)) <= 4
+    assert not call.all(CutReply)
 
 
 def test_a_word_that_was_cut_in_two_by_a_stop_is_waited_for() -> None:
     call = speaking(partials=False)
     call.frames(0.25, 0.95, -24.0).quiet(0.21)
-    call.tell(Final(call.all(Listen)[-1].turn, "", understood=False))
+    call.tell(FinalTranscript(call.all(TranscribeTurn)[-1].turn, "", understood=False))
     call.frames(1.2, 0.95, -24.0)
-    assert call.all(CutSound)
+    assert call.all(CutReply)
 
 
 def test_repeated_false_alarms_make_the_ear_harder_to_convince_but_not_deaf() -> None:
     call = speaking(answer=" ".join([LONG] * 4))
     for _ in range(4):
         call.cough(0.16).quiet(1.5)
-    held = len(call.all(HoldSound))
+    held = len(call.all(HoldReply))
     assert held < 4
     call.say("please stop that and listen")
-    assert call.all(CutSound)
+    assert call.all(CutReply)
 
 
 def test_long_speech_interrupts_without_a_word() -> None:
     call = speaking(partials=False)
     onset = call.now
     call.say("tell me about hamburg instead please")
-    assert seconds(0.6) <= call.times(CutSound)[0] - onset <= seconds(0.9)
+    assert seconds(0.6) <= call.times(CutReply)[0] - onset <= seconds(0.9)
 
 
 def test_short_speech_is_judged_by_its_final_words() -> None:
     call = speaking(partials=False)
     call.say("hamburg", 0.5).quiet(5)
-    assert call.all(CutSound) == [CutSound(1)]
-    assert call.said[-1] == "hamburg"
+    assert call.all(CutReply) == [CutReply(1)]
+    assert call.turn_texts[-1] == "hamburg"
     exact(call, 1)
 
 
 def test_a_client_that_cannot_pause_is_told_only_what_is_certain() -> None:
     call = speaking(PLAIN)
     call.cough().quiet(1.5)
-    assert not call.all(HoldSound)
+    assert not call.all(HoldReply)
     call.say("tell me about hamburg instead").quiet(3)
-    assert order(call, HoldSound, ResumeSound, CutSound) == ["CutSound"]
+    assert order(call, HoldReply, ResumeReply, CutReply) == ["CutReply"]
     assert "paused" not in call.states
     exact(call, 1)
 
@@ -432,10 +442,10 @@ def test_a_reply_held_too_long_without_a_decision_goes_on() -> None:
     call = speaking(partials=False)
     call.lag = seconds(60)
     call.frames(0.5, 0.9, -20.0)
-    held = call.times(HoldSound)[0]
+    held = call.times(HoldReply)[0]
     call.quiet(3)
-    assert call.times(ResumeSound)[0] - held <= seconds(2.1)
-    assert call.all(Discard)[0].reason == "undecided"
+    assert call.times(ResumeReply)[0] - held <= seconds(2.1)
+    assert call.all(DiscardTurn)[0].reason == "undecided"
     call.quiet(20)
     assert call.states[-1] == "listening"
 
@@ -444,58 +454,58 @@ def test_one_who_is_held_for_with_words_is_heard_when_time_is_up() -> None:
     call = speaking(partials=False)
     call.lag = seconds(60)
     call.frames(0.35, 0.9, -20.0)
-    call.tell(Partial(call.all(Listen)[-1].turn, "hamburg"))
+    call.tell(PartialTranscript(call.all(TranscribeTurn)[-1].turn, "hamburg"))
     call.quiet(3)
-    assert call.all(CutSound)
+    assert call.all(CutReply)
 
 
 def test_a_reply_held_before_its_first_frame_is_heard_whole() -> None:
     call = asked(thinks=1.5)
-    call.until(Release)
+    call.until(ReleaseReply)
     call.cough().quiet(20)
-    assert order(call, HoldSound, ResumeSound, Drop, CutSound) == ["HoldSound", "ResumeSound"]
-    assert call.all(KeepReply) == [KeepReply(1, 8 * WORD, "spoken")]
+    assert order(call, HoldReply, ResumeReply, DropReply, CutReply) == ["HoldReply", "ResumeReply"]
+    assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
     exact(call, 1)
 
 
 def test_nothing_follows_the_end_of_a_reply_that_ends_while_it_is_held() -> None:
     call = asked()
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(1.9)
     call.frames(0.12, 0.9, -20.0)
-    assert call.all(HoldSound)
-    call.tell(PlayedTo(1, 8 * WORD))
-    assert call.all(KeepReply) == [KeepReply(1, 8 * WORD, "spoken")]
-    assert order(call, HoldSound, ResumeSound, KeepReply) == ["HoldSound", "ResumeSound", "KeepReply"]
+    assert call.all(HoldReply)
+    call.tell(PlaybackProgress(1, 8 * WORD))
+    assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
+    assert order(call, HoldReply, ResumeReply, CommitReply) == ["HoldReply", "ResumeReply", "CommitReply"]
     call.quiet(3)
     assert call.states[-1] == "listening"
 
 
 def test_heard_words_are_never_lost_when_the_cut_overtakes_the_clients_marks() -> None:
     call = speaking(after=2.05)
-    call.tell(Interrupted(1))
-    assert call.all(CutSound)
-    assert not call.all(KeepReply), "the client has not told yet"
+    call.tell(InterruptRequested(1))
+    assert call.all(CutReply)
+    assert not call.all(CommitReply), "the client has not told yet"
     known = call.voices[1].told
     call.quiet(0.4)
-    (kept,) = call.all(KeepReply)
+    (kept,) = call.all(CommitReply)
     assert kept.samples == call.voices[1].played > known
     exact(call, 1)
 
 
 def test_what_was_heard_is_kept_before_the_next_prompt_even_when_it_is_typed_at_once() -> None:
     call = speaking(after=2.0)
-    call.tell(Wrote("And in Hamburg?"))
+    call.tell(TextTyped("And in Hamburg?"))
     call.quiet(2)
-    assert order(call, KeepUser, CutSound, KeepReply, Ask, Release) == [
-        "Ask",
-        "Release",
-        "KeepUser",
-        "CutSound",
-        "KeepReply",
-        "KeepUser",
-        "Ask",
-        "Release",
+    assert order(call, CommitTurn, CutReply, CommitReply, RequestReply, ReleaseReply) == [
+        "RequestReply",
+        "ReleaseReply",
+        "CommitTurn",
+        "CutReply",
+        "CommitReply",
+        "CommitTurn",
+        "RequestReply",
+        "ReleaseReply",
     ]
     exact(call, 1)
 
@@ -507,7 +517,7 @@ def test_two_hundred_interruptions_leave_exactly_what_was_played() -> None:
             if number % 3:
                 call.say("tell me about hamburg")
             else:
-                call.tell(Interrupted(1))
+                call.tell(InterruptRequested(1))
             call.quiet(4)
             exact(call, 1)
 
@@ -517,50 +527,50 @@ def test_two_hundred_interruptions_leave_exactly_what_was_played() -> None:
 
 def test_speech_over_the_first_syllables_goes_on_with_the_turn_and_nothing_heard_is_kept() -> None:
     call = asked()
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(0.1).say("or in hamburg maybe").quiet(6)
-    assert [(ask.turn, ask.revision) for ask in call.all(Ask)] == [(1, 0), (1, 1)]
-    assert call.said == ["what is the weather in berlin or in hamburg maybe"]
-    assert order(call, CutSound, Drop, KeepReply) == ["CutSound", "Drop", "KeepReply"]
-    assert call.all(KeepReply)[0].reply == 2
-    assert [discard.reason for discard in call.all(Discard)] == ["merged"]
+    assert [(ask.turn, ask.revision) for ask in call.all(RequestReply)] == [(1, 0), (1, 1)]
+    assert call.turn_texts == ["what is the weather in berlin or in hamburg maybe"]
+    assert order(call, CutReply, DropReply, CommitReply) == ["CutReply", "DropReply", "CommitReply"]
+    assert call.all(CommitReply)[0].reply == 2
+    assert [discard.reason for discard in call.all(DiscardTurn)] == ["merged"]
     assert call.machine.epoch == 1, "what was sent of it is stale"
 
 
 def test_speech_before_anything_was_heard_goes_on_with_the_turn() -> None:
     call = asked(thinks=4.0)
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(2.5).say("i mean in hamburg").quiet(8)
-    assert call.said == ["what is the weather in berlin i mean in hamburg"]
-    assert [ask.turn for ask in call.all(Ask)] == [1, 1]
+    assert call.turn_texts == ["what is the weather in berlin i mean in hamburg"]
+    assert [ask.turn for ask in call.all(RequestReply)] == [1, 1]
 
 
 def test_a_stop_in_the_first_syllables_is_a_turn_of_its_own() -> None:
     call = asked()
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(0.1).say("stop it now").quiet(4)
-    assert call.said[:2] == ["what is the weather in berlin", "stop it now"]
-    assert call.all(KeepReply)[0].ending == "interrupted"
+    assert call.turn_texts[:2] == ["what is the weather in berlin", "stop it now"]
+    assert call.all(CommitReply)[0].ending == "interrupted"
 
 
 def test_an_acknowledgement_while_it_thinks_changes_nothing() -> None:
     call = asked(thinks=3.0)
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(0.5).say("okay", 0.4).quiet(8)
-    assert len(call.all(Ask)) == 1
-    assert call.all(KeepReply) == [KeepReply(1, 8 * WORD, "spoken")]
+    assert len(call.all(RequestReply)) == 1
+    assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
 
 
 def test_a_turn_goes_on_as_often_as_nothing_was_heard_of_its_answer() -> None:
     call = asked(thinks=3.0)
     for text in ("or hamburg maybe", "or rather bremen then", "or munich after all"):
-        call.until(Release)
+        call.until(ReleaseReply)
         call.quiet(0.3).say(text)
     call.quiet(8)
-    assert call.said == [
+    assert call.turn_texts == [
         "what is the weather in berlin or hamburg maybe or rather bremen then or munich after all"
     ]
-    assert [ask.revision for ask in call.all(Ask)] == [0, 1, 2, 3]
+    assert [ask.revision for ask in call.all(RequestReply)] == [0, 1, 2, 3]
 
 
 # ---- what may not be interrupted
@@ -569,39 +579,43 @@ def test_a_turn_goes_on_as_often_as_nothing_was_heard_of_its_answer() -> None:
 def test_speech_over_a_reply_that_may_not_be_interrupted_is_the_next_turn() -> None:
     call = speaking(structs.replace(PAUSING, interruptible=False), answer=EIGHT)
     call.say("tell me about hamburg").quiet(8)
-    assert not call.all(HoldSound)
-    assert not call.all(CutSound)
-    assert [kept.ending for kept in call.all(KeepReply)] == ["spoken", "spoken"]
-    assert call.said == ["what is the weather in berlin", "tell me about hamburg"]
+    assert not call.all(HoldReply)
+    assert not call.all(CutReply)
+    assert [kept.ending for kept in call.all(CommitReply)] == ["spoken", "spoken"]
+    assert call.turn_texts == ["what is the weather in berlin", "tell me about hamburg"]
 
 
 def test_speech_over_a_reply_that_may_not_be_interrupted_can_be_nothing() -> None:
     kind = structs.replace(PAUSING, interruptible=False, overheard="discard")
     call = speaking(kind, answer=EIGHT)
     call.say("tell me").quiet(8)
-    assert call.said == ["what is the weather in berlin"]
-    assert len(call.all(Listen)) == 1
+    assert call.turn_texts == ["what is the weather in berlin"]
+    assert len(call.all(TranscribeTurn)) == 1
 
 
 def test_speech_that_outlasts_such_a_reply_is_heard_from_its_end() -> None:
     kind = structs.replace(PAUSING, interruptible=False, overheard="discard")
     call = speaking(kind, answer=EIGHT)
     call.say("zero one two three four five six seven eight nine").quiet(3)
-    assert call.said[-1] != call.said[0]
-    assert call.said[-1].endswith("eight nine")
-    assert not call.said[-1].startswith("zero")
+    assert call.turn_texts[-1] != call.turn_texts[0]
+    assert call.turn_texts[-1].endswith("eight nine")
+    assert not call.turn_texts[-1].startswith("zero")
 
 
 def test_an_announcement_that_may_not_be_interrupted_is_said_to_its_end() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    call.tell(Announce("this call is about your contract and is not recorded at all", interruptible=False))
+    call.tell(
+        AnnouncementRequested(
+            "this call is about your contract and is not recorded at all", interruptible=False
+        )
+    )
     call.quiet(0.5).say("tell me more now")
-    call.tell(Interrupted())
+    call.tell(InterruptRequested())
     call.quiet(5)
-    assert not call.all(CutSound)
-    assert call.all(KeepReply)[0] == KeepReply(1, 12 * WORD, "spoken")
-    assert call.said == ["tell me more now"]
+    assert not call.all(CutReply)
+    assert call.all(CommitReply)[0] == CommitReply(1, 12 * WORD, "spoken")
+    assert call.turn_texts == ["tell me more now"]
 
 
 # ---- button, keys, typed text
@@ -610,94 +624,94 @@ def test_an_announcement_that_may_not_be_interrupted_is_said_to_its_end() -> Non
 @pytest.mark.parametrize("settings", [PAUSING, PLAIN])
 def test_the_button_cuts_at_once(settings: TurnSettings) -> None:
     call = speaking(settings)
-    decisions = call.tell(Interrupted(1, 2 * WORD + 5))
+    decisions = call.tell(InterruptRequested(1, 2 * WORD + 5))
     kinds = [type(one).__name__ for one in decisions]
-    assert kinds[:2] == ["CutSound", "KeepReply"]
-    assert KeepReply(1, 3 * WORD, "interrupted") not in decisions
+    assert kinds[:2] == ["CutReply", "CommitReply"]
+    assert CommitReply(1, 3 * WORD, "interrupted") not in decisions
     call.quiet(2)
     assert call.states[-1] == "listening"
 
 
 def test_the_button_for_an_older_reply_is_no_news() -> None:
     call = speaking()
-    call.tell(Interrupted(1))
+    call.tell(InterruptRequested(1))
     call.quiet(0.5).say("tell me about hamburg")
-    call.until(Release)
+    call.until(ReleaseReply)
     call.quiet(0.5)
-    assert call.tell(Interrupted(1, 100)) == []
-    assert len(call.all(CutSound)) == 1
+    assert call.tell(InterruptRequested(1, 100)) == []
+    assert len(call.all(CutReply)) == 1
 
 
 def test_the_button_while_it_thinks_wants_no_answer() -> None:
     call = asked(thinks=4.0)
-    call.until(Release)
-    call.tell(Interrupted())
+    call.until(ReleaseReply)
+    call.tell(InterruptRequested())
     call.quiet(3)
-    assert call.said == ["what is the weather in berlin"]
+    assert call.turn_texts == ["what is the weather in berlin"]
     assert call.states[-1] == "listening"
     assert not any(voice.played for voice in call.voices.values())
 
 
 def test_the_button_before_the_turn_is_sure_keeps_its_words_and_asks_for_nothing() -> None:
     call = asked()
-    call.until(Ask)
-    call.tell(Interrupted())
+    call.until(RequestReply)
+    call.tell(InterruptRequested())
     call.quiet(3)
-    assert call.said == ["what is the weather in berlin"]
-    assert len(call.all(Ask)) == 1
-    assert call.all(Drop) == [Drop(1)]
+    assert call.turn_texts == ["what is the weather in berlin"]
+    assert len(call.all(RequestReply)) == 1
+    assert call.all(DropReply) == [DropReply(1)]
 
 
 def test_a_caller_who_goes_on_after_all_is_answered() -> None:
     call = asked()
-    call.until(Ask)
-    call.tell(Interrupted())
+    call.until(RequestReply)
+    call.tell(InterruptRequested())
     call.say("and in hamburg").quiet(6)
-    assert [(ask.turn, ask.revision) for ask in call.all(Ask)] == [(1, 0), (1, 1)]
-    assert call.said == ["what is the weather in berlin and in hamburg"]
+    assert [(ask.turn, ask.revision) for ask in call.all(RequestReply)] == [(1, 0), (1, 1)]
+    assert call.turn_texts == ["what is the weather in berlin and in hamburg"]
 
 
 def test_the_button_with_nothing_to_end_is_no_news() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    assert call.tell(Interrupted()) == []
+    assert call.tell(InterruptRequested()) == []
 
 
 def test_typed_text_is_a_turn_and_its_words_stand_before_they_are_asked() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    decisions = call.tell(Wrote("What is the weather?"))
+    decisions = call.tell(TextTyped("What is the weather?"))
     assert decisions == [
-        KeepUser(1, "What is the weather?", True),
-        Ask(1, 1, 0, "What is the weather?"),
-        Release(1),
-        Show("thinking"),
+        CommitTurn(1, "What is the weather?", True),
+        RequestReply(1, 1, 0, "What is the weather?"),
+        ReleaseReply(1),
+        ShowState("thinking"),
     ]
     call.quiet(6)
-    assert call.all(KeepReply) == [KeepReply(1, 8 * WORD, "spoken")]
+    assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
 
 
 def test_text_typed_while_somebody_speaks_comes_after_what_they_said() -> None:
     call = CallStandIn()
     call.quiet(0.5).say("what is the weather in")
-    call.tell(Wrote("Berlin-Mitte"))
+    call.tell(TextTyped("Berlin-Mitte"))
     call.quiet(6)
-    assert call.said == ["what is the weather in", "Berlin-Mitte"]
-    assert [ask.text for ask in call.all(Ask)] == ["Berlin-Mitte"]
+    assert call.turn_texts == ["what is the weather in", "Berlin-Mitte"]
+    assert [ask.text for ask in call.all(RequestReply)] == ["Berlin-Mitte"]
 
 
 def test_speech_never_goes_on_with_what_was_typed() -> None:
     call = CallStandIn(thinks=3.0)
     call.quiet(0.5)
-    call.tell(Wrote("What is the weather?"))
+    call.tell(TextTyped("What is the weather?"))
     call.quiet(0.5).say("tell me about hamburg").quiet(8)
-    assert call.said == ["What is the weather?", "tell me about hamburg"]
+    assert call.turn_texts == ["What is the weather?", "tell me about hamburg"]
 
 
 def test_empty_text_is_no_turn() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    assert call.tell(Wrote("  ")) == []
+    assert call.tell(TextTyped("  ")) == []
 
 
 # ---- hold to talk
@@ -708,51 +722,51 @@ HOLD_TO_TALK = structs.replace(PAUSING, listens=False)
 def test_holding_the_button_is_the_turn_and_silence_does_not_end_it() -> None:
     call = CallStandIn(HOLD_TO_TALK)
     call.quiet(0.5).say("nobody hears this")
-    assert not call.all(Listen)
-    call.tell(Button(True))
+    assert not call.all(TranscribeTurn)
+    call.tell(PushToTalk(True))
     call.say("what is").quiet(3).say("the weather")
-    assert not call.all(Conclude)
-    call.tell(Button(False))
+    assert not call.all(FinishTranscript)
+    call.tell(PushToTalk(False))
     call.quiet(0.3)
-    assert [ask.text for ask in call.all(Ask)] == ["what is the weather"]
-    assert call.all(Release)
+    assert [ask.text for ask in call.all(RequestReply)] == ["what is the weather"]
+    assert call.all(ReleaseReply)
     call.quiet(5)
-    assert call.said == ["what is the weather"]
+    assert call.turn_texts == ["what is the weather"]
 
 
 def test_the_button_goes_down_and_the_reply_falls_silent_at_once() -> None:
     call = CallStandIn(HOLD_TO_TALK, answer=lambda text: LONG)
     call.quiet(0.5)
-    call.tell(Button(True))
+    call.tell(PushToTalk(True))
     call.say("what is the weather")
-    call.tell(Button(False))
+    call.tell(PushToTalk(False))
     call.quiet(2.5)
-    assert any(isinstance(one, CutSound) for one in call.tell(Button(True)))
+    assert any(isinstance(one, CutReply) for one in call.tell(PushToTalk(True)))
     call.say("and tomorrow")
-    call.tell(Button(False))
+    call.tell(PushToTalk(False))
     call.quiet(1)
     exact(call, 1)
-    assert call.said[0] == "what is the weather"
-    assert call.all(Ask)[-1].text == "and tomorrow"
+    assert call.turn_texts[0] == "what is the weather"
+    assert call.all(RequestReply)[-1].text == "and tomorrow"
 
 
 def test_a_press_without_a_word_is_no_turn() -> None:
     call = CallStandIn(HOLD_TO_TALK)
     call.quiet(0.5)
-    call.tell(Button(True))
+    call.tell(PushToTalk(True))
     call.quiet(0.5)
-    call.tell(Button(False))
+    call.tell(PushToTalk(False))
     call.quiet(1)
-    assert [discard.reason for discard in call.all(Discard)] == ["noise"]
+    assert [discard.reason for discard in call.all(DiscardTurn)] == ["noise"]
     assert call.states[-1] == "listening"
 
 
 def test_a_button_that_is_never_let_go_is_let_go() -> None:
     call = CallStandIn(structs.replace(HOLD_TO_TALK, turn_limit=seconds(10)))
     call.quiet(0.5)
-    call.tell(Button(True))
+    call.tell(PushToTalk(True))
     call.say("what is the weather").quiet(20)
-    assert call.said == ["what is the weather"]
+    assert call.turn_texts == ["what is the weather"]
 
 
 # ---- waiting
@@ -760,166 +774,171 @@ def test_a_button_that_is_never_let_go_is_let_go() -> None:
 
 def test_a_tool_is_waited_for_with_one_filler_and_the_reply_goes_on_after_it() -> None:
     call = asked(thinks=5.0)
-    call.until(Release)
-    call.tell(Worked(1, True))
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True))
     call.quiet(3)
-    call.tell(Worked(1, False))
+    call.tell(ReplyWaiting(1, False))
     call.quiet(8)
-    assert [say.kind for say in call.all(Say)] == ["filler"]
+    assert [say.kind for say in call.all(SaySentence)] == ["filler"]
     assert "waiting" in call.states
-    assert [kept.ending for kept in call.all(KeepReply)] == ["spoken", "spoken"]
+    assert [kept.ending for kept in call.all(CommitReply)] == ["spoken", "spoken"]
     assert call.kept[1] == (EIGHT, "")
 
 
 def test_each_wait_has_its_own_filler_in_other_words() -> None:
     call = asked(thinks=9.0)
-    call.until(Release)
+    call.until(ReleaseReply)
     for _ in range(2):
-        call.tell(Worked(1, True))
+        call.tell(ReplyWaiting(1, True))
         call.quiet(3)
-        call.tell(Worked(1, False))
+        call.tell(ReplyWaiting(1, False))
         call.quiet(0.3)
-    said = call.all(Say)
+    said = call.all(SaySentence)
     assert [say.kind for say in said] == ["filler", "filler"]
     assert said[0].text != said[1].text
 
 
 def test_a_question_is_asked_aloud_while_the_reply_waits_for_a_person() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True))
-    call.tell(Announce("May I look into your calendar?"))
-    assert [say.kind for say in call.all(Say)] == ["announcement"]
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True))
+    call.tell(AnnouncementRequested("May I look into your calendar?"))
+    assert [say.kind for say in call.all(SaySentence)] == ["announcement"]
 
 
 def test_a_word_that_only_acknowledges_is_the_answer_to_a_question() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True, asks=True))
-    call.tell(Announce("May I look into your calendar?"))
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True, asks=True))
+    call.tell(AnnouncementRequested("May I look into your calendar?"))
     call.quiet(4).say("yes").quiet(2)
-    assert call.all(Ask)[-1].text == "yes"
+    assert call.all(RequestReply)[-1].text == "yes"
 
 
 def test_a_question_that_was_answered_is_not_asked_to_its_end() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True, asks=True))
-    call.tell(Announce("May I look into your calendar?"))
-    question = call.all(Say)[-1].reply
-    call.tell(Worked(1, True))
-    assert [cut.reply for cut in call.all(CutSound)] == [question]
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True, asks=True))
+    call.tell(AnnouncementRequested("May I look into your calendar?"))
+    question = call.all(SaySentence)[-1].reply
+    call.tell(ReplyWaiting(1, True))
+    assert [cut.reply for cut in call.all(CutReply)] == [question]
 
 
 def test_nobody_is_told_to_wait_while_they_are_asked_something() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True, asks=True))
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True, asks=True))
     call.quiet(10)
-    assert not call.all(Say)
-    call.tell(Worked(1, True))
+    assert not call.all(SaySentence)
+    call.tell(ReplyWaiting(1, True))
     call.quiet(3)
-    assert [say.kind for say in call.all(Say)] == ["filler"]
+    assert [say.kind for say in call.all(SaySentence)] == ["filler"]
 
 
 def test_a_filler_can_be_talked_over_and_the_turn_is_the_callers() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True))
-    call.until(Say)
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True))
+    call.until(SaySentence)
     call.quiet(0.4).say("never mind tell me a joke").quiet(2)
-    assert call.said == ["what is the weather in berlin"]
-    assert len(call.all(CutSound)) == 2
-    assert call.all(Ask)[-1].text == "never mind tell me a joke"
+    assert call.turn_texts == ["what is the weather in berlin"]
+    assert len(call.all(CutReply)) == 2
+    assert call.all(RequestReply)[-1].text == "never mind tell me a joke"
 
 
 def test_a_model_that_gives_nothing_is_announced_then_given_up_and_the_call_goes_on() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    asked_at = call.times(Ask)[0]
+    call.until(ReleaseReply)
+    asked_at = call.times(RequestReply)[0]
     call.quiet(30)
-    assert [say.kind for say in call.all(Say)] == ["slow", "gave_up"]
-    slow, gave_up = call.times(Say)
+    assert [say.kind for say in call.all(SaySentence)] == ["slow", "gave_up"]
+    slow, gave_up = call.times(SaySentence)
     assert slow - asked_at <= seconds(8.1)
     assert gave_up - asked_at <= seconds(20.1)
-    assert Drop(1) in call.all(Drop)
-    assert call.said == ["what is the weather in berlin"]
+    assert DropReply(1) in call.all(DropReply)
+    assert call.turn_texts == ["what is the weather in berlin"]
     assert call.states[-1] == "listening"
 
 
 def test_a_reply_that_stops_in_the_middle_is_given_up_with_what_was_heard() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(SoundMade(1, 30_000))
-    call.tell(PlayedTo(1, 30_000))
+    call.until(ReleaseReply)
+    call.tell(SynthesisProgress(1, 30_000))
+    call.tell(PlaybackProgress(1, 30_000))
     call.quiet(40)
-    assert call.all(KeepReply)[-2:] != []
-    assert KeepReply(1, 30_000, "failed") in call.all(KeepReply)
+    assert call.all(CommitReply)[-2:] != []
+    assert CommitReply(1, 30_000, "failed") in call.all(CommitReply)
     assert call.states[-1] == "listening"
 
 
 def test_a_turn_that_waits_for_a_stuck_reply_is_answered_in_the_end() -> None:
     call = asked(structs.replace(PAUSING, interruptible=False), makes=False)
-    call.until(Release)
-    call.tell(SoundMade(1, 100))
+    call.until(ReleaseReply)
+    call.tell(SynthesisProgress(1, 100))
     call.say("tell me about hamburg").quiet(40)
-    assert KeepReply(1, 100, "failed") in call.all(KeepReply)
-    assert call.all(Ask)[-1].text == "tell me about hamburg"
+    assert CommitReply(1, 100, "failed") in call.all(CommitReply)
+    assert call.all(RequestReply)[-1].text == "tell me about hamburg"
 
 
 def test_a_tool_that_never_comes_back_is_given_up() -> None:
     call = asked(structs.replace(PAUSING, wait_limit=seconds(30)), makes=False)
-    call.until(Release)
-    call.tell(Worked(1, True))
+    call.until(ReleaseReply)
+    call.tell(ReplyWaiting(1, True))
     call.quiet(40)
-    assert call.all(Say)[-1].kind == "gave_up"
+    assert call.all(SaySentence)[-1].kind == "gave_up"
     assert call.states[-1] == "listening"
 
 
 def test_sound_whose_playing_nobody_tells_of_counts_as_played_after_its_time() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(SoundMade(1, 48_000))
-    call.tell(SoundComplete(1, 48_000))
+    call.until(ReleaseReply)
+    call.tell(SynthesisProgress(1, 48_000))
+    call.tell(SynthesisComplete(1, 48_000))
     call.quiet(6)
-    assert call.all(KeepReply) == [KeepReply(1, 48_000, "spoken")]
+    assert call.all(CommitReply) == [CommitReply(1, 48_000, "spoken")]
 
 
 def test_a_reply_without_sound_is_over_at_once() -> None:
     call = asked(answer="")
     call.quiet(3)
-    assert call.all(KeepReply) == [KeepReply(1, 0, "spoken")]
+    assert call.all(CommitReply) == [CommitReply(1, 0, "spoken")]
     assert call.states[-1] == "listening"
 
 
 def test_a_reply_that_breaks_before_a_word_apologises() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(Broke(1, "The model has stopped. Ask me again."))
+    call.until(ReleaseReply)
+    call.tell(ReplyBroken(1, "The model has stopped. Ask me again."))
     call.quiet(6)
-    assert call.said == ["what is the weather in berlin"]
-    assert KeepReply(1, 0, "failed") in call.all(KeepReply)
-    assert [say.text for say in call.all(Say)] == ["The model has stopped. Ask me again."]
+    assert call.turn_texts == ["what is the weather in berlin"]
+    assert CommitReply(1, 0, "failed") in call.all(CommitReply)
+    assert [say.text for say in call.all(SaySentence)] == ["The model has stopped. Ask me again."]
 
 
 def test_a_reply_that_breaks_in_the_middle_is_heard_as_far_as_it_goes() -> None:
     call = asked(makes=False)
-    call.until(Release)
-    call.tell(SoundMade(1, 30_000))
-    call.tell(Broke(1, "Sorry."))
-    assert not call.all(Say)
-    call.tell(PlayedTo(1, 30_000))
+    call.until(ReleaseReply)
+    call.tell(SynthesisProgress(1, 30_000))
+    call.tell(ReplyBroken(1, "Sorry."))
+    assert not call.all(SaySentence)
+    call.tell(PlaybackProgress(1, 30_000))
     call.quiet(2)
-    assert KeepReply(1, 30_000, "failed") in call.all(KeepReply)
-    assert [say.kind for say in call.all(Say)] == ["apology"]
+    assert CommitReply(1, 30_000, "failed") in call.all(CommitReply)
+    assert [say.kind for say in call.all(SaySentence)] == ["apology"]
 
 
 def test_a_reply_that_breaks_before_its_turn_is_sure_breaks_when_it_is() -> None:
     call = asked(makes=False)
-    call.until(Ask)
-    call.tell(Broke(1, "Sorry."))
+    call.until(RequestReply)
+    call.tell(ReplyBroken(1, "Sorry."))
     call.quiet(3)
-    assert order(call, Release, KeepUser, KeepReply, Say)[:4] == ["Release", "KeepUser", "KeepReply", "Say"]
+    assert order(call, ReleaseReply, CommitTurn, CommitReply, SaySentence)[:4] == [
+        "ReleaseReply",
+        "CommitTurn",
+        "CommitReply",
+        "SaySentence",
+    ]
 
 
 # ---- announcements
@@ -927,52 +946,58 @@ def test_a_reply_that_breaks_before_its_turn_is_sure_breaks_when_it_is() -> None
 
 def test_a_greeting_is_said_and_kept() -> None:
     call = CallStandIn()
-    call.tell(Announce("Hello, how can I help?"))
+    call.tell(AnnouncementRequested("Hello, how can I help?"))
     call.quiet(4)
-    assert [say.kind for say in call.all(Say)] == ["announcement"]
+    assert [say.kind for say in call.all(SaySentence)] == ["announcement"]
     assert call.kept[1] == ("Hello, how can I help?", "")
 
 
 def test_a_greeting_can_be_interrupted_and_keeps_what_was_heard_of_it() -> None:
     call = CallStandIn()
-    call.tell(Announce("hello how can i help you today my friend"))
+    call.tell(AnnouncementRequested("hello how can i help you today my friend"))
     call.quiet(1.0).say("what is the weather").quiet(6)
     exact(call, 1)
     assert call.kept[1][1]
-    assert call.said == ["what is the weather"]
+    assert call.turn_texts == ["what is the weather"]
 
 
 def test_announcements_wait_for_whoever_speaks_and_come_in_order() -> None:
     call = asked()
-    call.tell(Announce("first"))
-    call.tell(Announce("second"))
+    call.tell(AnnouncementRequested("first"))
+    call.tell(AnnouncementRequested("second"))
     call.quiet(12)
-    assert order(call, KeepReply, Say) == ["KeepReply", "Say", "KeepReply", "Say", "KeepReply"]
-    assert [say.text for say in call.all(Say)] == ["first", "second"]
+    assert order(call, CommitReply, SaySentence) == [
+        "CommitReply",
+        "SaySentence",
+        "CommitReply",
+        "SaySentence",
+        "CommitReply",
+    ]
+    assert [say.text for say in call.all(SaySentence)] == ["first", "second"]
 
 
 def test_only_so_many_announcements_wait() -> None:
     call = asked(answer=LONG)
     for number in range(50):
-        call.tell(Announce(f"number {number}"))
+        call.tell(AnnouncementRequested(f"number {number}"))
     call.quiet(60)
-    assert len(call.all(Say)) == 8
+    assert len(call.all(SaySentence)) == 8
 
 
 def test_facts_about_what_nobody_knows_are_no_news() -> None:
     call = CallStandIn()
     call.quiet(0.5)
     for fact in (
-        TextCame(9),
-        SoundMade(9, 100),
-        SoundComplete(9, 100),
-        PlayedTo(9, 100),
-        Worked(9, True),
-        Broke(9, "x"),
-        Partial(9, "x"),
-        Final(9, "x"),
-        Interrupted(9, 5),
-        Button(False),
+        ReplyTextStarted(9),
+        SynthesisProgress(9, 100),
+        SynthesisComplete(9, 100),
+        PlaybackProgress(9, 100),
+        ReplyWaiting(9, True),
+        ReplyBroken(9, "x"),
+        PartialTranscript(9, "x"),
+        FinalTranscript(9, "x"),
+        InterruptRequested(9, 5),
+        PushToTalk(False),
     ):
         assert call.tell(fact) == []
 
@@ -996,18 +1021,24 @@ FACTS = st.one_of(
         lambda count, frame: [frame] * count, st.integers(1, 45), st.sampled_from([SPEECH, SILENCE, SILENCE])
     ),
     st.builds(lambda frame: [frame], st.builds(Frame, st.floats(0, 1), st.floats(-100, 0))),
-    st.builds(lambda turn, text: [Partial(turn, text)], NUMBERS, WORDS),
-    st.builds(lambda turn, text, good: [Final(turn, text, good)], NUMBERS, WORDS, st.booleans()),
-    st.builds(lambda reply: [TextCame(reply)], NUMBERS),
-    st.builds(lambda reply, samples: [SoundMade(reply, samples, _words(samples))], NUMBERS, SAMPLES),
-    st.builds(lambda reply, samples: [SoundComplete(reply, samples)], NUMBERS, SAMPLES),
-    st.builds(lambda reply, samples: [PlayedTo(reply, samples)], NUMBERS, SAMPLES),
-    st.builds(lambda reply, samples: [Interrupted(reply, samples)], st.none() | NUMBERS, st.none() | SAMPLES),
-    st.builds(lambda text: [Wrote(text)], WORDS),
-    st.builds(lambda down: [Button(down)], st.booleans()),
-    st.builds(lambda reply, busy: [Worked(reply, busy)], NUMBERS, st.booleans()),
-    st.builds(lambda reply, apology: [Broke(reply, apology)], NUMBERS, st.sampled_from(["", "Sorry."])),
-    st.builds(lambda text, cut: [Announce(text, cut)], st.sampled_from(["Hello.", "Listen."]), st.booleans()),
+    st.builds(lambda turn, text: [PartialTranscript(turn, text)], NUMBERS, WORDS),
+    st.builds(lambda turn, text, good: [FinalTranscript(turn, text, good)], NUMBERS, WORDS, st.booleans()),
+    st.builds(lambda reply: [ReplyTextStarted(reply)], NUMBERS),
+    st.builds(lambda reply, samples: [SynthesisProgress(reply, samples, _words(samples))], NUMBERS, SAMPLES),
+    st.builds(lambda reply, samples: [SynthesisComplete(reply, samples)], NUMBERS, SAMPLES),
+    st.builds(lambda reply, samples: [PlaybackProgress(reply, samples)], NUMBERS, SAMPLES),
+    st.builds(
+        lambda reply, samples: [InterruptRequested(reply, samples)], st.none() | NUMBERS, st.none() | SAMPLES
+    ),
+    st.builds(lambda text: [TextTyped(text)], WORDS),
+    st.builds(lambda down: [PushToTalk(down)], st.booleans()),
+    st.builds(lambda reply, busy: [ReplyWaiting(reply, busy)], NUMBERS, st.booleans()),
+    st.builds(lambda reply, apology: [ReplyBroken(reply, apology)], NUMBERS, st.sampled_from(["", "Sorry."])),
+    st.builds(
+        lambda text, cut: [AnnouncementRequested(text, cut)],
+        st.sampled_from(["Hello.", "Listen."]),
+        st.booleans(),
+    ),
 )
 IMPATIENT = TurnSettings(
     turn_limit=seconds(6),

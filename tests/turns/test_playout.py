@@ -11,9 +11,9 @@ SECOND = 16_000
 SPOKEN = 24_000
 
 
-def made(samples: int = 10 * SPOKEN, *, marks: bool = False) -> Playout:
+def create(samples: int = 10 * SPOKEN, *, marks: bool = False) -> Playout:
     playout = Playout(marks=marks)
-    playout.make(samples)
+    playout.add_sound(samples)
     return playout
 
 
@@ -31,7 +31,7 @@ def worded(text: str = "Hello, dear world. How are you?", each: int = 1000) -> P
         at = text.index(one, place)
         place = at + len(one)
         words.append(ReplyWord(one, number * each, (number + 1) * each, at, at + len(one.rstrip(",.?!"))))
-    playout.make(each * len(words), words)
+    playout.add_sound(each * len(words), words)
     playout.finish()
     return playout
 
@@ -40,7 +40,7 @@ def worded(text: str = "Hello, dear world. How are you?", each: int = 1000) -> P
 
 
 def test_a_client_without_marks_is_sent_a_fifth_of_a_second_ahead() -> None:
-    playout = made()
+    playout = create()
     assert send(playout, 0) == AHEAD_UNMARKED == 4_800
     assert playout.due(0) == 0
     assert send(playout, SECOND // 10) == 2_400
@@ -48,7 +48,7 @@ def test_a_client_without_marks_is_sent_a_fifth_of_a_second_ahead() -> None:
 
 
 def test_a_client_with_marks_is_sent_a_second_ahead_of_its_marks() -> None:
-    playout = made(marks=True)
+    playout = create(marks=True)
     assert send(playout, 0) == AHEAD == SPOKEN
     assert playout.due(SECOND // 2) == 0
     playout.mark(6_000, SECOND // 2)
@@ -57,20 +57,20 @@ def test_a_client_with_marks_is_sent_a_second_ahead_of_its_marks() -> None:
 
 def test_a_client_may_ask_to_be_sent_more_ahead() -> None:
     playout = Playout(marks=True, ahead=3 * SPOKEN)
-    playout.make(10 * SPOKEN)
+    playout.add_sound(10 * SPOKEN)
     assert send(playout, 0) == 3 * SPOKEN
 
 
 def test_no_more_is_sent_than_there_is() -> None:
-    playout = made(1_000, marks=True)
+    playout = create(1_000, marks=True)
     assert send(playout, 0) == 1_000
     assert playout.due(0) == 0
-    playout.make(1_500)
+    playout.add_sound(1_500)
     assert playout.due(0) == 500
 
 
 def test_marks_that_never_come_are_reckoned_from_what_was_sent() -> None:
-    playout = made(marks=True)
+    playout = create(marks=True)
     sent = 0
     for at in range(0, 12 * SECOND, 512):
         sent += send(playout, at)
@@ -80,7 +80,7 @@ def test_marks_that_never_come_are_reckoned_from_what_was_sent() -> None:
 
 
 def test_marks_that_begin_late_count_again() -> None:
-    playout = made(marks=True)
+    playout = create(marks=True)
     send(playout, 0)
     assert playout.position(2 * SECOND) > 0
     playout.mark(20_000, 2 * SECOND)
@@ -88,20 +88,20 @@ def test_marks_that_begin_late_count_again() -> None:
 
 
 def test_a_pause_in_the_making_is_no_playing() -> None:
-    playout = made(2_400)
+    playout = create(2_400)
     send(playout, 0)
     assert playout.position(10 * SECOND) == 2_400
-    playout.make(12_000)
+    playout.add_sound(12_000)
     send(playout, 10 * SECOND)
     assert playout.position(10 * SECOND) == 2_400
     assert playout.position(10 * SECOND + 1_600) == 4_800
 
 
 def test_a_pause_in_the_making_does_not_use_up_the_patience_with_marks() -> None:
-    playout = made(2_400, marks=True)
+    playout = create(2_400, marks=True)
     send(playout, 0)
     playout.mark(2_400, 1_600)
-    playout.make(SPOKEN)
+    playout.add_sound(SPOKEN)
     send(playout, 10 * SECOND)
     assert playout.position(10 * SECOND + SECOND // 2) == 2_400
 
@@ -111,7 +111,7 @@ def test_a_pause_in_the_making_does_not_use_up_the_patience_with_marks() -> None
 
 @pytest.mark.parametrize("marks", [True, False])
 def test_what_is_held_is_neither_sent_nor_played_and_goes_on_from_the_same_sample(marks: bool) -> None:
-    playout = made(marks=marks)
+    playout = create(marks=marks)
     send(playout, 0)
     if marks:
         playout.mark(2_400, 1_600)
@@ -128,7 +128,7 @@ def test_what_is_held_is_neither_sent_nor_played_and_goes_on_from_the_same_sampl
 
 
 def test_the_mark_of_a_held_client_counts() -> None:
-    playout = made(marks=True)
+    playout = create(marks=True)
     send(playout, 0)
     playout.hold(SECOND)
     playout.mark(9_000, SECOND + 1_000)
@@ -136,7 +136,7 @@ def test_the_mark_of_a_held_client_counts() -> None:
 
 
 def test_holding_twice_holds_from_the_first_time() -> None:
-    playout = made()
+    playout = create()
     send(playout, 0)
     playout.hold(800)
     playout.hold(8_000)
@@ -148,7 +148,7 @@ def test_holding_twice_holds_from_the_first_time() -> None:
 
 
 def test_held_before_the_first_sample_it_is_sent_whole_afterwards() -> None:
-    playout = made(4_000)
+    playout = create(4_000)
     playout.hold(0)
     assert playout.due(SECOND) == 0
     playout.resume(SECOND)
@@ -156,7 +156,7 @@ def test_held_before_the_first_sample_it_is_sent_whole_afterwards() -> None:
 
 
 def test_it_is_over_when_all_was_played() -> None:
-    playout = made(2_400)
+    playout = create(2_400)
     assert not playout.over(0)
     playout.finish()
     send(playout, 0)
@@ -165,7 +165,7 @@ def test_it_is_over_when_all_was_played() -> None:
 
 
 def test_a_mark_past_what_was_sent_or_back_is_no_news() -> None:
-    playout = made(marks=True)
+    playout = create(marks=True)
     send(playout, 0)
     playout.mark(12_000, 100)
     playout.mark(6_000, 200)
@@ -194,7 +194,7 @@ def test_all_of_it_was_heard_at_its_end_with_whatever_is_not_spoken() -> None:
 def test_what_was_written_and_has_no_sound_yet_is_unheard() -> None:
     playout = Playout()
     playout.write("One two three")
-    playout.make(2_000, [ReplyWord("One", 0, 1_000, 0, 3), ReplyWord("two", 1_000, 2_000, 4, 7)])
+    playout.add_sound(2_000, [ReplyWord("One", 0, 1_000, 0, 3), ReplyWord("two", 1_000, 2_000, 4, 7)])
     assert playout.heard(2_000) == ("One two", " three")
 
 
@@ -206,7 +206,7 @@ def test_marks_that_stick_to_a_word_go_with_it() -> None:
         ReplyWord("and", 10, 20, 9, 12),
         ReplyWord("so", 20, 30, 14, 16),
     ]
-    playout.make(30, words)
+    playout.add_sound(30, words)
     assert playout.heard(10) == ("**Bold**", " and (so on)")
     assert playout.heard(20) == ("**Bold** and", " (so on)")
     assert playout.heard(30) == ("**Bold** and (so", " on)")
@@ -215,7 +215,7 @@ def test_marks_that_stick_to_a_word_go_with_it() -> None:
 def test_a_written_word_said_by_several_is_heard_with_the_last() -> None:
     playout = Playout()
     playout.write("It costs 23 euros")
-    playout.make(
+    playout.add_sound(
         50,
         [
             ReplyWord("it", 0, 10, 0, 2),
@@ -232,14 +232,14 @@ def test_a_written_word_said_by_several_is_heard_with_the_last() -> None:
 def test_without_words_nothing_is_known_to_be_heard_until_the_end() -> None:
     playout = Playout()
     playout.write("Hello")
-    playout.make(100)
+    playout.add_sound(100)
     assert playout.heard(99) == ("", "Hello")
     playout.finish()
     assert playout.heard(100) == ("Hello", "")
 
 
 def test_words_that_sound_between_two_samples() -> None:
-    assert worded().sounding(1_500, 3_000) == ("dear", "world.")
+    assert worded().words_between(1_500, 3_000) == ("dear", "world.")
 
 
 @given(st.text(max_size=80), st.integers(0, 20_000))
@@ -277,11 +277,11 @@ def test_positions_never_fall_and_never_pass_what_was_sent(marks: bool, steps: l
             case "resume":
                 playout.resume(at)
             case "make":
-                playout.make(playout.made + number)
+                playout.add_sound(playout.length + number)
             case _:
                 at += number
         position = playout.position(at)
-        assert last <= position <= playout.sent <= playout.made
+        assert last <= position <= playout.sent <= playout.length
         assert playout.due(at) >= 0
-        assert playout.sent + playout.due(at) <= playout.made
+        assert playout.sent + playout.due(at) <= playout.length
         last = position

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from duologue.turns.facts_and_decisions import FRAME, Frame
+from duologue.turns.facts import FRAME, Frame
 from duologue.turns.settings import seconds
 from duologue.turns.speech import Change, SpeechRules, SpeechSegmenter
 
@@ -21,8 +21,8 @@ def heard(speech: SpeechSegmenter, *frames: tuple[Frame, int]) -> list[Change]:
 def test_speech_begins_is_confirmed_and_ends() -> None:
     speech = SpeechSegmenter()
     assert heard(speech, (SILENT, 20), (LOUD, 30), (SILENT, 20)) == ["onset", "confirmed", "lull"]
-    assert speech.began == 20 * FRAME
-    assert speech.ended == 50 * FRAME
+    assert speech.start == 20 * FRAME
+    assert speech.end == 50 * FRAME
     assert speech.spoken == 30 * FRAME
     assert speech.silence == 20 * FRAME
 
@@ -44,7 +44,7 @@ def test_what_is_shorter_than_the_threshold_is_no_onset() -> None:
 def test_a_weak_frame_among_the_first_ones_does_not_begin_it_anew() -> None:
     speech = SpeechSegmenter()
     assert heard(speech, (SILENT, 5), (LOUD, 2), (SILENT, 1), (LOUD, 1)) == ["onset"]
-    assert speech.began == 5 * FRAME
+    assert speech.start == 5 * FRAME
 
 
 def test_a_burst_fades() -> None:
@@ -80,15 +80,15 @@ def test_a_burst_in_a_pause_does_not_shorten_the_pause() -> None:
 def test_a_single_frame_of_speech_stirs() -> None:
     speech = SpeechSegmenter()
     heard(speech, (SILENT, 5), (LOUD, 1))
-    assert speech.stirs
+    assert speech.stirring
     heard(speech, (SILENT, 3))
-    assert not speech.stirs
+    assert not speech.stirring
 
 
 def test_what_just_stopped_does_not_stir() -> None:
     speech = SpeechSegmenter()
     heard(speech, (LOUD, 20), (SILENT, 3))
-    assert not speech.stirs
+    assert not speech.stirring
 
 
 def test_speech_hardly_over_the_noise_is_none() -> None:
@@ -159,7 +159,7 @@ def test_changes_come_in_order_and_places_are_within_what_was_heard(
         if change is not None:
             assert change in allowed[last]
             last = change
-        assert 0 <= speech.began <= speech.ended <= number * FRAME
+        assert 0 <= speech.start <= speech.end <= number * FRAME
         assert speech.silence >= 0
 
 
@@ -174,7 +174,7 @@ def test_no_onset_without_its_frames(voiced: list[bool]) -> None:
 
 def playing(frame: Frame, loudness: float = -14.0) -> Frame:
     """The same while a reply sounds."""
-    return structs.replace(frame, sounding=loudness)
+    return structs.replace(frame, playback_level=loudness)
 
 
 def test_a_hum_is_a_murmur_and_a_hum_that_opens_into_a_vowel_is_none() -> None:
@@ -225,25 +225,25 @@ def test_a_caller_nobody_knows_yet_who_talks_on_is_heard_in_the_end() -> None:
 
 def test_nothing_is_tried_where_what_is_played_cannot_be_held() -> None:
     speech = SpeechSegmenter()
-    speech.tries = False
+    speech.can_hold = False
     assert heard(speech, (playing(Frame(0.9, -33.0)), 200)) == []
 
 
 def test_what_was_tried_and_ended_with_what_was_played_is_not_tried_again() -> None:
     speech = SpeechSegmenter()
     heard(speech, (playing(Frame(0.9, -33.0)), 60), (SILENT, 30))
-    speech.levels.hear_echo(-19.0, tried=True)
+    speech.levels.learn_echo(-19.0, trial=True)
     assert heard(speech, (playing(Frame(0.9, -33.0)), 200)) == []
 
 
 def test_a_louder_echo_is_known_after_two_that_are_alike() -> None:
     speech = SpeechSegmenter()
     loud = playing(Frame(0.9, -26.0))
-    speech.levels.hear_echo(-12.0, tried=False)
-    speech.levels.hear_echo(-25.0, tried=False)
-    speech.levels.hear_echo(-13.0, tried=False)
+    speech.levels.learn_echo(-12.0, trial=False)
+    speech.levels.learn_echo(-25.0, trial=False)
+    speech.levels.learn_echo(-13.0, trial=False)
     assert heard(speech, (loud, 6), (SILENT, 30)) == ["onset", "confirmed", "lull"]
-    speech.levels.hear_echo(-12.0, tried=False)
+    speech.levels.learn_echo(-12.0, trial=False)
     assert heard(speech, (loud, 6)) == []
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from duologue.turns.words import little_words, words_of
+from duologue.turns.words import lexicon_of, words_of
 
 
 def test_words_are_compared_without_case_and_marks() -> None:
@@ -21,12 +21,12 @@ def test_words_of_other_scripts_are_words() -> None:
 
 
 def test_a_language_is_known_by_its_first_part_and_an_unknown_one_has_no_little_words() -> None:
-    assert little_words("de-CH") is little_words("de")
-    assert not little_words("fi").backchannel
-    assert not little_words("").dangling
+    assert lexicon_of("de-CH") is lexicon_of("de")
+    assert not lexicon_of("fi").backchannel
+    assert not lexicon_of("").dangling
 
 
 def test_no_word_is_said_both_to_go_on_and_to_stop() -> None:
     for language in ("en", "de"):
-        little = little_words(language)
-        assert not little.backchannel & little.stop
+        lexicon = lexicon_of(language)
+        assert not lexicon.backchannel & lexicon.stop

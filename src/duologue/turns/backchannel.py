@@ -1,37 +1,39 @@
-"""The "mhm" and "right" that somebody says to let the other go on.
+"""Backchannels: the "mhm" and "right" that tell a speaker to continue.
 
-Owns the judgement over words; how long they took is judged in `interruption.py`.
+`interruption.py` asks these questions about the words of an overlap; it judges the durations itself.
 """
 
 from __future__ import annotations
 
-from duologue.turns.words import little_words, words_of
+from duologue.turns.words import lexicon_of, words_of
 
 LONGEST = 3
-"""Words; more is a turn, whatever they are."""
+"""Words of a backchannel at most; more words are a turn, whatever they are."""
 
 
 def is_backchannel(text: str, language: str) -> bool:
-    """Whether these words only say that somebody listens. No words say nothing, and are none."""
+    """Whether these words only signal attention. False for no words."""
     words = words_of(text)
     if not words or len(words) > LONGEST:
         return False
-    little = little_words(language)
-    return " ".join(words) in little.backchannel_phrases or all(word in little.backchannel for word in words)
+    lexicon = lexicon_of(language)
+    return " ".join(words) in lexicon.backchannel_phrases or all(
+        word in lexicon.backchannel for word in words
+    )
 
 
-def takes_the_turn(text: str, language: str) -> bool:
-    """Whether these words begin as somebody does who wants the other to stop."""
-    words, little = words_of(text), little_words(language)
-    return bool(words) and (words[0] in little.stop or " ".join(words[:2]) in little.stop_phrases)
+def takes_turn(text: str, language: str) -> bool:
+    """Whether these words begin like a request to stop talking ("wait", "hold on")."""
+    words, lexicon = words_of(text), lexicon_of(language)
+    return bool(words) and (words[0] in lexicon.stop or " ".join(words[:2]) in lexicon.stop_phrases)
 
 
-def says_nothing(text: str, language: str) -> bool:
-    """Whether this is a single word that nobody says alone, such as an article: what a recogniser makes of an "uh"."""
+def is_stray_word(text: str, language: str) -> bool:
+    """Whether this is one word that is never said alone, such as an article: recognisers turn an "uh" into those."""
     words = words_of(text)
-    return len(words) == 1 and words[0] in little_words(language).dangling
+    return len(words) == 1 and words[0] in lexicon_of(language).dangling
 
 
-def begins_a_question(text: str, language: str) -> bool:
-    """Whether these words begin as a question or a wish does, and as nothing else."""
-    return " ".join(words_of(text)[:2]) in little_words(language).openings
+def begins_question(text: str, language: str) -> bool:
+    """Whether the first two words can only begin a question or a request."""
+    return " ".join(words_of(text)[:2]) in lexicon_of(language).openings

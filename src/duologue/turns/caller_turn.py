@@ -1,6 +1,6 @@
-"""One turn of the caller, from its first sound to the reply that answers it.
+"""One turn of the caller, from the first sound to the reply that answers it.
 
-Owns what is known of it. Decides nothing; `conversation.py` does.
+A record; `machine.py` and `reply_state.py` decide what happens to it.
 """
 
 from __future__ import annotations
@@ -11,72 +11,74 @@ from duologue.turns.words import words_of
 
 
 class CallerTurn(Struct):
-    """A turn. Times are samples heard."""
+    """A turn. Times are samples received (16 kHz)."""
 
     number: int
-    """As the conversation counts it,"""
-    ear: int
-    """and as it is listened to: another number where it goes on with the turn before."""
-    began: int = 0
-    ended: int = 0
-    """The end of its speech, as far as that is known."""
-    before: str = ""
-    """The words of the turn it goes on with."""
+    """Number in the conversation."""
+    transcript: int
+    """Number in the recogniser: a different one when this turn continues the turn before."""
+    start: int = 0
+    end: int = 0
+    """Last frame of speech so far."""
+    earlier_text: str = ""
+    """The words of the turn that this one continues."""
     text: str = ""
-    steady: int = 0
-    """Samples listened to in which its first word stayed the one it is."""
-    first_at: int = 0
+    stable_for: int = 0
+    """Samples recognised since its first word last changed."""
+    first_word_at: int = 0
     revision: int = 0
-    """How often a reply was asked for and taken back."""
+    """How many replies to it were requested and taken back."""
     final: bool = False
     understood: bool = True
-    concluded: int | None = None
-    """Up to which sample it is written down; None while it is listened to."""
-    concluded_at: int = 0
+    cutoff: int | None = None
+    """The sample its transcript ends at; None while it is still being transcribed."""
+    cutoff_at: int = 0
+    """When that was decided."""
     doubtful: bool = False
-    """It began over a reply and may be nobody's turn."""
-    noticed: int = 0
-    """When it was, for doubt."""
-    over: bool = False
-    """It began over a reply, and nobody has judged since whether it is one."""
-    heard_before: int = 0
+    """It began over a reply and may not be a turn: the reply is on hold until that is decided."""
+    noticed_at: int = 0
+    """When it became doubtful."""
+    over_reply: bool = False
+    """It began over a reply and has not been judged since."""
+    played_at_start: int = 0
     """Samples (24 kHz) of the reply that had been heard when it began."""
-    during: int = 0
-    """The reply that sounded when it began,"""
-    during_at: int = 0
-    """and how far (24 kHz)."""
-    unwanted: bool = False
+    overlapped_reply: int = 0
+    """The reply that was audible when it began,"""
+    overlapped_position: int = 0
+    """and how far that had played (24 kHz)."""
+    answer_cancelled: bool = False
     """The caller wants no answer to it."""
     pressed: bool = False
-    """The button is down."""
+    """The push-to-talk button is down."""
     forced: bool = False
-    """It is at its end, whatever is heard."""
+    """It ends now, whether or not there is silence."""
     typed: bool = False
-    kept: bool = False
-    foreseen: str = ""
-    foreseen_at: int = 0
+    committed: bool = False
+    """It is part of the conversation."""
+    previewed_text: str = ""
+    previewed_at: int = 0
 
     @property
-    def said(self) -> str:
-        """All its words."""
-        return f"{self.before} {self.text}".strip() if self.before else self.text.strip()
+    def full_text(self) -> str:
+        """All its words, including those of the turn it continues."""
+        return f"{self.earlier_text} {self.text}".strip() if self.earlier_text else self.text.strip()
 
-    def hear(self, text: str, until: int) -> None:
-        """These are its words as far as it was listened to, which is up to this sample."""
+    def update_text(self, text: str, until: int) -> None:
+        """Replace its words; the recogniser has processed its sound up to sample `until`."""
         if words_of(text)[:1] != words_of(self.text)[:1]:
-            self.first_at = until
+            self.first_word_at = until
         self.text = text
-        self.steady = until - self.first_at
+        self.stable_for = until - self.first_word_at
 
     def reopen(self) -> None:
-        """It goes on."""
-        self.concluded = None
+        """The caller continued after the turn's apparent end."""
+        self.cutoff = None
         self.final = False
         self.understood = True
-        self.unwanted = False
+        self.answer_cancelled = False
 
-    def go_on_with(self, earlier: CallerTurn) -> None:
-        """It is no turn of its own, but the rest of that one."""
+    def continue_from(self, earlier: CallerTurn) -> None:
+        """Make it the rest of that turn: same number, next revision."""
         self.number = earlier.number
         self.revision = earlier.revision + 1
-        self.before = earlier.said
+        self.earlier_text = earlier.full_text

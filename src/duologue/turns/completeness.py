@@ -1,7 +1,7 @@
-"""How likely nothing follows the words of a turn so far.
+"""How likely it is that the words of a turn so far are complete.
 
-Owns the judgement over words: what dangles, what is a whole turn, what has the shape of a whole sentence. Knows no pause;
-`endpoint.py` makes one of it. The words themselves are `words.py`'s.
+`endpoint.py` turns the answer into a pause. Judges by words alone: what leaves a sentence open, what is a whole turn, what
+has the shape of a whole sentence. The word lists are in `words.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from duologue.turns.words import LittleWords, little_words, words_of
+from duologue.turns.words import TurnLexicon, lexicon_of, words_of
 
 _CLOSED = re.compile(r"[.!。！][\"'”’)\]]*$")
 _ASKED = re.compile(r"[?？][\"'”’)\]]*$")
@@ -17,12 +17,12 @@ _CUT = re.compile(r"(?:[,;:،、，–—-]|\.\.\.|…)\s*$")
 _DIGITS = re.compile(r"\d+")
 
 WHOLE = 0.87
-"""Of what is whole by its shape: a short question about you, a sum, a wish that ends in "please"."""
+"""Completeness of what is whole by its shape: a short question about a person, a sum, a request that ends in "please"."""
 Words = tuple[str, ...]
 
 
 def completeness(text: str, language: str = "") -> float:
-    """How likely nothing follows these words, 0 to 1. Without words, and for words that tell nothing, it is a half."""
+    """Probability that nothing follows these words, 0 to 1. 0.5 for no words, and for words without any indication."""
     text = text.strip()
     words = words_of(text)
     if not words:
@@ -31,122 +31,124 @@ def completeness(text: str, language: str = "") -> float:
         return 0.1
     if _ASKED.search(text):
         return 0.95
-    little = little_words(language)
-    if words[-1] in little.fillers:
+    lexicon = lexicon_of(language)
+    if words[-1] in lexicon.fillers:
         return 0.0
-    if _is_answer(words, little):
+    if _is_answer(words, lexicon):
         return 0.95
-    words = _after_greeting(words, little)
-    if _is_answer(words, little):
+    words = _after_greeting(words, lexicon)
+    if _is_answer(words, lexicon):
         return 0.95
-    if _is_whole(words, little):
+    if _is_whole(words, lexicon):
         return WHOLE
-    if _dangles(words, little):
+    if _dangles(words, lexicon):
         return 0.1 if len(words) > 1 else 0.3
-    if words[-1] in little.leaning and not (words[0] in little.question_words and words[-1] in little.tails):
+    if words[-1] in lexicon.leaning and not (
+        words[0] in lexicon.question_words and words[-1] in lexicon.tails
+    ):
         return 0.3
-    if _is_number(words[-1], little):
-        # Somebody who spells a number out stops between its parts, and no word tells which is the last.
-        return 0.3 if all(_is_number(word, little) for word in words) else 0.45
+    if _is_number(words[-1], lexicon):
+        # A caller who spells out a number pauses between its parts, and no word tells which part is the last.
+        return 0.3 if all(_is_number(word, lexicon) for word in words) else 0.45
     if _CLOSED.search(text):
         return 0.9
-    return _by_shape(words, little)
+    return _by_shape(words, lexicon)
 
 
-def _by_shape(words: Words, little: LittleWords) -> float:
-    if words[0] in little.asking:
+def _by_shape(words: Words, lexicon: TurnLexicon) -> float:
+    if words[0] in lexicon.asking:
         return 0.7 if len(words) > 2 else 0.4
-    if words[0] in little.joining:
+    if words[0] in lexicon.joining:
         # "because the weather", "if it rains": a clause that leans on another.
         return 0.5 if len(words) > 3 else 0.4
     return 0.6 if len(words) > 2 else 0.5
 
 
-def _after_greeting(words: Words, little: LittleWords) -> Words:
-    """What follows a greeting, which says nothing about what follows it. A greeting alone stays as it is."""
+def _after_greeting(words: Words, lexicon: TurnLexicon) -> Words:
+    """The words after a greeting, which says nothing about them. A greeting alone is returned as it is."""
     for count in (2, 1):
-        if len(words) > count and " ".join(words[:count]) in little.greetings:
+        if len(words) > count and " ".join(words[:count]) in lexicon.greetings:
             return words[count:]
     return words
 
 
-def _is_answer(words: Words, little: LittleWords) -> bool:
+def _is_answer(words: Words, lexicon: TurnLexicon) -> bool:
     whole = " ".join(words)
-    return whole in little.answers or (len(words) == 2 and all(word in little.answers for word in words))
+    return whole in lexicon.answers or (len(words) == 2 and all(word in lexicon.answers for word in words))
 
 
-def _is_whole(words: Words, little: LittleWords) -> bool:
-    """Whether this is a whole sentence of a kind that hardly ever goes on."""
-    if len(words) > 2 and (words[-1] in little.closing or " ".join(words[-2:]) in little.closing):
+def _is_whole(words: Words, lexicon: TurnLexicon) -> bool:
+    """Whether this is a complete sentence of a kind that hardly ever continues."""
+    if len(words) > 2 and (words[-1] in lexicon.closing or " ".join(words[-2:]) in lexicon.closing):
         return True
     return (
-        _is_sum(words, little)
-        or _asks_about_somebody(words, little)
-        or _asks_indirectly(words, little)
-        or _tells_a_name(words, little)
+        _is_sum(words, lexicon)
+        or _asks_about_person(words, lexicon)
+        or _asks_indirectly(words, lexicon)
+        or _gives_name(words, lexicon)
     )
 
 
-def _is_sum(words: Words, little: LittleWords) -> bool:
+def _is_sum(words: Words, lexicon: TurnLexicon) -> bool:
     """ "What is seven plus five", "twelve times twelve"."""
-    numbers = [_is_number(word, little) and word not in little.operators for word in words]
-    operators = [at for at, word in enumerate(words) if word in little.operators]
+    numbers = [_is_number(word, lexicon) and word not in lexicon.operators for word in words]
+    operators = [at for at, word in enumerate(words) if word in lexicon.operators]
     return bool(operators) and numbers[-1] and operators[-1] > 0 and numbers[operators[-1] - 1]
 
 
-def _asks_about_somebody(words: Words, little: LittleWords) -> bool:
-    """ "How old are you", "what do you mean", "where are you from", "what is your name": a question word, perhaps one more word,
-    a verb and a pronoun, and what such a question ends in."""
-    if words[0] not in little.question_words:
+def _asks_about_person(words: Words, lexicon: TurnLexicon) -> bool:
+    """ "How old are you", "what do you mean", "where are you from", "what is your name": a question word, perhaps another
+    word, a verb and a pronoun, and what such a question ends in."""
+    if words[0] not in lexicon.question_words:
         return False
     for at in (1, 2):
         verb, rest = words[at : at + 1], words[at + 1 :]
         if not verb or not rest:
             continue
-        if verb[0] in little.being and _ends(rest, little.persons, little.tails):
+        if verb[0] in lexicon.being and _ends(rest, lexicon.persons, lexicon.tails):
             return True
         if (
-            verb[0] in little.being
+            verb[0] in lexicon.being
             and len(rest) == 2
-            and rest[0] in little.owners
-            and rest[1] in little.owned
+            and rest[0] in lexicon.owners
+            and rest[1] in lexicon.owned
         ):
             return True
         if (
-            verb[0] in little.auxiliaries
-            and rest[0] in little.persons
-            and _ends(rest[1:], little.verbs, little.tails)
+            verb[0] in lexicon.auxiliaries
+            and rest[0] in lexicon.persons
+            and _ends(rest[1:], lexicon.verbs, lexicon.tails)
         ):
             return True
-        if verb[0] in little.verbs - little.auxiliaries and _ends(rest, little.persons, little.tails):
+        if verb[0] in lexicon.verbs - lexicon.auxiliaries and _ends(rest, lexicon.persons, lexicon.tails):
             return True
     return False
 
 
-def _asks_indirectly(words: Words, little: LittleWords) -> bool:
-    """ "Can you tell me what time it is", "I don't know who you are": its verb stands at its end, behind what it is about."""
-    if words[-1] not in little.being | little.doing:
+def _asks_indirectly(words: Words, lexicon: TurnLexicon) -> bool:
+    """ "Can you tell me what time it is", "I don't know who you are": the verb is at the end, after its subject."""
+    if words[-1] not in lexicon.being | lexicon.doing:
         return False
     return any(
-        word in little.question_words and before in little.telling for before, word in pairwise(words[:-2])
+        word in lexicon.question_words and before in lexicon.telling for before, word in pairwise(words[:-2])
     )
 
 
 def _ends(words: Words, first: frozenset[str], tails: frozenset[str]) -> bool:
-    """Whether these are one of `first` and then nothing but tails."""
+    """Whether these are one of `first`, then only `tails`."""
     return bool(words) and words[0] in first and all(word in tails for word in words[1:])
 
 
-def _tells_a_name(words: Words, little: LittleWords) -> bool:
+def _gives_name(words: Words, lexicon: TurnLexicon) -> bool:
     """ "My name is Anna"."""
-    return len(words) == 4 and " ".join(words[:3]) in little.introductions and not _dangles(words, little)
+    return len(words) == 4 and " ".join(words[:3]) in lexicon.introductions and not _dangles(words, lexicon)
 
 
-def _dangles(words: Words, little: LittleWords) -> bool:
-    if words[-1] in little.dangling:
+def _dangles(words: Words, lexicon: TurnLexicon) -> bool:
+    if words[-1] in lexicon.dangling:
         return True
-    return any(" ".join(words[-count:]) in little.dangling_phrases for count in (2, 3))
+    return any(" ".join(words[-count:]) in lexicon.dangling_phrases for count in (2, 3))
 
 
-def _is_number(word: str, little: LittleWords) -> bool:
-    return bool(_DIGITS.fullmatch(word)) or word in little.numbers
+def _is_number(word: str, lexicon: TurnLexicon) -> bool:
+    return bool(_DIGITS.fullmatch(word)) or word in lexicon.numbers

@@ -1,7 +1,4 @@
-"""The one word for where a call is.
-
-Owns which of the things that are true at once is shown. Decides nothing.
-"""
+"""The single state a client shows for a call ("listening", "thinking", ...), when several things are true at once."""
 
 from __future__ import annotations
 
@@ -10,13 +7,14 @@ from duologue.turns.reply_state import ReplyState
 from duologue.values.call_events import CallState
 
 
-def state_of(turn: CallerTurn | None, mouth: ReplyState, *, ended: bool) -> CallState:
-    """What is shown of a call with this open turn. `ended`: the caller's turn is over, and only its words are waited for."""
-    saying, main = mouth.foremost, mouth.main
-    if saying is not None and saying.sounds:
-        return "paused" if saying.held is not None else "speaking"
+def state_of(turn: CallerTurn | None, replies: ReplyState, *, turn_over: bool) -> CallState:
+    """The state of a call with this open turn. `turn_over`: the caller has finished, and only the final transcript is
+    missing."""
+    utterance, main = replies.current, replies.main
+    if utterance is not None and utterance.audible_now:
+        return "paused" if utterance.held_at is not None else "speaking"
     if turn is not None and not turn.doubtful:
-        return "thinking" if ended else "hearing"
-    if main is not None and main.waiting is not None:
+        return "thinking" if turn_over else "hearing"
+    if main is not None and main.waiting_since is not None:
         return "waiting"
-    return "thinking" if saying is not None or main is not None else "listening"
+    return "thinking" if utterance is not None or main is not None else "listening"

@@ -1,6 +1,6 @@
-"""Whether what was heard is what we were saying ourselves.
+"""Whether recognised words are our own, picked up by the caller's microphone.
 
-Owns the comparison of words; what was being said then, the playout knows.
+Compares words only; `reply_state.py` knows which words were playing at the time.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from difflib import SequenceMatcher
 
 from duologue.turns.words import words_of
 
-ALIKE = 0.6
-"""Of the heard words, so many are ours, in our order: a recogniser mishears a quiet echo."""
-NEARLY = 0.75
-"""Two words so alike, letter by letter, are the same one misheard."""
+MIN_SIMILARITY = 0.6
+"""Share of the recognised words that must be ours, in order: a recogniser mishears a quiet echo."""
+SAME_WORD = 0.75
+"""Two words with this ratio of equal letters are the same word, misheard."""
 
 
-def likeness(heard: str, own: Sequence[str]) -> float:
-    """How many of the heard words are our own, in order: 0 to 1. `own` are the words as they sounded, oldest first."""
-    words = words_of(heard)
+def similarity(text: str, own: Sequence[str]) -> float:
+    """Share of the words of `text` that occur in `own`, in order: 0 to 1. `own` are the words as spoken, oldest first."""
+    words = words_of(text)
     ours = words_of(" ".join(own))
     if not words or not ours:
         return 0.0
+    # Longest common subsequence, one row at a time.
     row = [0] * (len(ours) + 1)
     for word in words:
         diagonal = 0
@@ -32,14 +33,15 @@ def likeness(heard: str, own: Sequence[str]) -> float:
     return row[-1] / len(words)
 
 
-def is_echo(heard: str, own: Sequence[str]) -> bool:
-    """Whether the heard words are ours."""
-    return likeness(heard, own) >= ALIKE
+def is_echo(text: str, own: Sequence[str]) -> bool:
+    """Whether enough of the words are ours."""
+    return similarity(text, own) >= MIN_SIMILARITY
 
 
 def _same(word: str, other: str) -> bool:
     if word == other:
         return True
     if min(len(word), len(other)) < 4:
+        # Short words resemble each other too easily: "the" and "then".
         return False
-    return SequenceMatcher(None, word, other, autojunk=False).ratio() >= NEARLY
+    return SequenceMatcher(None, word, other, autojunk=False).ratio() >= SAME_WORD

@@ -1,6 +1,6 @@
-"""When a pause is the end of a turn: by how complete the words so far are, and by how this caller pauses.
+"""How long a pause must be to end a turn, from how complete the words are and how this caller pauses.
 
-Owns the delay. Knows no frame and no word; durations are samples heard (16 kHz).
+`machine.py` asks after every fact. Durations are samples (16 kHz).
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ DELAYS = (
     (0.75, seconds(0.76)),
     (1.0, seconds(0.25)),
 )
-"""Completeness and the pause that ends a turn then. What may go on waits longer than most people pause for a word."""
+"""Points of completeness and the pause that ends a turn there. An incomplete turn is given longer than most people pause
+for a word."""
 CERTAIN = 0.85
-"""From this completeness on, how a caller pauses says nothing."""
+"""From this completeness on, the caller's habit of pausing is ignored."""
 
 PAUSE = seconds(0.45)
-"""How long people pause within their turns, until this caller is known."""
+"""Typical pause within a turn, assumed until this caller is known."""
 PAUSES = (seconds(0.2), seconds(1.2))
-"""Within these a caller's pauses are believed: shorter ones are between words, longer ones are thought."""
+"""Pauses that are learnt from: shorter ones lie between words, longer ones are for thinking."""
 LEARNS = 0.3
+"""Weight of the newest pause in the running average."""
 TRUSTS = 0.5
-"""How much of the difference between this caller's pauses and everybody's goes into the delay."""
+"""Share of the difference between this caller's pauses and the typical one that goes into the delay."""
 FACTORS = (0.95, 1.6)
-"""Within these a caller's pauses change the delay. Hardly down: who has not paused yet will."""
+"""Bounds of that change. Hardly down: a caller who has not paused yet still may."""
 
 
 class Endpoint:
@@ -51,7 +53,7 @@ class Endpoint:
         return min(max(1 + (self._pause / PAUSE - 1) * TRUSTS, low), high)
 
     def learn(self, pause: int) -> None:
-        """The caller paused so long and went on with the same turn."""
+        """The caller paused this long within a turn."""
         low, high = PAUSES
         if pause < low:
             return
@@ -68,7 +70,7 @@ class Endpoint:
 
 
 def _between(complete: float) -> float:
-    """The delay of a completeness, on the line between the two points around it."""
+    """The delay at this completeness, interpolated linearly."""
     for (left, first), (right, second) in pairwise(DELAYS):
         if complete <= right:
             return first + (second - first) * (complete - left) / (right - left)

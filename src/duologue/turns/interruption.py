@@ -1,7 +1,7 @@
-"""Whether sound over a reply takes the turn, from all that is known of it so far.
+"""Whether sound over a reply takes the turn, from everything known about it so far.
 
-The reply is already held when this is asked, so a moment more costs little; a reply that ends for a cough costs much.
-Pure: the evidence goes in, a verdict comes out. Knows no frame and no reply.
+`machine.py` asks on every fact while a turn is doubtful. The reply is already on hold by then, so a moment more costs
+little, while ending a reply for a cough costs much. Pure functions of the evidence.
 """
 
 from __future__ import annotations
@@ -10,57 +10,57 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.turns.backchannel import begins_a_question, is_backchannel, says_nothing, takes_the_turn
+from duologue.turns.backchannel import begins_question, is_backchannel, is_stray_word, takes_turn
 from duologue.turns.caller_turn import CallerTurn
 from duologue.turns.echo import is_echo
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.turns.words import words_of
 
 Verdict = Literal["confirm", "noise", "echo", "backchannel", "not_understood"] | None
-"""`confirm`, or why it is no interruption; None while that is open."""
+"""`confirm`, or why it is not an interruption; None while undecided."""
 
 OPENS = seconds(0.25)
-"""Speech from which words are believed that stop somebody or begin a question. Whatever else a recogniser makes of the first
-half second may as well be an "uh-huh"."""
+"""Speech needed before words that stop us or begin a question are believed. Other words in the first half second may
+well be a misrecognised "uh-huh"."""
 STEADY = seconds(0.12)
-"""So much more must have been listened to since a short word was the first one: "no" may be half of "now", or an "oh";"""
+"""How long a short first word must be stable, in recognised sound: "no" may become "now", or may have been an "oh"."""
 SETTLED = seconds(0.09)
-"""and since the first word of a question was."""
+"""The same for the first word of a question."""
 SHORT = 3
 """Letters of a short word."""
 THREE_WORDS = seconds(0.75)
-"""Speech from which any three words are a turn: an acknowledgement as long has fewer."""
+"""Speech after which any three words are a turn: a backchannel of that length has fewer."""
 BURST = seconds(0.25)
-"""Sound of no more than this, without a word, is a cough or a click."""
+"""Sound up to this length without a word is a cough or a click."""
 ACKNOWLEDGING = seconds(1.2)
-"""Speech over a reply is no acknowledgement any more, whatever its words."""
+"""Speech longer than this is not a backchannel, whatever its words."""
 
 
 class Evidence(Struct, frozen=True):
-    """What is known of sound that began while a reply sounded. Durations in samples heard."""
+    """What is known about sound that began while a reply was playing. Durations in samples (16 kHz)."""
 
     spoken: int
     """From its beginning to its last frame of speech."""
     silence: int
-    """Since then."""
+    """Silence since then."""
     text: str = ""
     final: bool = False
-    """The text is all there will be."""
+    """The text will not change."""
     understood: bool = True
-    steady: int = 0
-    """How much was listened to since its first word was the same."""
+    stable_for: int = 0
+    """Samples recognised since the first word last changed."""
     murmur: bool = False
-    """It is a hum, whatever words were made of it."""
+    """It sounds like a hum, whatever words were recognised in it."""
     faint: bool = False
-    """It is so quiet, and nothing of it outlasted our own sound, that it may be the echo of it."""
+    """It is quiet enough to be the echo of our own sound, and none of it has outlasted that sound."""
     own: tuple[str, ...] = ()
-    """What the reply said around then."""
+    """The words the reply was saying around then."""
     asked: bool = False
-    """The caller was asked something: a word that only acknowledges is an answer then."""
+    """The caller was asked a question, so "okay" is an answer and not a backchannel."""
 
 
 def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
-    """What the sound is."""
+    """The verdict on the sound."""
     if evidence.final:
         return _judge_final(evidence, settings)
     words = words_of(evidence.text)
@@ -77,8 +77,8 @@ def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
 
 
 def _is_ours(evidence: Evidence, language: str) -> bool:
-    """Whether these are our own words. One that stops us must be the very same: "wait" is none of "waited"."""
-    if takes_the_turn(evidence.text, language):
+    """Whether these are our own words. A word that stops us must match exactly: "wait" does not match "waited"."""
+    if takes_turn(evidence.text, language):
         first = words_of(evidence.text)[0]
         if first not in words_of(" ".join(evidence.own)):
             return False
@@ -86,11 +86,11 @@ def _is_ours(evidence: Evidence, language: str) -> bool:
 
 
 def _speaks_up(evidence: Evidence, language: str) -> bool:
-    """Whether its first words are such as nobody says to let the other go on."""
-    stops = takes_the_turn(evidence.text, language)
+    """Whether its first words are ones nobody uses as a backchannel."""
+    stops = takes_turn(evidence.text, language)
     if stops:
-        return len(words_of(evidence.text)[0]) > SHORT or evidence.steady >= STEADY
-    return begins_a_question(evidence.text, language) and evidence.steady >= SETTLED
+        return len(words_of(evidence.text)[0]) > SHORT or evidence.stable_for >= STEADY
+    return begins_question(evidence.text, language) and evidence.stable_for >= SETTLED
 
 
 def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
@@ -98,7 +98,7 @@ def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
         return "noise"
     if evidence.murmur or evidence.faint:
         return None
-    # A client that plays on may hear itself: its echo is as long as the reply.
+    # A client that cannot pause may hear itself, and its echo lasts as long as the reply.
     long = settings.overlap if settings.pauses else settings.overlap_unpaused
     return "confirm" if evidence.spoken >= long else None
 
@@ -106,14 +106,12 @@ def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
 def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     if not evidence.understood:
         return "not_understood"
-    if not words_of(evidence.text) or (
-        evidence.murmur and not takes_the_turn(evidence.text, settings.language)
-    ):
+    if not words_of(evidence.text) or (evidence.murmur and not takes_turn(evidence.text, settings.language)):
         return "noise"
-    quietly = evidence.faint and not takes_the_turn(evidence.text, settings.language)
+    quietly = evidence.faint and not takes_turn(evidence.text, settings.language)
     if quietly or _is_ours(evidence, settings.language):
         return "echo"
-    if evidence.spoken < ACKNOWLEDGING and says_nothing(evidence.text, settings.language):
+    if evidence.spoken < ACKNOWLEDGING and is_stray_word(evidence.text, settings.language):
         return "noise"
     acknowledges = is_backchannel(evidence.text, settings.language) and not evidence.asked
     if acknowledges and evidence.spoken < ACKNOWLEDGING:
@@ -121,13 +119,13 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     return "confirm"
 
 
-def goes_on(turn: CallerTurn, earlier: CallerTurn, *, waiting: bool, settings: TurnSettings) -> bool:
-    """Whether a turn that ends a reply only goes on with the turn that the reply answers, because next to nothing was heard
-    of it. `waiting`: it waits for a tool or a person, which the caller knows."""
-    if earlier.kept or earlier.typed:
+def continues(turn: CallerTurn, earlier: CallerTurn, *, waiting: bool, settings: TurnSettings) -> bool:
+    """Whether a turn that ends a reply is the rest of the turn that the reply answers, because next to nothing was heard of
+    it. `waiting`: the reply waits for a tool or a person; the caller knows that it is being worked on."""
+    if earlier.committed or earlier.typed:
         return False
-    since = turn.began - earlier.ended
-    if turn.heard_before == 0 and not waiting:
+    since = turn.start - earlier.end
+    if turn.played_at_start == 0 and not waiting:
         return since <= settings.unanswered
-    quick = turn.heard_before < settings.syllables and since <= settings.reopen
-    return quick and not takes_the_turn(turn.text, settings.language)
+    quick = turn.played_at_start < settings.syllables and since <= settings.reopen
+    return quick and not takes_turn(turn.text, settings.language)

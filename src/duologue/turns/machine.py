@@ -1,7 +1,8 @@
-"""Who speaks, decided: a call's facts go in, decisions come out, and nothing else happens.
+"""The turn machine: decides who speaks in a call. Facts go in, decisions come out, nothing else happens.
 
-Owns the caller's turns: where they begin and end, what interrupts, what was nothing. What is said is `mouth.py`'s. Time
-is the samples heard (16 kHz), moved on by frames; a call that is told nothing stands still. Knows no engine, no socket.
+sessions/call/session.py feeds it. Owns the caller's turns: where they begin and end, what interrupts a reply and what was
+a false alarm; the replies are in `reply_state.py`. Time is the samples received (16 kHz), advanced by frames: without
+facts it stands still.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from collections import deque
 
 from msgspec import structs
 
-from duologue.turns import facts_and_decisions as told
-from duologue.turns.announcements import Asides
+from duologue.turns import facts
+from duologue.turns.announcements import Announcements
 from duologue.turns.caller_turn import CallerTurn
+from duologue.turns.decisions import (
+    Decision,
+    DiscardTurn,
+    FinishTranscript,
+    PreviewTurn,
+    ShowState,
+    TranscribeTurn,
+)
 from duologue.turns.display_state import state_of
 from duologue.turns.endpoint import Endpoint
-from duologue.turns.facts_and_decisions import FRAME, Conclude, Decision, Discard, Fact, Foresee, Listen, Show
-from duologue.turns.interruption import Evidence, goes_on, judge
+from duologue.turns.facts import FRAME, Fact
+from duologue.turns.interruption import Evidence, continues, judge
 from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.turns.speech import Change, SpeechRules, SpeechSegmenter
@@ -24,182 +33,191 @@ from duologue.turns.words import words_of
 from duologue.values.call_events import CallState
 
 WAITING = 8
-"""Typed turns that may wait; more are not taken."""
-WARIEST = 2
-"""False alarms make the ear harder to convince, from the second on, up to so many times the usual onset."""
-DIES = seconds(0.5)
-"""Within so long of a reply's hold its echo dies."""
+"""Typed turns that may wait; more are ignored."""
+MAX_CAUTION = 2
+"""After repeated false alarms an interruption needs up to this many times the usual onset."""
+ECHO_DIES = seconds(0.5)
+"""A reply on hold is silent, so its echo has died away after this long. What lasts longer is not an echo."""
 LOOK_BACK = seconds(1.5)
-"""Nobody has to remember more of what was heard."""
+"""How far back a turn's sound may begin; sessions buffer a little more than this."""
 FALSE_ALARMS = ("noise", "echo", "not_understood", "undecided")
 
 
 class TurnMachine:
-    """One call. `take` every fact as it comes, and carry out what it gives, in order."""
+    """One call. `take` every fact as it happens, and carry out the decisions in order."""
 
     def __init__(self, settings: TurnSettings | None = None, *, rules: SpeechRules | None = None) -> None:
         self.settings = settings or TurnSettings()
         self.speech = SpeechSegmenter(rules)
-        self.speech.tries = self.settings.pauses
+        self.speech.can_hold = self.settings.pauses
         self.endpoint = Endpoint(self.settings.language)
-        self._mouth = ReplyState(self.settings, self._tell)
-        self._asides = Asides(self.settings, self._mouth)
+        self._replies = ReplyState(self.settings, self._emit)
+        self._announcements = Announcements(self.settings, self._replies)
         self._now = 0
         self._turn: CallerTurn | None = None
-        self._turns = 0
+        self._turn_count = 0
         self._pressed = False
-        self._wary = 0
-        self._deaf_until = 0
-        self._baffled = False
+        self._caution = 0
+        self._ignore_until = 0
+        self._misunderstood = False
         self._typed: deque[str] = deque()
-        self._shown: CallState | None = None
-        self._out: list[Decision] = []
+        self._shown_state: CallState | None = None
+        self._decisions: list[Decision] = []
 
     @property
     def epoch(self) -> int:
-        """How often a reply's sound was cut: each `CutSound` among the decisions is where it rises by one."""
-        return self._mouth.epoch.value
+        """How many replies were cut; rises by one with each `CutReply`."""
+        return self._replies.epoch
 
     @property
     def now(self) -> int:
-        """Samples heard so far."""
+        """Samples received so far."""
         return self._now
 
     def take(self, fact: Fact) -> list[Decision]:
-        """What follows from this fact. Never raises for a fact that comes too late, twice, or for a reply nobody knows."""
+        """The decisions that follow from this fact. Facts that are late, repeated or about an unknown reply are ignored,
+        never an error: they cross with decisions on the wire."""
         match fact:
-            case told.Frame():
+            case facts.Frame():
                 self._frame(fact)
-            case told.Partial():
+            case facts.PartialTranscript():
                 self._partial(fact)
-            case told.Final():
+            case facts.FinalTranscript():
                 self._final(fact)
-            case told.Interrupted():
-                self._interrupted(fact)
-            case told.Wrote():
-                self._wrote(fact)
-            case told.Button():
-                self._button(fact)
-            case told.Announce():
-                self._asides.announce(fact)
+            case facts.InterruptRequested():
+                self._interrupt_requested(fact)
+            case facts.TextTyped():
+                self._text_typed(fact)
+            case facts.PushToTalk():
+                self._push_to_talk(fact)
+            case facts.AnnouncementRequested():
+                self._announcements.announce(fact)
             case _:
-                self._mouth.take(fact, self._now)
-        self._go_on()
-        decisions, self._out = self._out, []
+                self._replies.take(fact, self._now)
+        self._advance()
+        decisions, self._decisions = self._decisions, []
         return decisions
 
-    def _tell(self, decision: Decision) -> None:
-        self._out.append(decision)
+    def _emit(self, decision: Decision) -> None:
+        self._decisions.append(decision)
 
-    def _go_on(self) -> None:
-        """Do what has become possible."""
-        self._judge()
+    def _advance(self) -> None:
+        """Do what has become possible. The order matters: a verdict on an overlap may end a turn, which may start a reply."""
+        self._judge_overlap()
         self._end_turn()
-        self._speak()
+        self._advance_replies()
         self._show()
 
     # ---- facts about the caller
 
-    def _frame(self, frame: told.Frame) -> None:
+    def _frame(self, frame: facts.Frame) -> None:
         self._now += FRAME
         change = self.speech.take(frame)
-        self._mouth.tick(self._now)
+        self._replies.tick(self._now)
         if not self.settings.listens and not self._pressed:
             return
         turn = self._turn
         if turn is None:
-            self._may_begin()
+            self._begin_if_speech()
         elif not turn.forced:
-            self._goes_on(turn, change)
+            self._extend(turn, change)
 
-    def _goes_on(self, turn: CallerTurn, change: Change | None) -> None:
-        """There is more to an open turn."""
-        turn.ended = max(turn.ended, self.speech.ended)
-        if change != "confirmed" or self.speech.began < turn.began:
+    def _extend(self, turn: CallerTurn, change: Change | None) -> None:
+        """An open turn goes on."""
+        turn.end = max(turn.end, self.speech.end)
+        if change != "confirmed" or self.speech.start < turn.start:
             return
-        if self.speech.pause <= self.speech.began - turn.began:
+        if self.speech.pause <= self.speech.start - turn.start:
+            # The pause lay within this turn, so it tells how this caller pauses.
             self.endpoint.learn(self.speech.pause)
-        if turn.concluded is not None:
-            self._reopen(turn, max(turn.concluded, self.speech.began - self.settings.pre_roll))
+        if turn.cutoff is not None:
+            self._reopen(turn, max(turn.cutoff, self.speech.start - self.settings.pre_roll))
 
     def _reopen(self, turn: CallerTurn, since: int) -> None:
-        main = self._mouth.main
+        """The caller continued after the turn's cutoff: take back the reply that was begun ahead."""
+        main = self._replies.main
         if main is not None and main.turn is turn:
-            self._mouth.drop(main, self._now)
+            self._replies.drop(main, self._now)
         turn.reopen()
-        self._listen(turn, since)
+        self._transcribe(turn, since)
 
-    def _may_begin(self) -> None:
-        """Speech without a turn: a turn begins, or may have begun."""
+    def _begin_if_speech(self) -> None:
+        """There is speech and no turn: begin one. Over a reply it is doubtful, and the reply is put on hold at once: a moment
+        of silence costs little if it was a cough."""
         if self.speech.phase == "quiet":
             return
-        began = max(self.speech.began, self._deaf_until)
-        spoken = self.speech.ended - began
-        saying = self._mouth.foremost
+        start = max(self.speech.start, self._ignore_until)
+        spoken = self.speech.end - start
+        utterance = self._replies.current
         sure = self.speech.phase == "speech" and spoken > 0
-        if saying is None:
+        if utterance is None:
             if sure:
-                self._begin(began)
-        elif not self._mouth.may_be_interrupted(saying):
+                self._begin(start)
+        elif not self._replies.may_be_interrupted(utterance):
             if self.settings.overheard == "discard":
-                self._deaf_until = self._now
+                self._ignore_until = self._now
             elif sure:
-                self._begin(began)
-        elif spoken >= self.speech.rules.onset * max(1, self._wary) * FRAME:
-            turn = self._begin(began)
-            turn.doubtful, turn.noticed = True, self._now
-            self._mouth.hold(self._now)
+                self._begin(start)
+        elif spoken >= self.speech.rules.onset * max(1, self._caution) * FRAME:
+            turn = self._begin(start)
+            turn.doubtful, turn.noticed_at = True, self._now
+            self._replies.hold(self._now)
 
-    def _begin(self, began: int, *, since: int | None = None) -> CallerTurn:
-        self._turns += 1
-        turn = CallerTurn(self._turns, self._turns, began=began, ended=max(began, self.speech.ended))
-        if self._mouth.main is not None:
-            turn.heard_before = self._mouth.main.played
-        saying = self._mouth.audible(began)
-        turn.over = saying is not None
-        if saying is not None:
-            turn.during, turn.during_at = saying.number, saying.played
+    def _begin(self, start: int, *, since: int | None = None) -> CallerTurn:
+        self._turn_count += 1
+        turn = CallerTurn(self._turn_count, self._turn_count, start=start, end=max(start, self.speech.end))
+        if self._replies.main is not None:
+            turn.played_at_start = self._replies.main.played
+        utterance = self._replies.audible(start)
+        turn.over_reply = utterance is not None
+        if utterance is not None:
+            turn.overlapped_reply, turn.overlapped_position = utterance.number, utterance.played
         self._turn = turn
         if since is None:
-            since = max(began - self.settings.pre_roll, self._deaf_until)
-        self._listen(turn, since)
+            since = max(start - self.settings.pre_roll, self._ignore_until)
+        self._transcribe(turn, since)
         return turn
 
-    def _listen(self, turn: CallerTurn, since: int) -> None:
-        self._tell(Listen(turn.ear, max(0, since, self._now - LOOK_BACK)))
+    def _transcribe(self, turn: CallerTurn, since: int) -> None:
+        self._emit(TranscribeTurn(turn.transcript, max(0, since, self._now - LOOK_BACK)))
 
-    def _partial(self, partial: told.Partial) -> None:
+    def _partial(self, partial: facts.PartialTranscript) -> None:
         turn = self._turn
-        if turn is None or turn.ear != partial.turn or turn.final:
+        if turn is None or turn.transcript != partial.turn or turn.final:
             return
-        turn.hear(partial.text, self._now if partial.until is None else partial.until)
-        if turn.doubtful or turn.over or turn.concluded is not None or turn.said == turn.foreseen:
+        turn.update_text(partial.text, self._now if partial.until is None else partial.until)
+        if (
+            turn.doubtful
+            or turn.over_reply
+            or turn.cutoff is not None
+            or turn.full_text == turn.previewed_text
+        ):
             return
-        if words_of(turn.said) and self._now - turn.foreseen_at >= self.settings.foresee_every:
-            turn.foreseen, turn.foreseen_at = turn.said, self._now
-            self._tell(Foresee(turn.number, turn.said))
+        if words_of(turn.full_text) and self._now - turn.previewed_at >= self.settings.preview_every:
+            turn.previewed_text, turn.previewed_at = turn.full_text, self._now
+            self._emit(PreviewTurn(turn.number, turn.full_text))
 
-    def _final(self, final: told.Final) -> None:
+    def _final(self, final: facts.FinalTranscript) -> None:
         turn = self._turn
-        if turn is None or turn.ear != final.turn or turn.final:
+        if turn is None or turn.transcript != final.turn or turn.final:
             return
-        if turn.concluded is None or final.until not in (None, turn.concluded):
-            # The answer to a conclusion that was taken back: words so far, like any others.
-            turn.text = final.text if turn.concluded is None and final.text else turn.text
+        if turn.cutoff is None or final.until not in (None, turn.cutoff):
+            # It answers a cutoff that was taken back: treat it as a partial transcript.
+            turn.text = final.text if turn.cutoff is None and final.text else turn.text
             return
         turn.text, turn.understood, turn.final = final.text, final.understood, True
 
-    def _interrupted(self, fact: told.Interrupted) -> None:
-        saying = self._mouth.find(fact.reply) if fact.reply is not None else self._mouth.foremost
-        if fact.reply is not None and saying is None:
+    def _interrupt_requested(self, fact: facts.InterruptRequested) -> None:
+        utterance = self._replies.find(fact.reply) if fact.reply is not None else self._replies.current
+        if fact.reply is not None and utterance is None:
             return
-        if saying is not None and fact.samples is not None:
-            self._mouth.played(saying, fact.samples, self._now)
-            saying.settled = True
-        if saying is None or saying in (self._mouth.main, self._mouth.aside):
+        if utterance is not None and fact.samples is not None:
+            self._replies.set_position(utterance, fact.samples, self._now)
+            utterance.position_final = True
+        if utterance is None or utterance in (self._replies.main, self._replies.aside):
             self._silence()
 
-    def _wrote(self, fact: told.Wrote) -> None:
+    def _text_typed(self, fact: facts.TextTyped) -> None:
         if not fact.text.strip() or len(self._typed) >= WAITING:
             return
         self._typed.append(fact.text)
@@ -207,7 +225,7 @@ class TurnMachine:
         if self._turn is not None:
             self._turn.forced = True
 
-    def _button(self, fact: told.Button) -> None:
+    def _push_to_talk(self, fact: facts.PushToTalk) -> None:
         if fact.down == self._pressed:
             return
         self._pressed = fact.down
@@ -221,240 +239,250 @@ class TurnMachine:
             self._take_over(turn, explicit=True)
         elif turn.doubtful:
             self._take_over(turn, explicit=True)
-        elif turn.concluded is not None:
+        elif turn.cutoff is not None:
             before = self.settings.pre_roll if self.settings.listens else 0
-            self._reopen(turn, max(turn.concluded, self._now - before))
+            self._reopen(turn, max(turn.cutoff, self._now - before))
         turn.pressed, turn.forced = True, False
-        turn.over = False
+        turn.over_reply = False
 
     def _silence(self) -> None:
-        """The caller wants none of what is said or about to be."""
-        self._mouth.stop(self._now)
+        """Stop everything that is being said or about to be said."""
+        self._replies.stop(self._now)
         turn = self._turn
         if turn is None:
             return
         if turn.doubtful:
-            turn.doubtful = turn.over = False
-        elif turn.concluded is not None:
-            # Its words stand; nobody wants the answer.
-            turn.unwanted = True
+            turn.doubtful = turn.over_reply = False
+        elif turn.cutoff is not None:
+            # Its words stay, unanswered.
+            turn.answer_cancelled = True
 
-    # ---- what sounds over a reply
+    # ---- overlaps: sound while a reply is playing
 
-    def _judge(self) -> None:
-        """Decide about a turn that may be none."""
+    def _judge_overlap(self) -> None:
+        """Decide whether a doubtful turn is one."""
         turn = self._turn
         if turn is None or not turn.doubtful:
             return
-        if self._mouth.foremost is None:
-            # What it may have interrupted has ended meanwhile; its words will tell whether it is a turn.
+        if self._replies.current is None:
+            # The reply ended meanwhile, so nothing is left to interrupt; the words will tell whether it is a turn.
             turn.doubtful = False
             return
         verdict = judge(self._evidence(turn), self.settings)
         if verdict == "confirm":
             self._take_over(turn)
         elif verdict is not None and self.speech.phase == "quiet":
-            self._refuse(turn, verdict)
-        elif self._now - turn.began >= self.settings.hold_limit:
-            # No more is known in time: what there is decides.
+            self._discard(turn, verdict)
+        elif self._now - turn.start >= self.settings.hold_limit:
+            # The reply cannot be held any longer: decide on what is known.
             known = structs.replace(self._evidence(turn), final=True)
             late = judge(known, self.settings) if words_of(turn.text) else "undecided"
             if late == "confirm":
                 self._take_over(turn)
             else:
-                self._refuse(turn, late or "undecided")
-        elif turn.concluded is None and self._silent_for() >= self.settings.lull:
-            self._conclude(turn)
+                self._discard(turn, late or "undecided")
+        elif turn.cutoff is None and self._silent_for() >= self.settings.lull:
+            self._finish_transcript(turn)
 
     def _evidence(self, turn: CallerTurn) -> Evidence:
         return Evidence(
-            spoken=max(0, turn.ended - turn.began),
+            spoken=max(0, turn.end - turn.start),
             silence=self._silent_for(),
             text=turn.text,
             final=turn.final,
             understood=turn.understood,
-            steady=turn.steady,
+            stable_for=turn.stable_for,
             murmur=self.speech.murmur,
-            faint=self.speech.faint and (not self.settings.pauses or turn.ended - turn.noticed <= DIES),
-            own=self._mouth.own_words(turn.during, turn.during_at),
-            asked=self._mouth.asks,
+            faint=self.speech.faint and (not self.settings.pauses or turn.end - turn.noticed_at <= ECHO_DIES),
+            own=self._replies.recent_words(turn.overlapped_reply, turn.overlapped_position),
+            asked=self._replies.asks,
         )
 
     def _silent_for(self) -> int:
         return self.speech.silence if self.speech.phase == "quiet" else 0
 
     def _take_over(self, turn: CallerTurn, *, explicit: bool = False) -> None:
-        """The turn is the caller's: whatever is said gives way to it."""
-        mouth = self._mouth
-        turn.doubtful = turn.over = False
-        self._wary = 0
-        for saying in (mouth.aside, mouth.main):
-            if saying is None or saying.turn is turn:
+        """The turn is confirmed: replies give way to it."""
+        replies = self._replies
+        turn.doubtful = turn.over_reply = False
+        self._caution = 0
+        for utterance in (replies.aside, replies.main):
+            if utterance is None or utterance.turn is turn:
                 continue
-            allowed = mouth.may_be_stopped(saying) if explicit else mouth.may_be_interrupted(saying)
+            allowed = replies.may_be_stopped(utterance) if explicit else replies.may_be_interrupted(utterance)
             if not allowed:
-                mouth.resume(self._now)
-            elif saying.turn is not None and goes_on(
-                turn, saying.turn, waiting=saying.waiting is not None, settings=self.settings
+                replies.resume(self._now)
+            elif utterance.turn is not None and continues(
+                turn, utterance.turn, waiting=utterance.waiting_since is not None, settings=self.settings
             ):
-                self.endpoint.learn(turn.began - saying.turn.ended)
-                turn.go_on_with(saying.turn)
-                mouth.drop(saying, self._now)
+                # Next to nothing of the reply was heard, so this is the rest of the turn it answers.
+                self.endpoint.learn(turn.start - utterance.turn.end)
+                turn.continue_from(utterance.turn)
+                replies.drop(utterance, self._now)
             else:
-                mouth.cut(saying, self._now)
+                replies.cut(utterance, self._now)
 
-    def _refuse(self, turn: CallerTurn, reason: str) -> None:
-        """It was nobody's turn."""
+    def _discard(self, turn: CallerTurn, reason: str) -> None:
+        """It was not a turn."""
         if turn.doubtful and reason in FALSE_ALARMS:
-            self._wary = min(WARIEST, self._wary + 1)
-            self._learn_echo(turn)
-        self._tell(Discard(turn.ear, reason))
-        self._mouth.resume(self._now)
+            self._caution = min(MAX_CAUTION, self._caution + 1)
+            self._note_echo(turn)
+        self._emit(DiscardTurn(turn.transcript, reason))
+        self._replies.resume(self._now)
         self._turn = None
-        self._deaf_until = self._now
+        self._ignore_until = self._now
 
-    def _learn_echo(self, turn: CallerTurn) -> None:
+    def _note_echo(self, turn: CallerTurn) -> None:
         speech = self.speech
-        if speech.gain is not None and speech.faint and turn.ended - turn.noticed <= DIES:
-            speech.levels.hear_echo(speech.gain, tried=speech.tried)
+        if speech.gain is not None and speech.faint and turn.end - turn.noticed_at <= ECHO_DIES:
+            speech.levels.learn_echo(speech.gain, trial=speech.trial)
 
     # ---- the end of a turn
 
-    def _conclude(self, turn: CallerTurn) -> None:
-        turn.concluded = turn.concluded_at = self._now
-        self._tell(Conclude(turn.ear, self._now))
+    def _finish_transcript(self, turn: CallerTurn) -> None:
+        turn.cutoff = turn.cutoff_at = self._now
+        self._emit(FinishTranscript(turn.transcript, self._now))
 
     def _end_turn(self) -> None:
         turn = self._turn
         if turn is None or turn.doubtful or turn.pressed:
-            self._limit(turn)
+            self._enforce_limit(turn)
             return
         if self.speech.phase != "quiet" and not turn.forced:
-            self._limit(turn)
+            self._enforce_limit(turn)
             return
         silence = self.settings.turn_limit if turn.forced else self._silent_for()
-        delay = self.endpoint.delay(turn.said)
-        if turn.concluded is None:
+        delay = self.endpoint.delay(turn.full_text)
+        if turn.cutoff is None:
             if silence < max(self.settings.soft_end, delay - self.settings.lead):
                 return
-            self._conclude(turn)
-        if not turn.final and self._now - turn.concluded_at >= self.settings.final_limit:
+            self._finish_transcript(turn)
+        if not turn.final and self._now - turn.cutoff_at >= self.settings.final_limit:
+            # The recogniser is stuck; the partial transcript has to do.
             turn.final, turn.understood = True, bool(words_of(turn.text))
         if not turn.final:
             return
-        if turn.over and not self._is_turn(turn):
+        if turn.over_reply and not self._is_turn(turn):
             return
-        sure = silence >= delay and (turn.forced or not self.speech.stirs)
-        if words_of(turn.said):
+        sure = silence >= delay and (turn.forced or not self.speech.stirring)
+        if words_of(turn.full_text):
             self._answer(turn, sure=sure)
         elif sure:
-            self._shrug(turn)
+            self._end_without_words(turn)
 
-    def _limit(self, turn: CallerTurn | None) -> None:
-        if turn is not None and self._now - turn.began >= self.settings.turn_limit and not turn.doubtful:
+    def _enforce_limit(self, turn: CallerTurn | None) -> None:
+        if turn is not None and self._now - turn.start >= self.settings.turn_limit and not turn.doubtful:
             turn.forced, turn.pressed = True, False
 
     def _is_turn(self, turn: CallerTurn) -> bool:
-        """Whether a turn that began over a reply, but did not have to interrupt it, is one; else it is refused here."""
+        """Whether a turn that overlapped a reply without having to interrupt it is a turn; discards it if not."""
         verdict = judge(self._evidence(turn), self.settings)
-        refused = verdict in ("echo", "backchannel") or (verdict == "noise" and not turn.before)
-        if verdict == "backchannel" and self._mouth.foremost is None:
-            # Nobody speaks who could be told to go on: it is an answer.
+        refused = verdict in ("echo", "backchannel") or (verdict == "noise" and not turn.earlier_text)
+        if verdict == "backchannel" and self._replies.current is None:
+            # Nothing is playing that it could acknowledge, so it is an answer.
             refused = False
         if refused and verdict is not None:
-            self._refuse(turn, verdict)
+            self._discard(turn, verdict)
             return False
-        turn.over = False
+        turn.over_reply = False
         return True
 
     def _answer(self, turn: CallerTurn, *, sure: bool) -> None:
-        """Have it answered, and the answer said once the turn is over for sure."""
-        mouth = self._mouth
-        if self._typed or turn.unwanted:
-            # These words stand; what was typed after them is answered, or nothing.
-            if sure and mouth.settled:
-                mouth.keep_user(turn)
+        """Request a reply, ahead of time; release it once the turn is over for sure."""
+        replies = self._replies
+        if self._typed or turn.answer_cancelled:
+            # Its words stay; the text typed after it is answered instead, or nothing.
+            if sure and replies.positions_final:
+                replies.commit_turn(turn)
                 self._close(turn)
             return
-        if mouth.main is not None and mouth.main.turn is not turn:
-            if not sure or not mouth.may_be_interrupted(mouth.main):
+        if replies.main is not None and replies.main.turn is not turn:
+            if not sure or not replies.may_be_interrupted(replies.main):
                 return
             self._take_over(turn)
-        if mouth.main is None:
-            if not mouth.settled:
+        if replies.main is None:
+            if not replies.positions_final:
                 return
-            mouth.ask(turn, self._now)
+            replies.request(turn, self._now)
         if sure:
-            self._baffled = False
-            self._wary = max(0, self._wary - 1)
-            turn.ended = max(turn.ended, self.speech.ended)
+            self._misunderstood = False
+            self._caution = max(0, self._caution - 1)
+            turn.end = max(turn.end, self.speech.end)
             self._close(turn)
-            mouth.release(self._now)
+            replies.release(self._now)
 
     def _close(self, turn: CallerTurn) -> None:
-        """Its reply has it, or the conversation."""
-        if turn.ear != turn.number:
-            self._tell(Discard(turn.ear, "merged"))
-        if turn.concluded is not None:
-            # Somebody whose turn was closed while they spoke is not heard twice.
-            self._deaf_until = max(self._deaf_until, turn.concluded)
+        """Hand the turn over to its reply or to the conversation."""
+        if turn.transcript != turn.number:
+            self._emit(DiscardTurn(turn.transcript, "merged"))
+        if turn.cutoff is not None:
+            # A turn can be closed in the middle of speech; do not transcribe that sound again.
+            self._ignore_until = max(self._ignore_until, turn.cutoff)
         self._turn = None
 
-    def _shrug(self, turn: CallerTurn) -> None:
-        """A turn without words is over."""
-        reason = "noise" if turn.understood else "not_understood"
-        if turn.understood or self._baffled or not self._mouth.free or self._typed:
-            self._refuse(turn, reason)
+    def _end_without_words(self, turn: CallerTurn) -> None:
+        """End a turn in which no words were recognised; say so, but not twice in a row."""
+        apologise = not (
+            turn.understood or self._misunderstood or not self._replies.may_announce or self._typed
+        )
+        self._discard(turn, "noise" if turn.understood else "not_understood")
+        if not apologise:
             return
-        self._refuse(turn, reason)
-        self._baffled = True
-        self._asides.say("not_understood", self._now)
+        self._misunderstood = True
+        self._announcements.say("not_understood", self._now)
 
-    # ---- what is said
+    # ---- replies
 
-    def _ask_typed(self) -> None:
-        """Answer what was typed, once whatever it ended is settled."""
-        mouth = self._mouth
-        if not self._typed or self._turn is not None or mouth.main is not None or not mouth.settled:
+    def _answer_typed(self) -> None:
+        """Request a reply to the typed text, once everything it interrupted is settled."""
+        replies = self._replies
+        if (
+            not self._typed
+            or self._turn is not None
+            or replies.main is not None
+            or not replies.positions_final
+        ):
             return
-        self._turns += 1
-        turn = CallerTurn(self._turns, self._turns, began=self._now, ended=self._now, typed=True, final=True)
+        self._turn_count += 1
+        turn = CallerTurn(
+            self._turn_count, self._turn_count, start=self._now, end=self._now, typed=True, final=True
+        )
         turn.text = "\n".join(self._typed)
         self._typed.clear()
-        self._baffled = False
-        mouth.keep_user(turn)
-        mouth.ask(turn, self._now)
-        mouth.release(self._now)
+        self._misunderstood = False
+        replies.commit_turn(turn)
+        replies.request(turn, self._now)
+        replies.release(self._now)
 
-    def _speak(self) -> None:
-        """Let go of what was heard, and say what is due."""
-        main, turn = self._mouth.main, self._turn
+    def _advance_replies(self) -> None:
+        """Finish what was heard, answer typed text, and break long silences."""
+        main, turn = self._replies.main, self._turn
         if (
             main is not None
             and main.played >= self.settings.syllables
             and (turn is None or not turn.doubtful)
         ):
-            self._mouth.keep_user(main.turn)
-        self._asides.finish(self._now)
-        self._ask_typed()
-        turn, main = self._turn, self._mouth.main
-        # A turn that waits for the end of a reply waits for a stuck one too.
+            self._replies.commit_turn(main.turn)
+        self._announcements.finish(self._now)
+        self._answer_typed()
+        turn, main = self._turn, self._replies.main
+        # A turn that waits for the end of a reply must not wait for a stuck one.
         if turn is None or (turn.final and main is not None and main.turn is not turn):
-            self._asides.go_on(self._now)
+            self._announcements.advance(self._now)
 
-    # ---- what is shown
+    # ---- state
 
     def _show(self) -> None:
         state = self._state()
-        if state != self._shown:
-            self._shown = state
-            self._tell(Show(state))
+        if state != self._shown_state:
+            self._shown_state = state
+            self._emit(ShowState(state))
 
     def _state(self) -> CallState:
         turn = self._turn
-        ended = (
+        turn_over = (
             turn is not None
-            and turn.concluded is not None
-            and (turn.forced or self._silent_for() >= self.endpoint.delay(turn.said))
+            and turn.cutoff is not None
+            and (turn.forced or self._silent_for() >= self.endpoint.delay(turn.full_text))
         )
-        return state_of(turn, self._mouth, ended=ended)
+        return state_of(turn, self._replies, turn_over=turn_over)

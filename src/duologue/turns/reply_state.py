@@ -1,7 +1,7 @@
-"""What is said, or is about to be: the reply that was asked for, what is said aside, and what was cut a moment ago.
+"""What the call says: the current reply, a sentence that precedes it, and replies that were cut a moment ago.
 
-Owns how far each is made and heard, and the epoch. It is told what to do with them; why, `conversation.py` knows.
-Positions are samples at 24 kHz, times samples heard.
+Records how far each is synthesised and played, and counts the epoch. `machine.py` decides what happens to them and calls
+the verbs here, which emit the decisions. Positions are samples at 24 kHz, times samples received (16 kHz).
 """
 
 from __future__ import annotations
@@ -11,44 +11,47 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from duologue.turns.caller_turn import CallerTurn
-from duologue.turns.epoch import Epoch
-from duologue.turns.facts_and_decisions import (
-    Ask,
-    Broke,
-    CutSound,
+from duologue.turns.decisions import (
+    CommitReply,
+    CommitTurn,
+    CutReply,
     Decision,
-    Drop,
-    HoldSound,
-    KeepReply,
-    KeepUser,
-    PlayedTo,
-    Release,
-    ResumeSound,
-    Say,
-    SoundComplete,
-    SoundMade,
-    TextCame,
-    Worked,
+    DropReply,
+    HoldReply,
+    ReleaseReply,
+    RequestReply,
+    ResumeReply,
+    SaySentence,
+)
+from duologue.turns.facts import (
+    PlaybackProgress,
+    ReplyBroken,
+    ReplyTextStarted,
+    ReplyWaiting,
+    SynthesisComplete,
+    SynthesisProgress,
 )
 from duologue.turns.settings import TurnSettings, seconds
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.call_events import Ending
 from duologue.values.events import ReplyWord
 
-ReplyFact = TextCame | SoundMade | SoundComplete | PlayedTo | Worked | Broke
+ReplyFact = (
+    ReplyTextStarted | SynthesisProgress | SynthesisComplete | PlaybackProgress | ReplyWaiting | ReplyBroken
+)
 
-REMEMBERS = 6 * SPOKEN_RATE
-"""Samples of a reply behind what was heard of which the words are remembered."""
-ECHOES = (SPOKEN_RATE // 2, SPOKEN_RATE // 3)
-"""What of our own may be an echo: from so much before its onset to so much past what is known to be heard. An answer
-often takes up our words; it seldom does so while we say them."""
-RINGS = seconds(0.2)
+REMEMBERED = 6 * SPOKEN_RATE
+"""Samples before the playback position whose words are remembered, to recognise their echo."""
+ECHO_WINDOW = (SPOKEN_RATE // 2, SPOKEN_RATE // 3)
+"""Which of our words an overlap may echo: from this much before its onset to this much past the known position. Answers
+often repeat our words, but seldom while we are saying them."""
+ECHO_TAIL = seconds(0.2)
 """How long after a reply's end its echo may begin."""
-BROKEN = seconds(0.5)
-"""How long the rest of a broken reply's sound is waited for."""
+BROKEN_TAIL = seconds(0.5)
+"""How long to wait for the rest of a broken reply's sound."""
 
 
-class Saying(Struct):
+class Utterance(Struct):
     """A reply, or a sentence of the machine's own."""
 
     number: int
@@ -56,284 +59,302 @@ class Saying(Struct):
     turn: CallerTurn | None = None
     interruptible: bool = True
     released: bool = False
-    made: int = 0
+    length: int = 0
+    """Samples synthesised so far."""
     played: int = 0
     complete: bool = False
+    """All of its sound exists."""
     words: list[ReplyWord] = field(default_factory=list)
-    progress: int = 0
-    """When there was last something new of it, or something to hear."""
-    moved: int = 0
-    """When it was last heard to go on."""
-    held: int | None = None
-    """Since when it is held."""
-    waiting: int | None = None
+    progress_at: int = 0
+    """Last new text, sound or playback."""
+    moved_at: int = 0
+    """Last movement of the playback position."""
+    held_at: int | None = None
+    """Since when it is on hold."""
+    waiting_since: int | None = None
     """Since when it waits for a tool or a person."""
     asks: bool = False
-    """The caller was asked something meanwhile."""
+    """It is waiting for the caller's answer to a question."""
     filled: bool = False
-    """The wait was filled."""
+    """A filler was said during this wait."""
     slow: bool = False
-    """It was said that it takes long."""
+    """The delay was announced."""
     broken: bool = False
+    """It will not be completed."""
     apology: str = ""
-    settled: bool = False
-    """The caller themself told what they heard."""
-    settles: int = 0
+    position_final: bool = False
+    """The client reported the position together with its interrupt."""
+    final_by: int = 0
+    """When to stop waiting for the client's last mark after a cut."""
 
     @property
-    def sounds(self) -> bool:
-        """Whether there is something to hear of it, or was a moment ago."""
-        return self.made > 0 and not (self.waiting is not None and self.played >= self.made)
+    def audible_now(self) -> bool:
+        """Whether it is playing, or pausing between two pieces of sound."""
+        return self.length > 0 and not (self.waiting_since is not None and self.played >= self.length)
 
     @property
     def silent(self) -> bool:
-        """Whether nothing of it is left to be played."""
-        return self.played >= self.made
+        """Whether all sound so far has been played."""
+        return self.played >= self.length
 
     def over(self, now: int) -> bool:
-        """Whether all there will be of it was heard."""
-        rest_lost = self.broken and now - self.progress >= BROKEN
+        """Whether everything that will ever exist of it has been played."""
+        rest_lost = self.broken and now - self.progress_at >= BROKEN_TAIL
         return self.released and self.silent and (self.complete or rest_lost)
 
 
 class ReplyState:
-    """The replies of one call. At most one is asked for, and one said aside."""
+    """The replies of one call: at most one answer (`main`) and one sentence of our own (`aside`), which plays first."""
 
-    def __init__(self, settings: TurnSettings, tell: Callable[[Decision], None]) -> None:
-        self.main: Saying | None = None
-        self.aside: Saying | None = None
-        self.epoch = Epoch()
+    def __init__(self, settings: TurnSettings, emit: Callable[[Decision], None]) -> None:
+        self.main: Utterance | None = None
+        self.aside: Utterance | None = None
+        self.epoch = 0
+        """Number of cuts. Everything sent carries its epoch; what arrives with an older one is stale. It only rises, so
+        nothing can make a cancelled reply current again."""
         self._settings = settings
-        self._tell = tell
-        self._leaving: list[Saying] = []
+        self._emit = emit
+        self._unsettled: list[Utterance] = []
         self._number = 0
-        self._last: Saying | None = None
+        self._last: Utterance | None = None
         self._last_at = 0
 
-    # ---- what there is
+    # ---- questions
 
     @property
-    def foremost(self) -> Saying | None:
-        """What sounds now, or will next without further ado."""
+    def current(self) -> Utterance | None:
+        """What is playing, or plays as soon as it has sound."""
         if self.aside is not None:
             return self.aside
         return self.main if self.main is not None and self.main.released else None
 
     @property
     def asks(self) -> bool:
-        """Whether the caller is asked something."""
+        """Whether the caller was asked a question."""
         return self.main is not None and self.main.asks
 
     @property
-    def settled(self) -> bool:
-        """Whether it is known of all that was cut how much was heard."""
-        return not self._leaving
+    def positions_final(self) -> bool:
+        """Whether the heard part of every cut reply is known."""
+        return not self._unsettled
 
     @property
-    def free(self) -> bool:
-        """Whether a sentence may be said now."""
-        if self.aside is not None or self._leaving:
+    def may_announce(self) -> bool:
+        """Whether a sentence of our own may be said now."""
+        if self.aside is not None or self._unsettled:
             return False
-        return self.main is None or (self.main.waiting is not None and self.main.silent)
+        return self.main is None or (self.main.waiting_since is not None and self.main.silent)
 
-    def find(self, number: int) -> Saying | None:
-        """The reply with this number, if anything about it still matters."""
-        known = (self.main, self.aside, *self._leaving)
+    def find(self, number: int) -> Utterance | None:
+        """The reply with this number, while facts about it still matter."""
+        known = (self.main, self.aside, *self._unsettled)
         return next((one for one in known if one is not None and one.number == number), None)
 
-    def may_be_interrupted(self, saying: Saying) -> bool:
-        """Whether the caller's voice ends it. Before it sounds nobody is interrupted by going on."""
-        if saying.kind == "reply":
-            return self._settings.interruptible or not saying.made or saying.asks
-        return self._settings.interruptible and saying.interruptible
+    def may_be_interrupted(self, utterance: Utterance) -> bool:
+        """Whether the caller's voice ends it. Until it plays, speaking on interrupts nothing."""
+        if utterance.kind == "reply":
+            return self._settings.interruptible or not utterance.length or utterance.asks
+        return self._settings.interruptible and utterance.interruptible
 
-    def may_be_stopped(self, saying: Saying) -> bool:
+    def may_be_stopped(self, utterance: Utterance) -> bool:
         """Whether a button, a key or typed text ends it."""
-        return saying.kind == "reply" or saying.interruptible
+        return utterance.kind == "reply" or utterance.interruptible
 
-    def audible(self, at: int) -> Saying | None:
-        """What could be heard at this time, or come back a moment later."""
-        if self.foremost is not None:
-            return self.foremost
-        return self._last if self._last is not None and at - self._last_at <= RINGS else None
+    def audible(self, at: int) -> Utterance | None:
+        """What was audible at this time; a reply that just ended still echoes."""
+        if self.current is not None:
+            return self.current
+        return self._last if self._last is not None and at - self._last_at <= ECHO_TAIL else None
 
-    def own_words(self, number: int, since: int) -> tuple[str, ...]:
-        """What this reply said from about sample `since` on, as far as it got."""
-        saying = next(
+    def recent_words(self, number: int, since: int) -> tuple[str, ...]:
+        """The words this reply was saying around sample `since` and up to now."""
+        utterance = next(
             (one for one in (self.aside, self.main, self._last) if one and one.number == number), None
         )
-        if saying is None:
+        if utterance is None:
             return ()
-        behind, ahead = ECHOES
-        start, end = since - behind, saying.played + ahead
-        return tuple(word.text for word in saying.words if word.end > start and word.start < end)
+        behind, ahead = ECHO_WINDOW
+        start, end = since - behind, utterance.played + ahead
+        return tuple(word.text for word in utterance.words if word.end > start and word.start < end)
 
-    # ---- what comes of it
+    # ---- facts
 
     def take(self, fact: ReplyFact, now: int) -> None:
-        """What is told about a reply. About one that is over, or that nobody knows, it is no news."""
-        saying = self.find(fact.reply)
-        if saying is None:
+        """Record a fact about a reply. Facts about a reply that is over or unknown are ignored."""
+        utterance = self.find(fact.reply)
+        if utterance is None:
             return
         match fact:
-            case PlayedTo():
-                self.played(saying, fact.samples, now)
+            case PlaybackProgress():
+                self.set_position(utterance, fact.samples, now)
                 return
-            case SoundMade():
-                self.made(saying, fact.samples, fact.words, now)
-            case SoundComplete():
-                self.made(saying, fact.samples, (), now)
-                saying.complete = True
-            case Broke():
-                saying.broken, saying.waiting = True, None
-                saying.apology = fact.apology
-            case Worked():
+            case SynthesisProgress():
+                self.add_sound(utterance, fact.samples, fact.words, now)
+            case SynthesisComplete():
+                self.add_sound(utterance, fact.samples, (), now)
+                utterance.complete = True
+            case ReplyBroken():
+                utterance.broken, utterance.waiting_since = True, None
+                utterance.apology = fact.apology
+            case ReplyWaiting():
                 asks = fact.busy and fact.asks
-                if saying.asks and not asks and self.aside is not None and self.aside.kind == "announcement":
-                    # It was answered before it was asked to its end.
+                if (
+                    utterance.asks
+                    and not asks
+                    and self.aside is not None
+                    and self.aside.kind == "announcement"
+                ):
+                    # The question was answered before it had been read out to its end.
                     self.cut(self.aside, now)
-                saying.asks = asks
-                if fact.busy != (saying.waiting is not None):
-                    saying.waiting = now if fact.busy else None
-                    saying.filled = False
+                utterance.asks = asks
+                if fact.busy != (utterance.waiting_since is not None):
+                    utterance.waiting_since = now if fact.busy else None
+                    utterance.filled = False
             case _:
                 pass
-        saying.progress = now
+        utterance.progress_at = now
 
-    def made(self, saying: Saying, samples: int, words: tuple[ReplyWord, ...], now: int) -> None:
-        if saying.silent:
-            saying.moved = now
-        saying.made = max(saying.made, samples)
-        saying.progress = now
-        kept = [word for word in saying.words if word.end > saying.played - REMEMBERS]
-        saying.words = [*kept, *words]
+    def add_sound(self, utterance: Utterance, samples: int, words: tuple[ReplyWord, ...], now: int) -> None:
+        """`samples` of sound exist in total; `words` begin in the new part."""
+        if utterance.silent:
+            utterance.moved_at = now
+        utterance.length = max(utterance.length, samples)
+        utterance.progress_at = now
+        recent = [word for word in utterance.words if word.end > utterance.played - REMEMBERED]
+        utterance.words = [*recent, *words]
 
-    def played(self, saying: Saying, samples: int, now: int) -> None:
-        samples = min(samples, saying.made)
-        if samples > saying.played:
-            saying.played = samples
-            saying.moved = now
-            saying.progress = max(saying.progress, now)
+    def set_position(self, utterance: Utterance, samples: int, now: int) -> None:
+        """The caller has heard it up to this sample. Never moves back, nor past what exists."""
+        samples = min(samples, utterance.length)
+        if samples > utterance.played:
+            utterance.played = samples
+            utterance.moved_at = now
+            utterance.progress_at = max(utterance.progress_at, now)
 
     def tick(self, now: int) -> None:
-        """FRAME more samples were heard."""
-        saying = self.foremost
-        if saying is not None and saying.held is None and not saying.silent:
-            saying.progress = now
-            rest = (saying.made - saying.played) * HEARD_RATE // SPOKEN_RATE
-            # No mark and no reckoning came for all this time: a client that has gone deaf must not hold the call up.
-            if now - saying.moved >= rest + self._settings.unplayed:
-                saying.played = saying.made
+        """FRAME more samples were received."""
+        utterance = self.current
+        if utterance is not None and utterance.held_at is None and not utterance.silent:
+            utterance.progress_at = now
+            rest = (utterance.length - utterance.played) * HEARD_RATE // SPOKEN_RATE
+            # Neither a mark nor an estimate arrived for all this time: a client that stopped reporting must not block
+            # the call.
+            if now - utterance.moved_at >= rest + self._settings.unplayed:
+                utterance.played = utterance.length
         if self.aside is not None and self.main is not None:
-            self.main.moved = now
-        for leaving in [one for one in self._leaving if one.settled or now >= one.settles]:
-            self._leaving.remove(leaving)
-            self._tell(KeepReply(leaving.number, leaving.played, "interrupted"))
+            self.main.moved_at = now
+        for cut in [one for one in self._unsettled if one.position_final or now >= one.final_by]:
+            self._unsettled.remove(cut)
+            self._emit(CommitReply(cut.number, cut.played, "interrupted"))
 
-    # ---- what is done with it
+    # ---- verbs
 
-    def ask(self, turn: CallerTurn, now: int) -> Saying:
-        """Have the turn answered."""
+    def request(self, turn: CallerTurn, now: int) -> Utterance:
+        """Request an answer to the turn."""
         self._number += 1
-        self.main = Saying(self._number, turn=turn, progress=now, moved=now)
-        self._tell(Ask(self._number, turn.number, turn.revision, turn.said))
+        self.main = Utterance(self._number, turn=turn, progress_at=now, moved_at=now)
+        self._emit(RequestReply(self._number, turn.number, turn.revision, turn.full_text))
         return self.main
 
     def release(self, now: int) -> None:
-        """What was asked for may sound."""
+        """Let the requested reply play."""
         if self.main is not None and not self.main.released:
             self.main.released = True
-            self.main.moved = now
-            self._tell(Release(self.main.number))
+            self.main.moved_at = now
+            self._emit(ReleaseReply(self.main.number))
 
     def say(self, text: str, kind: str, now: int, *, interruptible: bool = True) -> None:
-        """Say this sentence, before whatever else there is to hear."""
+        """Say this sentence before anything else."""
         self._number += 1
-        self.aside = Saying(self._number, kind=kind, interruptible=interruptible, released=True)
-        self.aside.progress = self.aside.moved = now
-        self._tell(Say(self._number, text, kind))
+        self.aside = Utterance(self._number, kind=kind, interruptible=interruptible, released=True)
+        self.aside.progress_at = self.aside.moved_at = now
+        self._emit(SaySentence(self._number, text, kind))
 
     def stop(self, now: int) -> None:
-        """End all that a button may end."""
-        for saying in (self.aside, self.main):
-            if saying is None or not self.may_be_stopped(saying):
+        """End everything that a button may end."""
+        for utterance in (self.aside, self.main):
+            if utterance is None or not self.may_be_stopped(utterance):
                 continue
-            if saying.released:
-                self.cut(saying, now)
+            if utterance.released:
+                self.cut(utterance, now)
             else:
-                self.drop(saying, now)
+                self.drop(utterance, now)
 
     def hold(self, now: int) -> None:
-        """Pause whatever sounds, at a client that can."""
-        saying = self.foremost
-        if saying is not None and saying.held is None and self._settings.pauses:
-            saying.held = now
-            self._tell(HoldSound(saying.number))
+        """Pause what is playing, if the client can."""
+        utterance = self.current
+        if utterance is not None and utterance.held_at is None and self._settings.pauses:
+            utterance.held_at = now
+            self._emit(HoldReply(utterance.number))
 
     def resume(self, now: int) -> None:
-        for saying in (self.aside, self.main):
-            if saying is not None and saying.held is not None:
-                saying.held = None
-                saying.moved = now
-                self._tell(ResumeSound(saying.number))
+        """Continue what is on hold."""
+        for utterance in (self.aside, self.main):
+            if utterance is not None and utterance.held_at is not None:
+                utterance.held_at = None
+                utterance.moved_at = now
+                self._emit(ResumeReply(utterance.number))
 
-    def keep_user(self, turn: CallerTurn | None) -> None:
-        """The turn belongs to the conversation; told once."""
-        if turn is not None and not turn.kept:
-            turn.kept = True
-            self._tell(KeepUser(turn.number, turn.said, turn.typed))
+    def commit_turn(self, turn: CallerTurn | None) -> None:
+        """Add the turn to the conversation, once."""
+        if turn is not None and not turn.committed:
+            turn.committed = True
+            self._emit(CommitTurn(turn.number, turn.full_text, turn.typed))
 
-    def cut(self, saying: Saying, now: int) -> None:
-        """End it where it is. How much of it was heard is known at once, or when the client has told."""
-        self.keep_user(saying.turn)
-        self._cut_sound(saying)
-        self._forget(saying, now)
-        held = saying.held if saying.held is not None else now
-        saying.settles = held + self._settings.settle if self._settings.marks and saying.made else now
-        if saying.settled or now >= saying.settles:
-            self._tell(KeepReply(saying.number, saying.played, "interrupted"))
+    def cut(self, utterance: Utterance, now: int) -> None:
+        """Interrupt it. The heard part is known at once, or when the client's last mark has arrived."""
+        self.commit_turn(utterance.turn)
+        self._cut_sound(utterance)
+        self._forget(utterance, now)
+        # A reply on hold has been silent since then, so its last mark is already under way.
+        held = utterance.held_at if utterance.held_at is not None else now
+        utterance.final_by = (
+            held + self._settings.settle if self._settings.marks and utterance.length else now
+        )
+        if utterance.position_final or now >= utterance.final_by:
+            self._emit(CommitReply(utterance.number, utterance.played, "interrupted"))
         else:
-            self._leaving.append(saying)
+            self._unsettled.append(utterance)
 
-    def drop(self, saying: Saying, now: int) -> None:
-        """Take it back: nothing of it counts as heard."""
-        if saying.released:
-            self._cut_sound(saying)
-        if saying.turn is not None:
-            saying.turn.revision += 1
-        self._forget(saying, now)
-        self._tell(Drop(saying.number))
+    def drop(self, utterance: Utterance, now: int) -> None:
+        """Take it back: none of it counts as heard."""
+        if utterance.released:
+            self._cut_sound(utterance)
+        if utterance.turn is not None:
+            utterance.turn.revision += 1
+        self._forget(utterance, now)
+        self._emit(DropReply(utterance.number))
 
-    def finish(self, saying: Saying, now: int) -> None:
-        """All of it was heard, or all there will be."""
-        self._let_go(saying, now)
-        self.keep_user(saying.turn)
-        self._forget(saying, now)
-        ending: Ending = "failed" if saying.broken else "spoken"
-        self._tell(KeepReply(saying.number, saying.played, ending))
+    def finish(self, utterance: Utterance, now: int) -> None:
+        """It was heard to its end."""
+        self._unhold(utterance, now)
+        self.commit_turn(utterance.turn)
+        self._forget(utterance, now)
+        ending: Ending = "failed" if utterance.broken else "spoken"
+        self._emit(CommitReply(utterance.number, utterance.played, ending))
 
-    def give_up(self, saying: Saying, now: int) -> None:
-        """Nothing more comes of it."""
-        self.keep_user(saying.turn)
-        if not saying.played:
-            self.drop(saying, now)
+    def give_up(self, utterance: Utterance, now: int) -> None:
+        """Nothing more will come of it."""
+        self.commit_turn(utterance.turn)
+        if not utterance.played:
+            self.drop(utterance, now)
             return
-        self._cut_sound(saying)
-        self._forget(saying, now)
-        self._tell(KeepReply(saying.number, saying.played, "failed"))
+        self._cut_sound(utterance)
+        self._forget(utterance, now)
+        self._emit(CommitReply(utterance.number, utterance.played, "failed"))
 
-    def _cut_sound(self, saying: Saying) -> None:
-        self.epoch.rise()
-        self._tell(CutSound(saying.number))
+    def _cut_sound(self, utterance: Utterance) -> None:
+        self.epoch += 1
+        self._emit(CutReply(utterance.number))
 
-    def _let_go(self, saying: Saying, now: int) -> None:
-        if saying.held is not None:
-            saying.held = None
-            self._tell(ResumeSound(saying.number))
+    def _unhold(self, utterance: Utterance, now: int) -> None:
+        if utterance.held_at is not None:
+            utterance.held_at = None
+            self._emit(ResumeReply(utterance.number))
 
-    def _forget(self, saying: Saying, now: int) -> None:
-        if saying is self.main:
+    def _forget(self, utterance: Utterance, now: int) -> None:
+        if utterance is self.main:
             self.main = None
-        if saying is self.aside:
+        if utterance is self.aside:
             self.aside = None
-        self._last, self._last_at = saying, now
+        self._last, self._last_at = utterance, now

@@ -1,6 +1,6 @@
-"""What a call's turn machine is told once, at its beginning: how this client plays, and how patient everybody is.
+"""Settings of a call's turn machine: what the client can do, and the time limits with their reasons.
 
-Owns the figures and why they are what they are. Durations are samples heard (16 kHz). Knows no rule.
+Fixed for the length of a call. Durations are samples (16 kHz).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Overheard = Literal["keep", "discard"]
 
 
 def seconds(duration: float) -> int:
-    """So many samples heard."""
+    """Samples in this many seconds."""
     return round(duration * HEARD_RATE)
 
 
@@ -25,57 +25,58 @@ class TurnSettings(Struct, frozen=True):
 
     language: str = "en"
     pauses: bool = False
-    """The client holds and resumes playback when told."""
+    """The client can hold and resume playback."""
     marks: bool = False
-    """The client tells what it has played."""
+    """The client reports what it has played."""
     interruptible: bool = True
-    """Replies may be talked over. The button and typed text end them in any case."""
+    """Replies end when the caller talks over them. The button and typed text end them in any case."""
     listens: bool = True
-    """False: hold to talk."""
+    """False: push to talk."""
     overheard: Overheard = "keep"
-    """What becomes of speech during a reply that may not be interrupted: the next turn, or nothing."""
+    """What speech during an uninterruptible reply becomes: the next turn, or nothing."""
 
     pre_roll: int = seconds(0.3)
-    """Sound before an onset that belongs to it: a word's first consonants are no speech to the detector."""
+    """Sound before an onset that belongs to it: the detector does not take a word's first consonants for speech."""
 
     soft_end: int = seconds(0.224)
-    """Silence after which a reply may be begun for nothing."""
+    """Silence after which a reply may be started, possibly in vain."""
     lead: int = seconds(0.8)
-    """How long before a turn is sure its reply is begun: later words seldom come, and most replies sound by then."""
+    """How long before a turn is certainly over its reply is started: more words seldom follow, and most replies are ready
+    to play by then."""
     reopen: int = seconds(2.0)
-    """Speech so soon after a turn's end, over a reply's first syllables, goes on with that turn."""
+    """Speech this soon after a turn's end, over a reply's first syllables, continues that turn."""
     unanswered: int = seconds(7.0)
-    """The same while nothing of the reply was heard."""
+    """The same while none of the reply was heard."""
     syllables: int = round(0.6 * SPOKEN_RATE)
-    """Samples (24 kHz) of a reply that are its first syllables: one or two words."""
+    """Samples (24 kHz) of a reply that count as its first syllables: one or two words."""
     turn_limit: int = seconds(120)
-    """A turn that ends in no silence, such as a television's, ends here."""
+    """Length at which a turn is ended without silence: a television never pauses."""
 
     lull: int = seconds(0.192)
-    """Silence after which the sound that may be an interruption is over, and judged by its words."""
+    """Silence after which a possible interruption is over and judged by its words."""
     overlap: int = seconds(0.85)
-    """Speech over a reply that is no backchannel any more."""
+    """Speech over a reply that is too long for a backchannel."""
     overlap_unpaused: int = seconds(1.0)
-    """The same without a word, while the reply sounds on: it may be its echo."""
+    """The same without a word, for a client that cannot pause: it may be the reply's echo."""
     hold_limit: int = seconds(2.0)
-    """A reply is not held longer for somebody who may be interrupting."""
+    """How long a reply stays on hold for a possible interruption."""
 
     settle: int = seconds(0.25)
-    """How long the client's last played mark is waited for after a cut."""
+    """How long to wait for the client's last mark after a cut."""
     final_limit: int = seconds(3.0)
-    """The final words of a turn are not waited for longer; what was told so far stands."""
+    """How long to wait for a final transcript; the partial one stands in for it after that."""
     filler: int = seconds(1.5)
     slow: int = seconds(8.0)
     give_up: int = seconds(20.0)
     wait_limit: int = seconds(180)
-    """A tool or a person is not waited for longer."""
+    """How long to wait for a tool or a person."""
     unplayed: int = seconds(2.0)
-    """A reply whose sound was all sent counts as heard so long after it should have been."""
-    foresee_every: int = seconds(0.5)
+    """A reply that was sent completely counts as heard this long after it should have been."""
+    preview_every: int = seconds(0.5)
 
     @classmethod
     def of(cls, setup: CallSetup) -> TurnSettings:
-        """The settings of a call that begins like this."""
+        """The settings for a call with this setup."""
         return cls(
             language=setup.language or "en",
             pauses=setup.pauses,

@@ -1,7 +1,7 @@
-"""Words as turn taking compares them: lower case, without the marks around them.
+"""Words as turn taking compares them: lower case, without surrounding punctuation; and the word lists it uses.
 
-Owns the cutting and the little words of the languages it knows, German and English. Others have none, and every rule that asks for them
-falls back to what needs no language.
+There are lists for English and German. Other languages have none, and the rules that use them fall back to what needs no
+language.
 """
 
 from __future__ import annotations
@@ -14,63 +14,63 @@ _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, in order."""
+    """The words of a text, in order, lower case."""
     return tuple(word.replace("’", "'") for word in _WORD.findall(text.lower()))
 
 
-class LittleWords(Struct, frozen=True):
-    """What one language's words tell about turns."""
+class TurnLexicon(Struct, frozen=True):
+    """The words of one language that say something about turns."""
 
     backchannel: frozenset[str] = frozenset()
-    """Said while somebody else speaks, and meant to let them go on."""
+    """Said while another person speaks, to let them continue."""
     backchannel_phrases: frozenset[str] = frozenset()
-    """The same, of several words."""
+    """The same, in several words."""
     stop: frozenset[str] = frozenset()
-    """First words of somebody who takes the turn."""
+    """First words of a caller who takes the turn."""
     stop_phrases: frozenset[str] = frozenset()
-    """The same, of two words."""
+    """The same, in two words."""
     openings: frozenset[str] = frozenset()
-    """First two words of somebody who asks or wants something."""
+    """First two words of a question or request."""
     fillers: frozenset[str] = frozenset()
-    """Sounds of somebody who looks for the next word."""
+    """Sounds of a speaker looking for the next word."""
     dangling: frozenset[str] = frozenset()
-    """Words that want another one after them: articles, prepositions, conjunctions, auxiliaries."""
+    """Words that need another after them: articles, prepositions, conjunctions, auxiliaries."""
     leaning: frozenset[str] = frozenset()
-    """Words that often do, and may well stand at an end."""
+    """Words that often do, but may well end a sentence."""
     dangling_phrases: frozenset[str] = frozenset()
-    """The same, of two words: "want to"."""
+    """Dangling words in pairs and triples: "want to"."""
     answers: frozenset[str] = frozenset()
-    """Whole turns of a few words."""
+    """Complete turns of a few words."""
     asking: frozenset[str] = frozenset()
     """First words of a question."""
     numbers: frozenset[str] = frozenset()
-    """With the operators between them,"""
+    """Number words, including the operators between them,"""
     operators: frozenset[str] = frozenset()
     """which are these."""
     joining: frozenset[str] = frozenset()
-    """First words of a clause that leans on another."""
+    """First words of a dependent clause."""
     greetings: frozenset[str] = frozenset()
-    """What may stand before a whole turn."""
+    """May precede a complete turn."""
     closing: frozenset[str] = frozenset()
     """Last words, and pairs of them, that end a sentence."""
     introductions: frozenset[str] = frozenset()
-    """Three words that a name follows."""
+    """Three words that are followed by a name."""
     question_words: frozenset[str] = frozenset()
-    """First words of a question about you: a question word, a verb of `being` or an auxiliary, a person, a verb."""
+    """First words of a question about a person: a question word, a verb of `being` or an auxiliary, a person, a verb."""
     being: frozenset[str] = frozenset()
     doing: frozenset[str] = frozenset()
-    """Forms of "do": what somebody asks for may end in one."""
+    """Forms of "do": a request may end in one."""
     auxiliaries: frozenset[str] = frozenset()
     persons: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
-    """Verbs such a question ends in."""
+    """Verbs that such a question ends in."""
     tails: frozenset[str] = frozenset()
-    """What may follow there."""
+    """May follow them."""
     telling: frozenset[str] = frozenset()
-    """What stands before a question that somebody is asked to answer: "tell me where the station is"."""
+    """May precede an indirect question: "tell me where the station is"."""
     owners: frozenset[str] = frozenset()
     owned: frozenset[str] = frozenset()
-    """What is asked for of an owner: "your name"."""
+    """What is asked about: "your name"."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -81,7 +81,7 @@ def _phrases(phrases: str) -> frozenset[str]:
     return frozenset(phrase.strip() for phrase in phrases.split(","))
 
 
-ENGLISH = LittleWords(
+ENGLISH = TurnLexicon(
     backchannel=_set(
         "mhm mm mmm mmhm mhmm mm-hm mm-hmm mm-mm hm hmm hmmm uh-huh uhuh huh aha ah oh uh um ok okay yeah yes yep yup "
         "right sure wow cool nice fine great good true exactly absolutely perfect really indeed alright interesting"
@@ -172,7 +172,7 @@ ENGLISH = LittleWords(
     owned=_set("name job age birthday address opinion purpose problem plan colour color version favourite"),
 )
 
-GERMAN = LittleWords(
+GERMAN = TurnLexicon(
     backchannel=_set(
         "mhm mm mmm mh hm hmm hmmm aha ah ach oh äh ähm ja jaja jo joa jep okay ok genau richtig stimmt klar gut schön "
         "super toll echt wirklich interessant verstehe eben sicher alles"
@@ -260,9 +260,9 @@ GERMAN = LittleWords(
 )
 
 _LANGUAGES = {"en": ENGLISH, "de": GERMAN}
-_NONE = LittleWords()
+_NONE = TurnLexicon()
 
 
-def little_words(language: str) -> LittleWords:
-    """The little words of a language (BCP 47); none where it is not known."""
+def lexicon_of(language: str) -> TurnLexicon:
+    """The word lists of a language (BCP 47); empty ones for an unknown language."""
     return _LANGUAGES.get(language.lower().partition("-")[0], _NONE)

@@ -12,7 +12,7 @@ from duologue.sessions.call.outbox import SOUNDS, EventOutbox
 from duologue.sessions.call.playback import Playback
 from duologue.sessions.speech.clip_cache import ClipCache
 from duologue.sessions.speech.synthesis import VoiceStyle
-from duologue.turns.facts_and_decisions import PlayedTo, SoundComplete
+from duologue.turns.facts import PlaybackProgress, SynthesisComplete
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def test_nothing_sounds_before_it_is_released_and_then_at_once():
         mouth.write(1, "Hello there.", last=True)
         await ear.wait(1)
         assert ear.events == []
-        assert SoundComplete(1, 2 * WORD) in ear.facts
+        assert SynthesisComplete(1, 2 * WORD) in ear.facts
         mouth.release(1)
         await ear.wait()
         assert ear.events[0] == ReplyAudioStarted(4, 1)
@@ -97,7 +97,7 @@ async def test_a_client_that_marks_is_sent_a_second_ahead():
         mouth.played(1, 12_000)
         await ear.wait()
         assert 33_600 <= ear.sent() <= 36_000
-    assert PlayedTo(1, 12_000) in ear.facts
+    assert PlaybackProgress(1, 12_000) in ear.facts
 
 
 async def test_a_client_that_does_not_is_sent_a_fifth_of_one_ahead_of_time():
@@ -194,7 +194,7 @@ async def test_text_without_sound_is_told_and_sound_neither_begins_nor_ends():
         mouth.release(1)
         await ear.wait()
     assert ear.events == [ReplyText(4, 1, "***", final=True)]
-    assert SoundComplete(1, 0) in ear.facts
+    assert SynthesisComplete(1, 0) in ear.facts
 
 
 async def test_text_for_a_reply_that_is_gone_is_stale():

@@ -13,7 +13,7 @@ from duologue.sessions.call.clock import StepClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.vad_batcher import VadBatcher
-from duologue.turns import facts_and_decisions
+from duologue.turns import decisions, facts
 from duologue.values.call_events import (
     AssistantSaid,
     CallProblem,
@@ -405,7 +405,7 @@ async def test_without_an_engine_a_call_is_a_sentence():
 
 
 async def test_a_problem_of_whoever_tells_ends_the_call_with_its_sentence():
-    class Broke(Told):
+    class BrokenControls(Told):
         async def take(self):
             raise EngineFailed("The line broke.")
 
@@ -413,7 +413,7 @@ async def test_a_problem_of_whoever_tells_ends_the_call_with_its_sentence():
         return None
 
     with pytest.raises(Problem, match="The line broke"):
-        await call(engines(), CallSetup(), Broke(), tell, StepClock())
+        await call(engines(), CallSetup(), BrokenControls(), tell, StepClock())
 
 
 # ---- many calls
@@ -498,22 +498,22 @@ class Script:
 
     def take(self, fact):
         self.facts.append(fact)
-        for number, (when, decisions) in enumerate(self._at):
+        for number, (when, answer) in enumerate(self._at):
             if when(fact):
                 del self._at[number]
-                return decisions
+                return answer
         return []
 
 
 async def test_a_reply_that_was_asked_for_too_early_is_dropped_unheard():
     machine = Script(
         [
-            (lambda fact: fact == facts_and_decisions.Wrote("a"), [facts_and_decisions.Ask(1, 1, 0, "a")]),
+            (lambda fact: fact == facts.TextTyped("a"), [decisions.RequestReply(1, 1, 0, "a")]),
             (
-                lambda fact: fact == facts_and_decisions.Wrote("b"),
-                [facts_and_decisions.Drop(1), facts_and_decisions.Ask(2, 1, 1, "a b")],
+                lambda fact: fact == facts.TextTyped("b"),
+                [decisions.DropReply(1), decisions.RequestReply(2, 1, 1, "a b")],
             ),
-            (lambda fact: fact == facts_and_decisions.Wrote("c"), [facts_and_decisions.Release(2)]),
+            (lambda fact: fact == facts.TextTyped("c"), [decisions.ReleaseReply(2)]),
         ]
     )
     async with talking(machine, PAGE) as talk:
@@ -526,20 +526,20 @@ async def test_a_reply_that_was_asked_for_too_early_is_dropped_unheard():
         await talk.say(Typed("c"))
         await talk.be_quiet(0.5)
     assert {sound.reply for sound in talk.of(ReplyAudio)} == {2}
-    assert facts_and_decisions.TextCame(2) in machine.facts
-    assert facts_and_decisions.SoundComplete(2, 2 * WORD) in machine.facts
+    assert facts.ReplyTextStarted(2) in machine.facts
+    assert facts.SynthesisComplete(2, 2 * WORD) in machine.facts
 
 
 async def test_an_aside_sounds_first_and_the_reply_goes_on_after_it():
     machine = Script(
         [
             (
-                lambda fact: fact == facts_and_decisions.Wrote("a"),
-                [facts_and_decisions.Ask(1, 1, 0, "a"), facts_and_decisions.Release(1)],
+                lambda fact: fact == facts.TextTyped("a"),
+                [decisions.RequestReply(1, 1, 0, "a"), decisions.ReleaseReply(1)],
             ),
             (
-                lambda fact: fact == facts_and_decisions.Wrote("b"),
-                [facts_and_decisions.Say(2, "One moment.", "filler")],
+                lambda fact: fact == facts.TextTyped("b"),
+                [decisions.SaySentence(2, "One moment.", "filler")],
             ),
         ]
     )
@@ -557,19 +557,19 @@ async def test_an_aside_sounds_first_and_the_reply_goes_on_after_it():
 async def test_sound_of_a_turn_is_heard_from_its_pre_roll_on():
     machine = Script(
         [
-            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5, []),
-            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5, []),
+            (lambda fact: isinstance(fact, facts.Frame) and fact.probability > 0.5, []),
+            (lambda fact: isinstance(fact, facts.Frame) and fact.probability > 0.5, []),
             (
-                lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability > 0.5,
-                [facts_and_decisions.Listen(1, 16384 - 4800)],
+                lambda fact: isinstance(fact, facts.Frame) and fact.probability > 0.5,
+                [decisions.TranscribeTurn(1, 16384 - 4800)],
             ),
-            (lambda fact: isinstance(fact, facts_and_decisions.Frame) and fact.probability < 0.5, []),
+            (lambda fact: isinstance(fact, facts.Frame) and fact.probability < 0.5, []),
         ]
     )
     parts = engines(["hello"])
     async with talking(machine, PAGE, engines=parts) as talk:
         await talk.be_quiet(1.024)
         await talk.sound(speech(0.32))
-        machine._at = [(lambda fact: True, [facts_and_decisions.Conclude(1, 16384 + 5120)])]
+        machine._at = [(lambda fact: True, [decisions.FinishTranscript(1, 16384 + 5120)])]
         await talk.be_quiet(STEP)
     assert parts.recogniser.finished == [4800 + 5120]

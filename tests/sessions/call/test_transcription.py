@@ -9,7 +9,7 @@ from tests.support.call_parts import Saying, speech
 
 from duologue.errors import EngineFailed
 from duologue.sessions.call.transcription import BEGINNING, HEARD_AGAIN, TURNS, Transcription
-from duologue.turns.facts_and_decisions import Final, Partial
+from duologue.turns.facts import FinalTranscript, PartialTranscript
 from duologue.values.audio import HEARD_RATE
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ class Ear:
 
     @property
     def finals(self):
-        return [fact for fact in self.facts if isinstance(fact, Final)]
+        return [fact for fact in self.facts if isinstance(fact, FinalTranscript)]
 
 
 @asynccontextmanager
@@ -60,10 +60,10 @@ async def test_words_come_while_they_are_spoken_and_stand_at_the_end():
         await ear.listen(1)
         await ear.hear(1.2)
         await ear.conclude(1)
-        partials = [fact.text for fact in ear.facts if isinstance(fact, Partial)]
+        partials = [fact.text for fact in ear.facts if isinstance(fact, PartialTranscript)]
     assert partials[0] == "what"
     assert partials[-1] == "what time is it"
-    assert ear.facts[-1] == Final(1, "what time is it", True, ear.listening.heard)
+    assert ear.facts[-1] == FinalTranscript(1, "what time is it", True, ear.listening.heard)
     assert ear.recogniser.listening == 0
 
 
@@ -71,7 +71,7 @@ async def test_the_first_words_are_told_again_as_long_as_they_stay_the_same():
     async with listening(["what"]) as ear:
         await ear.listen(1)
         await ear.hear(3.2)
-        partials = [fact for fact in ear.facts if isinstance(fact, Partial)]
+        partials = [fact for fact in ear.facts if isinstance(fact, PartialTranscript)]
     assert {fact.text for fact in partials} == {"what"}
     heard = [fact.until for fact in partials]
     assert heard == sorted(set(heard))
@@ -96,7 +96,7 @@ async def test_only_what_was_heard_before_the_end_is_written_down():
         ear.listening.add(speech(0.05))
         await ear.conclude(1, until)
     assert ear.recogniser.finished == [until]
-    assert ear.finals == [Final(1, "hello", True, until)]
+    assert ear.finals == [FinalTranscript(1, "hello", True, until)]
 
 
 async def test_a_reopened_turn_is_written_down_from_its_beginning():

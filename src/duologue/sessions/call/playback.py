@@ -19,7 +19,7 @@ from duologue.sessions.call.loudness import SILENT, LoudnessEnvelope
 from duologue.sessions.call.outbox import EventOutbox
 from duologue.sessions.speech.clip_cache import ClipCache
 from duologue.sessions.speech.synthesis import SpokenReply, VoiceStyle
-from duologue.turns.facts_and_decisions import Fact, PlayedTo, SoundComplete, SoundMade
+from duologue.turns.facts import Fact, PlaybackProgress, SynthesisComplete, SynthesisProgress
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
@@ -219,12 +219,12 @@ class Playback:
         speaking = self.replies.get(reply.number)
         if speaking is None or speaking.reply is not reply or speaking.over:
             return
-        if reply.made > speaking.playout.made or words:
-            speaking.playout.make(reply.made, words)
-            self._decide(SoundMade(reply.number, reply.made, words))
+        if reply.made > speaking.playout.length or words:
+            speaking.playout.add_sound(reply.made, words)
+            self._decide(SynthesisProgress(reply.number, reply.made, words))
         if reply.complete:
             speaking.playout.finish()
-            self._decide(SoundComplete(reply.number, reply.made))
+            self._decide(SynthesisComplete(reply.number, reply.made))
         self.look()
 
     def look(self) -> None:
@@ -281,4 +281,4 @@ class Playback:
         if position > speaking.played:
             speaking.played = position
             self._note(speaking.reply.number, "first_heard")
-            self._decide(PlayedTo(speaking.reply.number, position))
+            self._decide(PlaybackProgress(speaking.reply.number, position))

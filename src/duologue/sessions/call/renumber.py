@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from duologue.turns.facts_and_decisions import Decision, Fact
+from duologue.turns.decisions import Decision
+from duologue.turns.facts import Fact
 from duologue.values.call_events import CallSetup
 
 

@@ -30,8 +30,9 @@ from duologue.sessions.speech.controls import Controls
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.synthesis import VoiceStyle, voice_style
 from duologue.sessions.speech.vad_batcher import VadBatcher
-from duologue.turns import facts_and_decisions
-from duologue.turns.facts_and_decisions import Decision, Fact, Frame
+from duologue.turns import decisions, facts
+from duologue.turns.decisions import Decision
+from duologue.turns.facts import Fact, Frame
 from duologue.turns.machine import TurnMachine
 from duologue.turns.settings import TurnSettings
 from duologue.values import call_events
@@ -153,7 +154,7 @@ class CallSession:
             if setup.fills:
                 tasks.start_soon(self._guard, self._fill)
             if setup.greeting:
-                self._decide(facts_and_decisions.Announce(setup.greeting))
+                self._decide(facts.AnnouncementRequested(setup.greeting))
 
     # ---- tasks
 
@@ -179,7 +180,7 @@ class CallSession:
         while True:
             for heard in await self._hearing.heard():
                 if isinstance(heard, Mark):
-                    self._decide(facts_and_decisions.Button(bool(heard.happened)))
+                    self._decide(facts.PushToTalk(bool(heard.happened)))
                     continue
                 self._listening.add(heard.pcm)
                 if heard.probability >= SPEECH:
@@ -213,24 +214,24 @@ class CallSession:
             case call_events.Played(reply, samples):
                 self._mouth.played(reply, samples)
             case call_events.Interrupt(reply, samples):
-                self._decide(facts_and_decisions.Interrupted(reply, samples))
+                self._decide(facts.InterruptRequested(reply, samples))
             case call_events.ToolsRunning(reply, busy, question):
                 if (speaking := self._mouth.replies.get(reply)) is not None and busy:
                     speaking.reply.pause()
-                self._decide(facts_and_decisions.Worked(reply, busy, asks=bool(question)))
+                self._decide(facts.ReplyWaiting(reply, busy, asks=bool(question)))
                 if question:
-                    self._decide(facts_and_decisions.Announce(question))
+                    self._decide(facts.AnnouncementRequested(question))
             case call_events.ReplyFailed(reply, apology):
-                self._decide(facts_and_decisions.Broke(reply, apology))
+                self._decide(facts.ReplyBroken(reply, apology))
                 self._mouth.write(reply, "", last=True)
             case call_events.Typed(text):
                 self._spoken_until = self._listening.heard
-                self._decide(facts_and_decisions.Wrote(text))
+                self._decide(facts.TextTyped(text))
             case call_events.Pressed(down):
                 # What was said before the button went up belongs to the turn, judged or not.
                 self._hearing.mark(Mark(down))
             case call_events.Speak(text, interruptible):
-                self._decide(facts_and_decisions.Announce(text, interruptible))
+                self._decide(facts.AnnouncementRequested(text, interruptible))
 
     def _write(self, number: int, text: str, last: bool) -> None:
         """Text of a reply; of one nobody waits for any more it is stale."""
@@ -240,11 +241,11 @@ class CallSession:
         first = not speaking.reply.written
         self._mouth.write(number, text, last=last)
         if first and text:
-            self._decide(facts_and_decisions.TextCame(number))
+            self._decide(facts.ReplyTextStarted(number))
 
-    def _written(self, fact: facts_and_decisions.Partial | facts_and_decisions.Final) -> None:
+    def _written(self, fact: facts.PartialTranscript | facts.FinalTranscript) -> None:
         """Words of a turn."""
-        if isinstance(fact, facts_and_decisions.Partial):
+        if isinstance(fact, facts.PartialTranscript):
             self._shown.add(fact.turn)
             if (fact.turn, fact.text) != self._transcribed:
                 self._transcribed = (fact.turn, fact.text)
@@ -269,46 +270,46 @@ class CallSession:
     def _carry_out(self, decision: Decision) -> None:
         mouth, listening, post = self._mouth, self._listening, self._outbox.post
         match decision:
-            case facts_and_decisions.Listen(turn, since):
+            case decisions.TranscribeTurn(turn, since):
                 listening.listen(turn, since)
-            case facts_and_decisions.Conclude(turn, until):
+            case decisions.FinishTranscript(turn, until):
                 listening.conclude(turn, until)
-            case facts_and_decisions.Discard(turn, reason):
+            case decisions.DiscardTurn(turn, reason):
                 self._discard(turn, reason)
-            case facts_and_decisions.Foresee(turn, text):
+            case decisions.PreviewTurn(turn, text):
                 post(call_events.PartialTurn(self._epoch(), turn, text))
-            case facts_and_decisions.Ask(reply, turn, revision, text):
+            case decisions.RequestReply(reply, turn, revision, text):
                 self._times.begin(reply, turn, self._speech_ended())
                 self._note(reply, "transcript")
                 mouth.begin(reply)
                 post(call_events.ReplyRequested(self._epoch(), reply, turn, revision, text))
-            case facts_and_decisions.Release(reply):
+            case decisions.ReleaseReply(reply):
                 self._note(reply, "endpoint")
                 post(call_events.TurnConfirmed(self._epoch(), reply))
                 mouth.release(reply)
-            case facts_and_decisions.Say(reply, text, kind):
+            case decisions.SaySentence(reply, text, kind):
                 mouth.begin(reply, own=True, kind=kind)
                 mouth.write(reply, text, last=True)
-            case facts_and_decisions.Drop(reply):
+            case decisions.DropReply(reply):
                 self._times.forget(reply)
                 self._unwanted(mouth.drop(reply))
-            case facts_and_decisions.HoldSound(reply):
+            case decisions.HoldReply(reply):
                 if mouth.hold(reply) and self._setup.pauses:
                     post(call_events.Hold(self._epoch(), reply))
-            case facts_and_decisions.ResumeSound(reply):
+            case decisions.ResumeReply(reply):
                 if mouth.resume(reply) and self._setup.pauses:
                     post(call_events.Resume(self._epoch(), reply))
                 mouth.look()
-            case facts_and_decisions.CutSound(reply):
+            case decisions.CutReply(reply):
                 self._note(reply, "interrupted")
                 speaking = mouth.cut(reply)
                 post(call_events.Cut(self._epoch(), reply))
                 self._unwanted(speaking)
-            case facts_and_decisions.KeepUser(turn, text, typed):
+            case decisions.CommitTurn(turn, text, typed):
                 self._keep_user(turn, text, typed)
-            case facts_and_decisions.KeepReply(reply, samples, ending):
+            case decisions.CommitReply(reply, samples, ending):
                 self._keep_reply(reply, samples, ending)
-            case facts_and_decisions.Show(state):
+            case decisions.ShowState(state):
                 post(call_events.State(self._epoch(), state))
 
     def _discard(self, turn: int, reason: str) -> None:

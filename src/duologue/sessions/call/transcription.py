@@ -16,7 +16,7 @@ import anyio.abc
 
 from duologue.engines.contracts import FRAME, RecogniserEngine
 from duologue.errors import EngineFailed, Problem
-from duologue.turns.facts_and_decisions import Final, Partial
+from duologue.turns.facts import FinalTranscript, PartialTranscript
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Transcription:
         *,
         language: str,
         hint: str,
-        said: Callable[[Partial | Final], None],
+        said: Callable[[PartialTranscript | FinalTranscript], None],
         failed: Callable[[Problem], None],
     ) -> None:
         self.heard = 0
@@ -173,7 +173,7 @@ class Transcription:
                     text = turn.joined(await listener.feed(piece))
                     # The first words are told again while they stay the same: how long they do says how sure they are.
                     if self._recogniser.partials and text and (text != turn.text or turn.fed <= BEGINNING):
-                        self._said(Partial(turn.number, text, until))
+                        self._said(PartialTranscript(turn.number, text, until))
                     turn.text = text
                 elif turn.until is not None:
                     break
@@ -187,7 +187,7 @@ class Transcription:
         turn.work = "none"
         turn.text = turn.joined(transcript.text)
         understood = transcript.understood or bool(turn.before)
-        self._said(Final(turn.number, turn.text, understood, until))
+        self._said(FinalTranscript(turn.number, turn.text, understood, until))
 
     def _broken(self, turn: _Turn, problem: Problem) -> None:
         """It is listened to once more, as a process that died has a successor; then the turn is what was understood so far."""
@@ -198,4 +198,4 @@ class Transcription:
             return
         turn.work = "none"
         self._failed(problem)
-        self._said(Final(turn.number, turn.text, bool(turn.text), turn.until))
+        self._said(FinalTranscript(turn.number, turn.text, bool(turn.text), turn.until))
