@@ -1,8 +1,11 @@
-"""What /docs says of bodies the framework does not read."""
+"""Descriptions for /docs of bodies that the framework does not read."""
 
 import json
 
-from duologue.http.openapi import form_body, json_body
+from duologue.http.openapi import documented, form_body, json_body
+from duologue.values.conversations import StoredMessage
+from duologue.values.runs import RunEvent
+from duologue.wire import api
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.transcripts import TranscriptionFields
 
@@ -20,3 +23,30 @@ def test_a_form_needs_its_file():
     schema = form_body(TranscriptionFields)["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert schema["required"] == ["file"]
     assert {"file", "model", "response_format", "stream"} <= set(schema["properties"])
+
+
+def test_the_documentation_says_all_of_a_route() -> None:
+    description = dict(
+        documented(
+            body=(api.SendAsked, api.EditAsked), answers=StoredMessage, query={"leaf": "the branch"}
+        ).items()
+    )
+    bodies = description["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
+    assert [body["title"] for body in bodies] == ["SendAsked", "EditAsked"]
+    answer = description["responses"]["200"]["content"]["application/json"]["schema"]
+    assert {"id", "conversation", "parent", "role"} <= set(answer["required"])
+    assert description["parameters"][0]["name"] == "leaf"
+    assert "$ref" not in str(description)
+
+
+def test_a_union_of_events_is_documented_with_each_of_them() -> None:
+    description = documented(answers=RunEvent, media="text/event-stream")
+    assert description, "it is there before it is made"
+    schema = dict(description.items())["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    assert len(schema["anyOf"]) == 11
+
+
+def test_an_answer_without_a_body_has_no_schema() -> None:
+    assert "content" not in dict(documented(status=204).items())["responses"]["204"]
+    file = dict(documented(takes_file=True).items())
+    assert "application/octet-stream" in file["requestBody"]["content"]

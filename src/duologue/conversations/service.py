@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import anyio
 
 from duologue.conversations.agent.dependencies import Count, RunDependencies
-from duologue.conversations.agent.one_shot import Generate
 from duologue.conversations.files.message_content import Contents
 from duologue.conversations.history.compaction import Compaction
 from duologue.conversations.history.editing import Editing
@@ -25,6 +24,7 @@ from duologue.conversations.list_feed import Feed
 from duologue.conversations.retention import Housekeeping
 from duologue.errors import BadRequest, StartFailed
 from duologue.values.conversations import Content, GenerationOptions, Hit
+from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
 from duologue.values.runs import Run
 from duologue.wire import api

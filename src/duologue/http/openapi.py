@@ -1,47 +1,128 @@
-"""What /docs says of bodies that are read here and not by the framework, whose errors are not OpenAI's.
+"""Descriptions of bodies and answers for /docs, for routes that read and write their JSON without the framework.
 
-Owns the making of such descriptions from the models of `wire`. Knows no endpoint.
+The framework cannot describe these routes: they validate with msgspec or pydantic themselves, because its errors have
+another shape than ours. Every router of the conversations and of the OpenAI dialects calls this.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 
 
-def json_body(model: type[BaseModel], *answers: str, said: str = "") -> dict[str, Any]:
+def json_body(model: type[BaseModel], *media_types: str, description: str = "The answer.") -> dict[str, Any]:
     """A JSON body as `model` has it, answered with one of these media types."""
-    return _described("application/json", inlined(model), answers, said)
+    return _with_body("application/json", model_schema(model), media_types, description)
 
 
 def form_body(model: type[BaseModel]) -> dict[str, Any]:
     """A form with a file and the fields of `model`."""
-    schema = inlined(model)
+    schema = model_schema(model)
     schema["properties"] = {"file": {"type": "string", "format": "binary"}} | schema["properties"]
     schema["required"] = ["file"]
-    return _described("multipart/form-data", schema, ("application/json", "text/event-stream"), "")
+    return _with_body("multipart/form-data", schema, ("application/json", "text/event-stream"), "The answer.")
 
 
-def inlined(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model without references, which this place of the document cannot resolve."""
+def documented(
+    *,
+    body: type[BaseModel] | tuple[type[BaseModel], ...] | None = None,
+    takes_file: bool = False,
+    answers: object = None,
+    status: int = 200,
+    says: str = "The answer",
+    query: Mapping[str, str] | None = None,
+    media: str = "application/json",
+) -> dict[str, Any]:
+    """The description of a route: its body, its answer (a type msgspec knows, or several), its query (name to sentence)."""
+
+    def describe() -> dict[str, Any]:
+        description: dict[str, Any] = {}
+        if body is not None:
+            models = body if isinstance(body, tuple) else (body,)
+            schema = _one_of([model_schema(model) for model in models])
+            description["requestBody"] = {
+                "required": True,
+                "content": {"application/json": {"schema": schema}},
+            }
+        if takes_file:
+            file = {"schema": {"type": "string", "format": "binary"}}
+            description["requestBody"] = {"required": True, "content": {"application/octet-stream": file}}
+        answer: dict[str, Any] = {"description": says}
+        if status != 204:
+            answer["content"] = {media: {"schema": _value_schema(answers)} if answers is not None else {}}
+        description["responses"] = {str(status): answer}
+        if query:
+            description["parameters"] = [
+                {"name": name, "in": "query", "description": sentence, "schema": {"type": "string"}}
+                for name, sentence in query.items()
+            ]
+        return description
+
+    return _LazyDescription(describe)
+
+
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model without references."""
     schema = model.model_json_schema()
-    named = schema.pop("$defs", {})
-
-    def replaced(node: Any) -> Any:
-        if isinstance(node, dict):
-            if "$ref" in node:
-                return replaced(named[node["$ref"].rpartition("/")[2]])
-            return {key: replaced(value) for key, value in node.items()}
-        return [replaced(entry) for entry in node] if isinstance(node, list) else node
-
-    found: dict[str, Any] = replaced(schema)
-    return found
+    definitions = schema.pop("$defs", {})
+    return dict(_inlined(schema, definitions))
 
 
-def _described(mime: str, schema: dict[str, Any], answers: tuple[str, ...], said: str) -> dict[str, Any]:
-    answer = {"description": said or "The answer.", "content": {name: {} for name in answers}}
+class _LazyDescription(dict[str, Any]):
+    """A description that is built when /docs is first requested: building all of them takes a tenth of the start-up time."""
+
+    def __init__(self, describe: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
+        self._describe: Callable[[], dict[str, Any]] | None = describe
+
+    def __bool__(self) -> bool:
+        # FastAPI leaves out a description that is false, as an empty dict is before it is built.
+        return True
+
+    def items(self) -> Any:
+        # The one method FastAPI reads the description with.
+        if self._describe is not None:
+            describe, self._describe = self._describe, None
+            self.update(describe())
+        return super().items()
+
+
+def _with_body(
+    media_type: str, schema: dict[str, Any], media_types: tuple[str, ...], description: str
+) -> dict[str, Any]:
+    answer = {"description": description, "content": {name: {} for name in media_types}}
     return {
-        "requestBody": {"required": True, "content": {mime: {"schema": schema}}},
+        "requestBody": {"required": True, "content": {media_type: {"schema": schema}}},
         "responses": {"200": answer},
     }
+
+
+def _value_schema(kind: object) -> dict[str, Any]:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    schemas, definitions = msgspec.json.schema_components(kinds, schema_hook=_any_json)
+    return _one_of([dict(_inlined(schema, definitions)) for schema in schemas])
+
+
+def _one_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    return schemas[0] if len(schemas) == 1 else {"oneOf": schemas}
+
+
+def _any_json(kind: type) -> dict[str, Any]:
+    """The schema of `object`, which stands for any JSON."""
+    if kind is object:
+        return {"description": "any JSON"}  # an empty schema would be taken for no schema
+    raise NotImplementedError
+
+
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with each reference replaced by its definition, because this place of the document cannot resolve them.
+    No type here contains itself, so this ends."""
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            return _inlined(definitions[node["$ref"].rpartition("/")[2]], definitions)
+        # A discriminator maps to references, which are gone.
+        return {key: _inlined(value, definitions) for key, value in node.items() if key != "discriminator"}
+    return [_inlined(entry, definitions) for entry in node] if isinstance(node, list) else node

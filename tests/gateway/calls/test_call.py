@@ -13,13 +13,12 @@ from duologue.errors import Busy
 from duologue.gateway.calls.call import EARLY, Call
 from duologue.gateway.calls.history import ConversationChanges, EphemeralHistory
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST, SORRY
-from duologue.gateway.scheduling.pool import RESTARTED
 from duologue.gateway.scheduling.scheduler import Moved
-from duologue.gateway.workers.connection import WORKER_LOST
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.events import Done, ReplyWord, TextDelta, ToolCallDelta
+from duologue.values.failures import RESTARTED, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
 from duologue.wire import voice
 

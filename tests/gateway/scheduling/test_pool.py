@@ -9,11 +9,11 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from duologue.errors import QueueFull, Unavailable, WorkerLost
-from duologue.gateway.scheduling.pool import RESTARTED, Pool
+from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
-from duologue.gateway.workers.connection import STOPPING, WORKER_LOST
 from duologue.values.events import Done, TextDelta
+from duologue.values.failures import RESTARTED, STOPPING, WORKER_LOST
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol

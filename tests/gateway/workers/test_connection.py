@@ -7,8 +7,9 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
-from duologue.gateway.workers.connection import STOPPING, WORKER_LOST, LeaseInbox, Stream, WorkerConnection
+from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
 from duologue.values.events import Done, Failed, TextDelta
+from duologue.values.failures import STOPPING, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol

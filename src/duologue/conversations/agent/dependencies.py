@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from duologue.conversations.agent.one_shot import Generate
 from duologue.tools.values import Ask, Keep, Offer, OfferedTool, Report, ToolOutcome
 from duologue.values.conversations import Content, GenerationOptions, StoredMessage
+from duologue.values.generate import Generate
 from duologue.values.messages import Message
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.runs import ListEvent, Run

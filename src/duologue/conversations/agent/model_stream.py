@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import anyio
 
-from duologue.conversations.agent.one_shot import Generate
 from duologue.conversations.agent.turn import ModelTurn
 from duologue.values.events import Event, Failed
+from duologue.values.generate import Generate
 from duologue.values.requests import ChatRequest
 
 QUEUE_SILENCE = 30.0

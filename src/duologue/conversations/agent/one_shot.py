@@ -5,33 +5,15 @@ Owns the waiting for one whole reply. Knows no conversation: nothing of such a r
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
-
 import anyio
 
 from duologue.errors import EngineFailed
-from duologue.values.events import Event
+from duologue.values.generate import Generate
 from duologue.values.requests import ChatRequest
 from duologue.wire.collected_reply import CollectedReply, broken_off
 
 PATIENCE = 60.0
 """Seconds one such reply may take, the wait for a slot in it."""
-
-
-class Generate(Protocol):
-    """`gateway.relay.Generate`: batches of (choice, event), exactly one `Done` or `Failed` a choice."""
-
-    def __call__(
-        self,
-        request: ChatRequest,
-        *,
-        kind: str = "chat",
-        count: int = 1,
-        request_id: str = "",
-        user: str = "local",
-    ) -> AbstractAsyncContextManager[AsyncIterator[list[tuple[int, Event]]]]: ...
 
 
 async def reply(generate: Generate, request: ChatRequest, *, user: str, patience: float = PATIENCE) -> str:

@@ -13,7 +13,8 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from duologue.errors import BadRequest, NotFound
-from duologue.http.json_api import answer, asked, checked_id, documented, flag, nothing, user_of, whole_number
+from duologue.http.json_api import answer, asked, checked_id, flag, nothing, user_of, whole_number
+from duologue.http.openapi import documented
 from duologue.values.conversations import Approval, Conversation, PendingMessage, StoredMessage
 from duologue.values.runs import ListChanged, ListRemoved, Run
 from duologue.wire import api

@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from duologue.conversations.list_feed import Feed
 from duologue.http.event_log import event_response
-from duologue.http.json_api import documented, user_of
+from duologue.http.json_api import user_of
+from duologue.http.openapi import documented
 from duologue.values.runs import ListEvent
 
 

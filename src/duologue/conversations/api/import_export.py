@@ -17,7 +17,8 @@ from duologue.conversations import exporting
 from duologue.conversations.exporting import Exported
 from duologue.conversations.importer import ImportReport, Shelf, import_file
 from duologue.errors import BadRequest, Busy, NotFound, TooLarge
-from duologue.http.json_api import answer, checked_id, documented, user_of
+from duologue.http.json_api import answer, checked_id, user_of
+from duologue.http.openapi import documented
 from duologue.values.conversations import Conversation, Folder
 from duologue.values.runs import ListReset
 

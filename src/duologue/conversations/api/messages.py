@@ -13,7 +13,8 @@ from starlette.responses import Response
 from duologue.conversations.history.context_window import ContextGauge
 from duologue.conversations.history.editing import Deleted
 from duologue.conversations.history.tree import RowCounts
-from duologue.http.json_api import answer, asked, checked_id, documented, nothing, user_of
+from duologue.http.json_api import answer, asked, checked_id, nothing, user_of
+from duologue.http.openapi import documented
 from duologue.values.conversations import Conversation, StoredMessage
 from duologue.wire import api
 

@@ -16,7 +16,8 @@ from starlette.responses import Response
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send, Verb
 from duologue.errors import BadRequest, NotFound
 from duologue.http.event_log import last_event_id
-from duologue.http.json_api import answer, asked, body_of, checked_id, documented, nothing, user_of
+from duologue.http.json_api import answer, asked, body_of, checked_id, nothing, user_of
+from duologue.http.openapi import documented
 from duologue.http.sse import frame, resumable_stream
 from duologue.values.conversations import Approval, PendingMessage
 from duologue.values.runs import ListChanged, Run, RunEvent

@@ -14,16 +14,8 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from duologue.errors import BadRequest, NotFound, TooLarge
-from duologue.http.json_api import (
-    answer,
-    asked,
-    body_of,
-    checked_id,
-    documented,
-    nothing,
-    user_of,
-    whole_number,
-)
+from duologue.http.json_api import answer, asked, body_of, checked_id, nothing, user_of, whole_number
+from duologue.http.openapi import documented
 from duologue.values.conversations import Folder, Hit
 from duologue.values.runs import ListDraft, ListReset
 from duologue.wire import api

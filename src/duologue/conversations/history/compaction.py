@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from duologue.conversations.agent.dependencies import Attachments, Count, Toolbox
-from duologue.conversations.agent.one_shot import Generate, reply
+from duologue.conversations.agent.one_shot import reply
 from duologue.conversations.history import summary_prompt
 from duologue.conversations.history.context_window import (
     ContextGauge,
@@ -30,6 +30,7 @@ from duologue.conversations.history.generation_options import inherited, turn_re
 from duologue.errors import BadRequest, Busy, NotFound, Problem
 from duologue.tools.values import Offer
 from duologue.values.conversations import Conversation, GenerationOptions, StoredMessage, TextContent
+from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
 from duologue.values.runs import ListChanged, ListEvent
 

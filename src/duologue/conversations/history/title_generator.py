@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.one_shot import Generate, reply
+from duologue.conversations.agent.one_shot import reply
 from duologue.conversations.history import title_rules
 from duologue.errors import BadRequest, EngineFailed, Problem
 from duologue.values.conversations import Conversation
+from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
 from duologue.values.runs import ListChanged, ListEvent
 

@@ -23,15 +23,15 @@ from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST
-from duologue.gateway.scheduling.generate import Generate
 from duologue.gateway.scheduling.lease import Lease
-from duologue.gateway.scheduling.pool import RESTARTED, Pool
+from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import SEAT
-from duologue.gateway.workers.connection import WORKER_LOST
 from duologue.values import call_events
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import StoredMessage
 from duologue.values.events import Failed, Queued
+from duologue.values.failures import RESTARTED, WORKER_LOST
+from duologue.values.generate import Generate
 from duologue.values.messages import ImagePart
 from duologue.wire import voice
 

@@ -22,13 +22,14 @@ from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.prefill_ahead import PrefillAhead, ReadAhead
 from duologue.gateway.calls.spoken_approvals import SORRY, assent, question
-from duologue.gateway.scheduling.generate import CALL, Generate
-from duologue.gateway.workers.connection import WORKER_LOST
+from duologue.gateway.scheduling.generate import CALL
 from duologue.tools.values import ToolOutcome, failure
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
 from duologue.values.conversations import StoredCall, StoredMessage, TextContent
 from duologue.values.events import Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
+from duologue.values.failures import WORKER_LOST
+from duologue.values.generate import Generate
 from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, RunEvent

@@ -24,11 +24,11 @@ from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import ModelRegistry, admit
-from duologue.gateway.scheduling.generate import Generate
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.values import call_events
+from duologue.values.generate import Generate
 from duologue.values.messages import Tool
 from duologue.wire import voice
 from duologue.wire.validation import MEGABYTE

@@ -23,7 +23,6 @@ from duologue.errors import Problem, Unsupported
 from duologue.gateway.dialects.audio_ids import AudioIds
 from duologue.gateway.dialects.reply import OnTranscripts, ReplyPipeline, ReplyPlan
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import refuse, request_id_of
@@ -36,6 +35,7 @@ from duologue.media.recordings import heard
 from duologue.media.wav import RATE, Sound, is_wav, wav
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Done, TextDelta
+from duologue.values.generate import Batch, Generate
 from duologue.values.messages import AudioPart
 from duologue.values.requests import ModelCard
 from duologue.wire.completion import AudioId, Completion, CompletionStream
@@ -134,7 +134,7 @@ def router(
         ChatCompletionBody,
         "application/json",
         "text/event-stream",
-        said="A chat.completion object, or with `stream` its chunks as server-sent events.",
+        description="A chat.completion object, or with `stream` its chunks as server-sent events.",
     )
 
     @routes.post("/chat/completions", openapi_extra=schema, summary="Create a chat completion")

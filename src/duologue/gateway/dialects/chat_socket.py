@@ -25,12 +25,12 @@ from duologue.errors import Busy, Problem, Unsupported
 from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.scheduling.generate import Generate
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.spoken_stream import SpokenStream
 from duologue.http.error_responses import problem_body, request_id_of
+from duologue.values.generate import Generate
 from duologue.wire import chat, chat_reply
 from duologue.wire.validation import MEGABYTE
 from duologue.wire.voice import state_message, video_mode_message

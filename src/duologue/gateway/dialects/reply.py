@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from duologue.gateway.models.registry import admit
-from duologue.gateway.scheduling.generate import Batch, Generate
 from duologue.gateway.speech.audio_input import AudioTranscriber, without_audio
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.spoken_stream import with_speech
+from duologue.values.generate import Batch, Generate
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.speech import SpeechRequest, TranscribedPart
 

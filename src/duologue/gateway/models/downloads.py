@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from duologue.errors import Busy, NotFound, Problem, Unavailable
 from duologue.gateway.models.transfer_rate import TransferRate
-from duologue.gateway.workers.connection import STOPPING
 from duologue.models.fit import Hardware
 from duologue.models.hub import reference
 from duologue.models.hub.resume import Stopped
 from duologue.threads import ThreadLane
+from duologue.values.failures import STOPPING
 
 if TYPE_CHECKING:
     from duologue.models.hub.http import HubConnection

@@ -21,11 +21,11 @@ from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded
-from duologue.gateway.workers.connection import STOPPING
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
 from duologue.threads import disk_io, hardware_io
+from duologue.values.failures import STOPPING
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Protocol, cast
+from contextlib import aclosing, asynccontextmanager
+from typing import cast
 
 import anyio
 import msgspec
@@ -19,7 +19,8 @@ from duologue.errors import Problem
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.prefix_digest import chain, opening
-from duologue.values.events import Done, Event, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
+from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
+from duologue.values.generate import Batch
 from duologue.values.requests import ChatRequest
 
 log = logging.getLogger(__name__)
@@ -27,28 +28,7 @@ log = logging.getLogger(__name__)
 CALL = "voice"
 """The kind of a call's replies: they go ahead of the line."""
 AHEAD = "ahead"
-"""The kind of a prompt that is read before anybody asks for its reply."""
-Batch = list[tuple[int, Event]]
-
-
-class Generate(Protocol):
-    """Run `count` choices of a request, waiting for slots as long as it takes.
-
-    Entering raises nothing a caller must handle. Iterating gives batches of (choice, event): `Queued` (choice 0,
-    again whenever the place changes), then for each choice `Started`, `Progress`, `Prefilled`, deltas and exactly
-    one `Done` or `Failed`; the iteration ends when every choice has ended. A problem before a slot was lent is one
-    `(0, Failed)` and the end. Leaving the context at any time cancels everything and gives the slots back.
-    """
-
-    def __call__(
-        self,
-        request: ChatRequest,
-        *,
-        kind: str = "chat",
-        count: int = 1,
-        request_id: str = "",
-        user: str = "local",
-    ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]: ...
+"""The kind of a prompt that is read before its reply is requested."""
 
 
 class Generator:

@@ -30,9 +30,10 @@ from duologue.gateway.scheduling.scheduler import (
     unloaded,
 )
 from duologue.gateway.workers import process
-from duologue.gateway.workers.connection import STOPPING, WorkerConnection
+from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.events import Failed
+from duologue.values.failures import RESTARTED, STOPPING
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.worker_protocol import Counted, LoadSpec, Report
 
@@ -40,11 +41,6 @@ log = logging.getLogger(__name__)
 
 REFRESH = 3.0
 """Seconds after which a waiting request is told its estimate again, moved or not."""
-RESTARTED = Failed(
-    "worker_restarted",
-    "An admin had the worker of this reply started anew. Please try again in a moment.",
-    503,
-)
 CANCELLED = "This request gave up its place in the queue, as was asked for its ticket."
 COUNT_PATIENCE = 10.0
 """Seconds a prompt may take to be counted; a library that reads a long one holds its engine for some."""

@@ -14,9 +14,9 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from duologue.errors import EngineFailed, Problem
-from duologue.gateway.scheduling.generate import Batch
 from duologue.gateway.speech.service import OpenSpeech, SpeechService
 from duologue.values.events import AudioDelta, Done, Failed, TextDelta
+from duologue.values.generate import Batch
 from duologue.values.speech import SpeechRequest
 
 log = logging.getLogger(__name__)

@@ -16,18 +16,13 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.values.call_events import CallControl, CallEvent, CallSessionEnded, CallSetup, MicrophoneAudio
 from duologue.values.events import Done, Event, Failed
+from duologue.values.failures import WORKER_LOST
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
 
 log = logging.getLogger(__name__)
 
-WORKER_LOST = Failed(
-    "worker_lost",
-    "The worker that was writing this reply ended unexpectedly. It is being restarted; please try again.",
-    503,
-)
-STOPPING = Failed("server_stopping", "The server is shutting down. Please try again once it is back.", 503)
 OPEN_TIMEOUT = 600.0
 """Seconds a worker may take from its start to its first word; a dead one is noticed at once by its closed socket."""
 PING_EVERY = 5.0
