@@ -5,7 +5,7 @@ import pytest
 from duologue.config import load
 from duologue.config.ui import UiOptions, UiPage
 from duologue.errors import StartFailed
-from duologue.wire.api import OptionsAsked
+from duologue.wire.api import OptionsBody
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_a_section_that_is_no_table_is_told_so():
 
 
 def test_the_operator_can_set_every_option_a_user_can():
-    assert set(UiOptions.model_fields) == set(OptionsAsked.model_fields)
+    assert set(UiOptions.model_fields) == set(OptionsBody.model_fields)
 
 
 def test_the_pages_first_values_are_those_of_the_page():

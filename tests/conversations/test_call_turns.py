@@ -13,12 +13,12 @@ from duologue.conversations.call_turns import CallTurns, spoken_turns
 from duologue.conversations.service import Service
 from duologue.errors import NotFound
 from duologue.values.conversations import (
-    CallRecord,
     Conversation,
     GenerationOptions,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
 )
 from duologue.values.messages import Tool
 from duologue.values.requests import ModelCard, Sampling
@@ -108,12 +108,12 @@ async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_
         await kept.editing.begin("ann", Conversation("c", "Sums"))
         turns = await spoken_turns(kept, "ann", "c")
         await turns.user_said("m6", "Two and two?")
-        call = StoredCall("c1", "calculator", "{}")
+        call = StoredToolCall("c1", "calculator", "{}")
         did = (
             StoredMessage("a", "c", None, "assistant", (TextContent("Let me"),), tool_calls=(call,)),
             StoredMessage(
                 "t", "c", None, "tool", (TextContent("4"),), tool_call_id="c1",
-                call=CallRecord("calculator", state="done"),
+                call=ToolCallRecord("calculator", state="done"),
             ),
         )  # fmt: skip
         await turns.assistant_said("m7", "Four.", "spoken", did)
@@ -230,7 +230,7 @@ async def test_a_turn_that_is_kept_when_nobody_waits_for_it_any_more_is_not_kept
             raise TimeoutError
 
         add = messages.add
-        row = StoredMessage("t", "c", None, "assistant", tool_calls=(StoredCall("c1", "add", "{}"),))
+        row = StoredMessage("t", "c", None, "assistant", tool_calls=(StoredToolCall("c1", "add", "{}"),))
         for say in (
             lambda: turns.user_said("u", "Hello."),
             lambda: turns.assistant_said("a", "Hi.", "spoken", [row]),

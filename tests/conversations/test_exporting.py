@@ -12,7 +12,6 @@ from duologue.conversations.exporting import Exported, archive, file_name, json_
 from duologue.conversations.importing import conversations
 from duologue.values.conversations import (
     AudioContent,
-    CallRecord,
     Conversation,
     DocumentContent,
     Folder,
@@ -20,9 +19,10 @@ from duologue.values.conversations import (
     ImageContent,
     ResourceContent,
     RowError,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
     VideoContent,
 )
 from duologue.values.events import Timings, Usage
@@ -70,7 +70,7 @@ ROWS = (
         sequence=2,
         created=1_750_000_000_001,
         reasoning="I look.",
-        tool_calls=(StoredCall("k", "gauge", '{"place": "Dover"}'),),
+        tool_calls=(StoredToolCall("k", "gauge", '{"place": "Dover"}'),),
         model="small",
         finish="tool_calls",
         usage=Usage(3, 4, 1),
@@ -86,7 +86,7 @@ ROWS = (
         3,
         1_750_000_000_002,
         tool_call_id="k",
-        call=CallRecord("gauge", '{"place": "Dover"}', "harbour", "gauge", "done", 12),
+        call=ToolCallRecord("gauge", '{"place": "Dover"}', "harbour", "gauge", "done", 12),
     ),
     StoredMessage("m4", "c1", "m3", "assistant", (TextContent("It rises."),), 4, 1_750_000_000_003),
     StoredMessage(
@@ -248,9 +248,13 @@ def test_markdown_of_what_is_unusual():
         StoredMessage("v", "c", "z", "user", (VideoContent("h", "video/mp4", "a`b.mp4"),)),
         StoredMessage("t", "c", "v", "tool", (TextContent("alone"),), tool_call_id="nobody"),
         StoredMessage(
-            "d", "c", "t", "assistant", tool_calls=(StoredCall("k", "go", "{}"), StoredCall("l", "no", "{}"))
+            "d",
+            "c",
+            "t",
+            "assistant",
+            tool_calls=(StoredToolCall("k", "go", "{}"), StoredToolCall("l", "no", "{}")),
         ),
-        StoredMessage("e", "c", "d", "tool", tool_call_id="k", call=CallRecord("go", state="denied")),
+        StoredMessage("e", "c", "d", "tool", tool_call_id="k", call=ToolCallRecord("go", state="denied")),
     )
     text = markdown(Conversation("c"), rows)
     assert text.startswith("# Conversation\n\n## System\n\nBe brief.\n\n## Summary\n\nIn short.")

@@ -28,11 +28,11 @@ def test_a_form_needs_its_file():
 def test_the_documentation_says_all_of_a_route() -> None:
     description = dict(
         documented(
-            body=(api.SendAsked, api.EditAsked), answers=StoredMessage, query={"leaf": "the branch"}
+            body=(api.SendBody, api.EditBody), answers=StoredMessage, query={"leaf": "the branch"}
         ).items()
     )
     bodies = description["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
-    assert [body["title"] for body in bodies] == ["SendAsked", "EditAsked"]
+    assert [body["title"] for body in bodies] == ["SendBody", "EditBody"]
     answer = description["responses"]["200"]["content"]["application/json"]["schema"]
     assert {"id", "conversation", "parent", "role"} <= set(answer["required"])
     assert description["parameters"][0]["name"] == "leaf"

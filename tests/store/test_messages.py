@@ -18,15 +18,15 @@ from duologue.store.schema.tables import message_blobs
 from duologue.store.stores import Store
 from duologue.values.conversations import (
     AudioContent,
-    CallRecord,
     Conversation,
     DocumentContent,
     ImageContent,
     ResourceContent,
     RowError,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
     VideoContent,
 )
 from duologue.values.events import Timings, Usage
@@ -53,9 +53,9 @@ WHOLE = StoredMessage(
     kind="summary",
     active=False,
     reasoning="Hm \0.",
-    tool_calls=(StoredCall("call_1", "add", '{"a": '),),
+    tool_calls=(StoredToolCall("call_1", "add", '{"a": '),),
     tool_call_id="call_0",
-    call=CallRecord("add", '{"a": 1}', "server", "plus", "done", ms=5, expires=9),
+    call=ToolCallRecord("add", '{"a": 1}', "server", "plus", "done", ms=5, expires=9),
     model="mini",
     finish="length",
     usage=Usage(3, 4, 1, 0, True),

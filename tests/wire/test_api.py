@@ -15,7 +15,7 @@ HASH = "0123456789abcdef" * 4
 
 
 def test_a_conversation_needs_nothing() -> None:
-    asked = api.read(api.NewConversation, {})
+    asked = api.read(api.NewConversationBody, {})
     assert (asked.id, asked.title, asked.temporary) == (None, "", False)
     assert asked.options.options() == GenerationOptions()
 
@@ -40,7 +40,7 @@ def test_a_conversation_needs_nothing() -> None:
 )
 def test_what_is_wrong_with_a_conversation_is_said_by_its_field(body: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadRequest) as raised:
-        api.read(api.NewConversation, body)
+        api.read(api.NewConversationBody, body)
     assert raised.value.message == sentence
 
 
@@ -72,10 +72,10 @@ def test_what_is_wrong_with_a_verb_is_said_by_its_field(change: dict[str, Any], 
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (SEND, api.SendAsked),
-        ({"verb": "regenerate", "run": "r", "message": "m"}, api.RegenerateAsked),
-        ({"verb": "continue", "run": "r", "message": "m"}, api.ContinueAsked),
-        ({"verb": "edit", "run": "r", "message": "m", "new": {"id": "n", "content": [TEXT]}}, api.EditAsked),
+        (SEND, api.SendBody),
+        ({"verb": "regenerate", "run": "r", "message": "m"}, api.RegenerateBody),
+        ({"verb": "continue", "run": "r", "message": "m"}, api.ContinueBody),
+        ({"verb": "edit", "run": "r", "message": "m", "new": {"id": "n", "content": [TEXT]}}, api.EditBody),
     ],
 )
 def test_each_verb_is_read_as_what_it_is(body: dict[str, Any], kind: type[object]) -> None:
@@ -88,7 +88,7 @@ def test_a_parent_that_is_null_is_told_from_one_that_is_absent() -> None:
 
 
 def test_a_change_names_only_what_was_sent() -> None:
-    assert api.read(api.ConversationChange, {"folder": None, "pinned": True}).named() == {
+    assert api.read(api.ConversationChangeBody, {"folder": None, "pinned": True}).named() == {
         "folder": None,
         "pinned": True,
     }
@@ -96,7 +96,7 @@ def test_a_change_names_only_what_was_sent() -> None:
 
 def test_options_become_values_under_any_of_their_names() -> None:
     asked = api.read(
-        api.OptionsAsked,
+        api.OptionsBody,
         {
             "model": "m",
             "sampling": {"repeat_penalty": 1.5, "max_tokens": 9, "stop": ["x"]},
@@ -114,9 +114,9 @@ def test_options_become_values_under_any_of_their_names() -> None:
 
 
 def test_an_effort_is_one_of_three_words_or_none() -> None:
-    assert api.read(api.OptionsAsked, {"effort": None}).options().effort is None
+    assert api.read(api.OptionsBody, {"effort": None}).options().effort is None
     with pytest.raises(BadRequest, match="effort must be one of low, medium or high"):
-        api.read(api.OptionsAsked, {"effort": "minimal"})
+        api.read(api.OptionsBody, {"effort": "minimal"})
 
 
 def test_a_draft_holds_text_and_files_and_whatever_else() -> None:
@@ -128,7 +128,7 @@ def test_a_draft_holds_text_and_files_and_whatever_else() -> None:
 
 def test_parts_that_are_no_files_become_content() -> None:
     parts = api.read(
-        api.ContentChange, {"content": [TEXT, {"type": "resource", "server": "s", "uri": "u"}]}
+        api.ContentChangeBody, {"content": [TEXT, {"type": "resource", "server": "s", "uri": "u"}]}
     ).content
     assert [api.plain_content(part) for part in parts] == [  # type: ignore[arg-type]
         TextContent("hello"),
@@ -137,11 +137,11 @@ def test_parts_that_are_no_files_become_content() -> None:
 
 
 def test_a_message_may_bring_so_much_text_and_so_many_files() -> None:
-    text = api.read(api.ContentChange, {"content": [{"type": "text", "text": "ä" * 600_000}]}).content
+    text = api.read(api.ContentChangeBody, {"content": [{"type": "text", "text": "ä" * 600_000}]}).content
     with pytest.raises(TooLarge, match=r"limits\.text_mb"):
         api.check_contents(text, text_mb=1, attachments=1)
     api.check_contents(text, text_mb=2, attachments=1)
-    files = api.read(api.ContentChange, {"content": [{"type": "file", "blob": HASH}] * 3}).content
+    files = api.read(api.ContentChangeBody, {"content": [{"type": "file", "blob": HASH}] * 3}).content
     with pytest.raises(TooLarge, match=r"3 files; at most 2"):
         api.check_contents(files, text_mb=1, attachments=2)
 
@@ -151,4 +151,4 @@ def test_a_body_nested_too_deeply_is_refused() -> None:
     for _ in range(3000):
         values = {"x": values}
     with pytest.raises(BadRequest, match="nested too deeply"):
-        api.read(api.AnswerAsked, {"action": "accept", "values": values})
+        api.read(api.ApprovalAnswerBody, {"action": "accept", "values": values})

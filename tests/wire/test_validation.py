@@ -9,9 +9,9 @@ from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Tool, ToolCall, user
 from duologue.values.requests import Sampling
 from duologue.wire.validation import (
-    FunctionTool,
     MessageFields,
     SamplingFields,
+    ToolBody,
     check_counts,
     check_text,
     check_tool_choice,
@@ -100,10 +100,10 @@ def test_numbers_must_be_finite_and_typed() -> None:
 def test_a_tool_keeps_its_schema_and_a_schema_must_fit_64_bits() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     body = {"type": "function", "function": {"name": "weather", "parameters": schema, "strict": True}}
-    assert validate(FunctionTool, body).tool() == Tool("weather", "", schema)
+    assert validate(ToolBody, body).tool() == Tool("weather", "", schema)
     body["function"] = {"name": "weather", "parameters": {"maximum": 10**30}}
     with pytest.raises(BadRequest, match=r"function\.parameters must not hold whole numbers beyond 64 bits"):
-        validate(FunctionTool, body)
+        validate(ToolBody, body)
 
 
 def test_a_message_carries_calls_and_reasoning_and_a_developer_speaks_as_the_system() -> None:
@@ -224,6 +224,6 @@ def test_deep_nesting_is_refused_not_crashed_upon() -> None:
     for _ in range(900):
         deep = {"a": deep}
     with pytest.raises(BadRequest):
-        validate(FunctionTool, {"function": {"name": "f", "parameters": deep, "x": deep}, "type": "no"})
+        validate(ToolBody, {"function": {"name": "f", "parameters": deep, "x": deep}, "type": "no"})
     with pytest.raises(BadRequest, match=r"^function\.parameters\.a is nested too deeply\.$"):
-        validate(FunctionTool, {"function": {"name": "f", "parameters": deep}})
+        validate(ToolBody, {"function": {"name": "f", "parameters": deep}})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem
 from duologue.values import call_events
-from duologue.values.conversations import CLIENT, Approval, CallRecord, StoredMessage, TextContent
+from duologue.values.conversations import CLIENT, Approval, StoredMessage, TextContent, ToolCallRecord
 from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ToolCall
 from duologue.wire import voice
@@ -246,7 +246,7 @@ def test_a_clients_own_tool_is_asked_by_name():
 
 
 def test_a_call_of_the_servers_own_tool_is_shown_as_it_stands():
-    record = CallRecord("add", "{}", "sums", "add", "done")
+    record = ToolCallRecord("add", "{}", "sums", "add", "done")
     row = StoredMessage("m", "c", "p", "tool", (TextContent("4" * 5000),), tool_call_id="c1", call=record)
     [message] = voice.VoiceEncoder().tool(3, row)
     said = json.loads(message)
@@ -255,7 +255,7 @@ def test_a_call_of_the_servers_own_tool_is_shown_as_it_stands():
         "type": "tool", "epoch": 0, "reply_id": 3, "call_id": "c1", "name": "add", "server": "sums", "tool": "add",
         "arguments": "{}", "state": "done",
     }  # fmt: skip
-    own = replace(row, call=CallRecord("lamp", server=CLIENT))
+    own = replace(row, call=ToolCallRecord("lamp", server=CLIENT))
     assert voice.VoiceEncoder().tool(3, own) == []
 
 

@@ -122,7 +122,7 @@ class Service:
         if not isinstance(options, dict):
             return self._operators
         try:
-            return inherited(api.read(api.OptionsAsked, options).options(), self._operators)
+            return inherited(api.read(api.OptionsBody, options).options(), self._operators)
         except BadRequest:
             return self._operators
 
@@ -143,7 +143,7 @@ class Service:
 def _operators_options(settings: Settings) -> GenerationOptions:
     """What `ui.defaults.options` says of every reply. Raises StartFailed where it could not be asked for."""
     try:
-        return api.read(api.OptionsAsked, settings.ui.defaults.said().get("options", {})).options()
+        return api.read(api.OptionsBody, settings.ui.defaults.said().get("options", {})).options()
     except BadRequest as problem:
         where = "ui.defaults.options"
         raise StartFailed(f"{where}: {problem.message}", param=f"{where}.{problem.param or ''}") from None

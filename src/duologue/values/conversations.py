@@ -78,7 +78,7 @@ Status = Literal["running", "done", "stopped", "failed", "interrupted"]
 """How a row ended. `interrupted`: the server went down while it was being written."""
 Kind = Literal["message", "summary"]
 """`summary`: a compaction. It stands for everything above it on the path, while it is `active`."""
-CallState = Literal["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"]
+ToolCallState = Literal["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"]
 """A tool call: `waiting` for its turn, `asked` (an approval is pending), then how it went. `skipped`: the user wrote
 something before it ran, or the reply was stopped."""
 Decision = Literal["once", "tool", "server", "deny"]
@@ -88,7 +88,7 @@ CLIENT = "client"
 """What stands in a record for the server of a tool that the client of a call answers itself."""
 
 
-class StoredCall(Struct, frozen=True):
+class StoredToolCall(Struct, frozen=True):
     """One call as the model wrote it; `arguments` is its JSON text, never re-printed."""
 
     id: str
@@ -96,7 +96,7 @@ class StoredCall(Struct, frozen=True):
     arguments: str
 
 
-class CallRecord(Struct, frozen=True, omit_defaults=True):
+class ToolCallRecord(Struct, frozen=True, omit_defaults=True):
     """What became of one call; on the tool's row. `server` is where the tool lives ("" for built-in ones), `tool` its
     name there (the model may know it by another), `ms` how long it ran."""
 
@@ -104,7 +104,7 @@ class CallRecord(Struct, frozen=True, omit_defaults=True):
     arguments: str = ""
     server: str = ""
     tool: str = ""
-    state: CallState = "waiting"
+    state: ToolCallState = "waiting"
     ms: int = 0
     expires: int = 0
     """When a pending approval counts as denied; 0 where none is pending."""
@@ -136,9 +136,9 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
     kind: Kind = "message"
     active: bool = True
     reasoning: str = ""
-    tool_calls: tuple[StoredCall, ...] = ()
+    tool_calls: tuple[StoredToolCall, ...] = ()
     tool_call_id: str = ""
-    call: CallRecord | None = None
+    call: ToolCallRecord | None = None
     model: str = ""
     finish: Finish | None = None
     usage: Usage | None = None

@@ -78,7 +78,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     message: StoredMessage
 
 
-class ApprovalAsked(Struct, frozen=True, tag="approval_asked"):
+class ApprovalRequested(Struct, frozen=True, tag="approval_asked"):
     approval: Approval
 
 
@@ -115,7 +115,7 @@ RunEvent = (
     | ToolStarted
     | ToolOutput
     | ToolResult
-    | ApprovalAsked
+    | ApprovalRequested
     | ApprovalAnswered
     | MessageDone
     | RunDone

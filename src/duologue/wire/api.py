@@ -67,7 +67,7 @@ class RequestBody(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-class SamplingAsked(SamplingFields):
+class SamplingBody(SamplingFields):
     """How the next token is chosen; what is absent is inherited."""
 
     model_config = ConfigDict(extra="forbid")
@@ -79,11 +79,11 @@ class SamplingAsked(SamplingFields):
         return self.sampling(max_tokens=self.max_tokens, logprobs=self.logprobs)
 
 
-class OptionsAsked(RequestBody):
+class OptionsBody(RequestBody):
     """How replies are made; what is absent is inherited: run, then conversation, then settings."""
 
     model: str = Field(default="", max_length=NAME)
-    sampling: SamplingAsked = SamplingAsked()
+    sampling: SamplingBody = SamplingBody()
     stop: Stops = Field(default_factory=list)
     thinking: bool | None = None
     max_turns: int | None = Field(default=None, ge=1, le=1000)
@@ -104,12 +104,12 @@ class OptionsAsked(RequestBody):
         )
 
 
-class TextAsked(RequestBody):
+class TextContentBody(RequestBody):
     type: Literal["text"]
     text: str
 
 
-class FileAsked(RequestBody):
+class FileContentBody(RequestBody):
     """A kept file (`/api/blobs`). `given`: a document's text, or its pages as pictures; absent: what suits."""
 
     type: Literal["file"]
@@ -119,7 +119,7 @@ class FileAsked(RequestBody):
     given: Literal["text", "pages"] | None = None
 
 
-class ResourceAsked(RequestBody):
+class ResourceContentBody(RequestBody):
     """A resource of an MCP server, as `/api/mcp/resources/read` gave it."""
 
     type: Literal["resource"]
@@ -131,87 +131,87 @@ class ResourceAsked(RequestBody):
     blob: Annotated[str, AfterValidator(_hash_or_none)] = ""
 
 
-Part = TextAsked | FileAsked | ResourceAsked
-ContentAsked = Annotated[
-    Annotated[TextAsked, Tag("~text")]
-    | Annotated[FileAsked, Tag("~file")]
-    | Annotated[ResourceAsked, Tag("~resource")],
+Part = TextContentBody | FileContentBody | ResourceContentBody
+ContentBody = Annotated[
+    Annotated[TextContentBody, Tag("~text")]
+    | Annotated[FileContentBody, Tag("~file")]
+    | Annotated[ResourceContentBody, Tag("~resource")],
     Discriminator(part_tag),
 ]
-Contents = Annotated[list[ContentAsked], Field(min_length=1, max_length=1000)]
+Contents = Annotated[list[ContentBody], Field(min_length=1, max_length=1000)]
 
 
-class MessageAsked(RequestBody):
+class MessageBody(RequestBody):
     id: Id
     content: Contents
 
 
-class SendAsked(RequestBody):
+class SendBody(RequestBody):
     """A message and its answer. `parent` absent: after the row the conversation stands at; null: at the beginning.
     `busy`: what becomes of it while a reply is running."""
 
     verb: Literal["send"]
     run: Id
-    message: MessageAsked
+    message: MessageBody
     parent: Id | None = None
-    options: OptionsAsked = OptionsAsked()
+    options: OptionsBody = OptionsBody()
     busy: Literal["refuse", "queue", "steer"] = "refuse"
 
 
-class RegenerateAsked(RequestBody):
+class RegenerateBody(RequestBody):
     """Another answer beside an assistant's message, or to a user's message."""
 
     verb: Literal["regenerate"]
     run: Id
     message: Id
-    options: OptionsAsked = OptionsAsked()
+    options: OptionsBody = OptionsBody()
 
 
-class ContinueAsked(RequestBody):
+class ContinueBody(RequestBody):
     """Go on with a reply that was cut, stopped, interrupted or limited."""
 
     verb: Literal["continue"]
     run: Id
     message: Id
-    options: OptionsAsked = OptionsAsked()
+    options: OptionsBody = OptionsBody()
 
 
-class EditAsked(RequestBody):
+class EditBody(RequestBody):
     """A user's message once more, as a branch beside it, and answered."""
 
     verb: Literal["edit"]
     run: Id
     message: Id
-    new: MessageAsked
-    options: OptionsAsked = OptionsAsked()
+    new: MessageBody
+    options: OptionsBody = OptionsBody()
 
 
-VERBS: dict[str, type[SendAsked | RegenerateAsked | ContinueAsked | EditAsked]] = {
-    "send": SendAsked,
-    "regenerate": RegenerateAsked,
-    "continue": ContinueAsked,
-    "edit": EditAsked,
+VERBS: dict[str, type[SendBody | RegenerateBody | ContinueBody | EditBody]] = {
+    "send": SendBody,
+    "regenerate": RegenerateBody,
+    "continue": ContinueBody,
+    "edit": EditBody,
 }
 
 
-class SteerAsked(RequestBody):
+class SteerBody(RequestBody):
     """What goes into a running reply at its next step."""
 
     id: Id
     content: Contents
 
 
-class ContentChange(RequestBody):
+class ContentChangeBody(RequestBody):
     content: Contents
 
 
-class PendingChange(RequestBody):
+class PendingChangeBody(RequestBody):
     content: Contents | None = None
     how: Literal["queue", "steer"] | None = None
-    options: OptionsAsked | None = None
+    options: OptionsBody | None = None
 
 
-class AnswerAsked(RequestBody):
+class ApprovalAnswerBody(RequestBody):
     """The answer to an approval: a `decision` about a tool's call, or an `action` (and `values`) for a server that
     asks for something."""
 
@@ -220,7 +220,7 @@ class AnswerAsked(RequestBody):
     values: dict[str, JsonValue] = Field(default_factory=dict, max_length=256)
 
 
-class NewConversation(RequestBody):
+class NewConversationBody(RequestBody):
     """`temporary`: kept in memory only, and forgotten when the server ends."""
 
     id: Id | None = None
@@ -231,10 +231,10 @@ class NewConversation(RequestBody):
     tags: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field(
         default_factory=list, max_length=TAGS
     )
-    options: OptionsAsked = OptionsAsked()
+    options: OptionsBody = OptionsBody()
 
 
-class ConversationChange(RequestBody):
+class ConversationChangeBody(RequestBody):
     """What is absent stays. `leaf` switches the branch: to the newest row below the one named."""
 
     title: Title | None = None
@@ -245,16 +245,16 @@ class ConversationChange(RequestBody):
         default=None, max_length=TAGS
     )
     leaf: Id | None = None
-    options: OptionsAsked | None = None
+    options: OptionsBody | None = None
 
 
-class BulkAsked(RequestBody):
+class BulkBody(RequestBody):
     ids: list[Id] = Field(min_length=1, max_length=MANY)
     do: Literal["archive", "unarchive", "delete", "restore", "pin", "unpin", "move"]
     folder: Id | None = None
 
 
-class ForkAsked(RequestBody):
+class ForkBody(RequestBody):
     """Copies the path up to `message` into the new conversation `id`."""
 
     id: Id
@@ -262,21 +262,21 @@ class ForkAsked(RequestBody):
     title: Title = ""
 
 
-class SystemAsked(RequestBody):
+class SystemMessageBody(RequestBody):
     """The system message; empty text removes it."""
 
     id: Id | None = None
     text: str
 
 
-class CompactAsked(RequestBody):
+class CompactBody(RequestBody):
     """`leaf` names the branch; absent: the one the conversation stands at."""
 
     id: Id | None = None
     leaf: Id | None = None
 
 
-class FolderAsked(RequestBody):
+class FolderBody(RequestBody):
     name: str = Field(min_length=1, max_length=NAME)
     parent: Id | None = None
 
@@ -290,13 +290,13 @@ class DraftBody(RequestBody):
     files: list[JsonValue] = Field(default_factory=list)
 
 
-class SettingsAsked(RequestBody):
+class SettingsBody(RequestBody):
     """A merge patch of a user's settings. The page's own are under names of its choosing; `options` are the defaults
     of every reply, `zone` the time zone its clock is read in, as IANA names it."""
 
     model_config = ConfigDict(extra="allow")
 
-    options: OptionsAsked | None = None
+    options: OptionsBody | None = None
     zone: str | None = Field(default=None, max_length=64)
 
 
@@ -310,7 +310,7 @@ def read(model: type[A], value: object) -> A:
         raise BadRequest("The request is nested too deeply.", code="invalid_json") from None
 
 
-def read_run(value: object) -> SendAsked | RegenerateAsked | ContinueAsked | EditAsked:
+def read_run(value: object) -> SendBody | RegenerateBody | ContinueBody | EditBody:
     """The body of `POST /api/conversations/{id}/runs`. Raises BadRequest that names the field."""
     model = (
         VERBS.get(value["verb"]) if isinstance(value, dict) and isinstance(value.get("verb"), str) else None
@@ -320,9 +320,9 @@ def read_run(value: object) -> SendAsked | RegenerateAsked | ContinueAsked | Edi
     return read(model, value)
 
 
-def plain_content(part: TextAsked | ResourceAsked) -> TextContent | ResourceContent:
+def plain_content(part: TextContentBody | ResourceContentBody) -> TextContent | ResourceContent:
     """The content of a part that is no file."""
-    if isinstance(part, TextAsked):
+    if isinstance(part, TextContentBody):
         return TextContent(part.text)
     return ResourceContent(part.server, part.uri, part.name, part.mime, part.text, part.blob)
 
@@ -330,9 +330,9 @@ def plain_content(part: TextAsked | ResourceAsked) -> TextContent | ResourceCont
 def check_contents(parts: Iterable[Part], *, text_mb: int, attachments: int) -> None:
     """Raises TooLarge for more text or more files than a message may bring; each limit is a setting."""
     parts = list(parts)
-    texts = [part.text for part in parts if not isinstance(part, FileAsked)]
+    texts = [part.text for part in parts if not isinstance(part, FileContentBody)]
     check_text(texts, text_mb=text_mb)
-    files = sum(not isinstance(part, TextAsked) for part in parts)
+    files = sum(not isinstance(part, TextContentBody) for part in parts)
     if files > attachments:
         raise TooLarge(
             f"The message carries {files:,} files; at most {attachments:,} are allowed "

@@ -24,10 +24,10 @@ from duologue.wire.validation import (
     EFFORTS,
     MAX_TOKENS,
     Body,
-    FunctionTool,
     MessageFields,
     RequestLimits,
     SamplingFields,
+    ToolBody,
     ToolChoice,
     check_counts,
     check_text,
@@ -78,7 +78,7 @@ Content = Annotated[
 ]
 
 
-class SaidMessage(MessageFields):
+class ChatMessageBody(MessageFields):
     content: Annotated[list[Content], BeforeValidator(content_parts)] | None = None
 
 
@@ -108,7 +108,7 @@ class SpeechFields(Body):
 
 
 class ChatBody(Body):
-    messages: list[SaidMessage] = Field(min_length=1)
+    messages: list[ChatMessageBody] = Field(min_length=1)
     model: str = ""
     streaming: bool = True
     progress: bool = False
@@ -120,7 +120,7 @@ class ChatBody(Body):
     omni_mode: bool = False
     enable_thinking: bool = Field(default=False, validation_alias=AliasChoices("enable_thinking", "thinking"))
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
-    tools: list[FunctionTool] = Field(default_factory=list)
+    tools: list[ToolBody] = Field(default_factory=list)
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
 
@@ -240,7 +240,7 @@ def _names(generation: GenerationFields, given: Mapping[str, Any]) -> dict[str, 
     return names
 
 
-def _parts(said: SaidMessage, at: int) -> list[Part]:
+def _parts(said: ChatMessageBody, at: int) -> list[Part]:
     where = f"messages[{at}].content"
     if said.content is None and said.role != "assistant":
         raise BadRequest(f"{where} is missing.", param=where)

@@ -24,11 +24,11 @@ from duologue.wire.validation import (
     EFFORTS,
     MAX_TOKENS,
     Body,
-    FunctionTool,
     JsonObject,
     MessageFields,
     RequestLimits,
     SamplingFields,
+    ToolBody,
     ToolChoice,
     check_text,
     check_tool_choice,
@@ -92,7 +92,7 @@ class AudioReference(Body):
     id: str = Field(max_length=256)
 
 
-class CompletionMessage(MessageFields):
+class CompletionMessageBody(MessageFields):
     audio: AudioReference | None = None
     content: (
         Annotated[list[Content], BeforeValidator(content_parts, json_schema_input_type=str | list[Content])]
@@ -141,7 +141,7 @@ TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
 class ChatCompletionBody(SamplingFields):
     """The body of `POST /v1/chat/completions`."""
 
-    messages: list[CompletionMessage] = Field(min_length=1)
+    messages: list[CompletionMessageBody] = Field(min_length=1)
     model: str = Field(default="", description="A name of /v1/models; without it, the default chat model.")
     stream: bool = False
     stream_options: StreamOptions = StreamOptions()
@@ -154,7 +154,7 @@ class ChatCompletionBody(SamplingFields):
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     response_format: ResponseFormat | None = None
     grammar: str | None = Field(default=None, description="A GBNF grammar the reply must follow.")
-    tools: list[FunctionTool] = Field(default_factory=list)
+    tools: list[ToolBody] = Field(default_factory=list)
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool = True
     reasoning_effort: str | None = Field(
@@ -317,7 +317,7 @@ class ChatCompletionBody(SamplingFields):
 
 
 def _parts(
-    said: CompletionMessage, at: int, heard: Mapping[str, AudioPart], spoken: Mapping[str, str]
+    said: CompletionMessageBody, at: int, heard: Mapping[str, AudioPart], spoken: Mapping[str, str]
 ) -> list[Part]:
     where = f"messages[{at}].content"
     if said.audio is not None and not said.content:

@@ -208,7 +208,7 @@ class Function(Body):
     parameters: JsonObject | None = None
 
 
-class FunctionTool(Body):
+class ToolBody(Body):
     type: Literal["function"] = "function"
     function: Function
 
@@ -217,19 +217,19 @@ class FunctionTool(Body):
         return Tool(asked.name, asked.description or "", dict(asked.parameters or {}))
 
 
-class CalledFunction(Body):
+class ToolCallFunctionBody(Body):
     name: str = Field(min_length=1)
     arguments: str = ""
 
 
-class CalledTool(Body):
+class ToolCallBody(Body):
     """A call in the assistant's history."""
 
     id: str = ""
     type: Literal["function"] = "function"
-    function: CalledFunction
+    function: ToolCallFunctionBody
 
-    def call(self) -> ToolCall:
+    def tool_call(self) -> ToolCall:
         return ToolCall(self.id, self.function.name, self.function.arguments)
 
 
@@ -241,7 +241,7 @@ class MessageFields(Body):
     reasoning: str | None = Field(
         default=None, validation_alias=AliasChoices("reasoning_content", "reasoning")
     )
-    tool_calls: list[CalledTool] | None = None
+    tool_calls: list[ToolCallBody] | None = None
     tool_call_id: str | None = None
 
     def message(self, parts: Iterable[Part]) -> Message:
@@ -249,7 +249,7 @@ class MessageFields(Body):
             role="system" if self.role == "developer" else self.role,
             parts=tuple(parts),
             reasoning=self.reasoning,
-            tool_calls=tuple(entry.call() for entry in self.tool_calls or ()),
+            tool_calls=tuple(entry.tool_call() for entry in self.tool_calls or ()),
             tool_call_id=self.tool_call_id,
             name=self.name,
         )

@@ -18,11 +18,11 @@ from duologue.errors import BadRequest, Problem
 from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
-from duologue.values.conversations import CLIENT, Approval, CallRecord, Decision, StoredMessage
+from duologue.values.conversations import CLIENT, Approval, Decision, StoredMessage, ToolCallRecord
 from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import media_parts
-from duologue.wire.validation import Body, FunctionTool, RequestLimits, check_text, decode_json, validate
+from duologue.wire.validation import Body, RequestLimits, ToolBody, check_text, decode_json, validate
 
 FRAMES_KEPT = 4096
 """Frames whose numbers are still known when a client names one: more than a minute of sound."""
@@ -48,7 +48,7 @@ class StartBody(Body):
     greeting: str = Field(default="", max_length=1000)
     interruptible: bool = True
     mode: Literal["open", "hold"] = "open"
-    tools: list[FunctionTool] = Field(default_factory=list, max_length=128)
+    tools: list[ToolBody] = Field(default_factory=list, max_length=128)
 
 
 class InterruptBody(Body):
@@ -259,7 +259,7 @@ def tool_call_message(epoch: int, reply: int, call: ToolCall) -> str:
 
 def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
     """How a call of a tool of the server stands; `text` is what it has said so far, or what came of it."""
-    record = row.call or CallRecord("")
+    record = row.call or ToolCallRecord("")
     said: dict[str, object] = {"type": "tool", "epoch": epoch, "reply_id": reply}
     said |= {"call_id": row.tool_call_id, "name": record.name, "server": record.server, "tool": record.tool}
     return _json(

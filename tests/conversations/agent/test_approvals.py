@@ -6,7 +6,7 @@ import pytest
 from duologue.conversations.agent.approvals import OpenApprovals
 from duologue.errors import Unavailable
 from duologue.values.conversations import Approval
-from duologue.values.runs import ApprovalAnswered, ApprovalAsked
+from duologue.values.runs import ApprovalAnswered, ApprovalRequested
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ async def test_a_reply_comes_back_with_its_values_and_is_told_as_a_decision(repl
         await anyio.wait_all_tasks_blocked()
         assert desk.questions.answered("q", reply, {"a": 1})
     assert found == [(reply, {"a": 1})]
-    assert desk.said == [ApprovalAsked(question()), ApprovalAnswered("q", told)]
+    assert desk.said == [ApprovalRequested(question()), ApprovalAnswered("q", told)]
     assert not desk.questions.answered("q", "once", {})
     assert desk.closed == []
 
@@ -89,7 +89,7 @@ async def test_a_question_that_cannot_be_kept_is_not_asked():
     with pytest.raises(Unavailable):
         await desk.questions.ask(question())
     assert desk.questions.open == ()
-    assert not any(isinstance(event, ApprovalAsked) for event in desk.said)
+    assert not any(isinstance(event, ApprovalRequested) for event in desk.said)
 
 
 async def test_a_question_withdrawn_while_it_is_being_kept_is_closed_unseen():

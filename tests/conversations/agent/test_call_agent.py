@@ -14,9 +14,9 @@ from duologue.conversations.agent.call_agent import (
 )
 from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.tools.values import OfferedTool, ToolOutcome
-from duologue.values.conversations import StoredCall, TextContent
+from duologue.values.conversations import StoredToolCall, TextContent
 from duologue.values.messages import Tool, ToolCall
-from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded
+from duologue.values.runs import ApprovalAnswered, ApprovalRequested, MessageAdded
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ class Room:
 
     @property
     def asked(self):
-        return [event.approval for event in self.said if isinstance(event, ApprovalAsked)]
+        return [event.approval for event in self.said if isinstance(event, ApprovalRequested)]
 
 
 async def test_a_turns_calls_are_rows_behind_the_turn_and_the_model_is_asked_again():
@@ -68,7 +68,7 @@ async def test_a_turns_calls_are_rows_behind_the_turn_and_the_model_is_asked_aga
     assert await room.errand.carry_out("Let me see. ", [LOOK])
     asking, tool = room.errand.rows.values()
     assert (asking.role, asking.text, asking.tool_calls) == (
-        "assistant", "Let me see. ", (StoredCall("c1", "look", '{"at": "it"}'),),
+        "assistant", "Let me see. ", (StoredToolCall("c1", "look", '{"at": "it"}'),),
     )  # fmt: skip
     assert (tool.role, tool.text, tool.call.state) == ("tool", 'look of {"at":"it"}', "done")
     assert [message.role for message in room.errand.messages] == ["assistant", "tool"]

@@ -18,7 +18,7 @@ from duologue.conversations.agent.loop import (
     TakeSteering,
     judge,
 )
-from duologue.values.conversations import RowError, StoredCall
+from duologue.values.conversations import RowError, StoredToolCall
 
 RUN, ASK, REJECT = Judged("run"), Judged("ask"), Judged("reject", text="no such tool")
 ERROR = RowError("model", "engine_failed", "It broke.")
@@ -227,7 +227,7 @@ def test_whatever_happens_the_history_is_well_formed(facts, max_turns, parallel)
 
 
 def test_an_unknown_tool_is_rejected_with_the_names_there_are():
-    judged = judge(StoredCall("1", "clok", "{}"), {"clock": True, "fetch": False})
+    judged = judge(StoredToolCall("1", "clok", "{}"), {"clock": True, "fetch": False})
     assert judged.verdict == "reject"
     assert "clok" in judged.text
     assert "clock, fetch" in judged.text
@@ -235,12 +235,12 @@ def test_an_unknown_tool_is_rejected_with_the_names_there_are():
 
 @pytest.mark.parametrize("arguments", ["{", "[1]", '"x"', "{'a': 1}", "nothing"])
 def test_arguments_that_are_no_json_object_are_rejected_with_the_fault(arguments):
-    judged = judge(StoredCall("1", "clock", arguments), {"clock": True})
+    judged = judge(StoredToolCall("1", "clock", arguments), {"clock": True})
     assert judged.verdict == "reject"
     assert "JSON" in judged.text
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [("", {}), ("  ", {}), ('{"a": [1]}', {"a": [1]})])
 def test_a_call_runs_or_asks_as_its_tool_may(arguments, expected):
-    assert judge(StoredCall("1", "clock", arguments), {"clock": True}) == Judged("run", expected)
-    assert judge(StoredCall("1", "clock", arguments), {"clock": False}) == Judged("ask", expected)
+    assert judge(StoredToolCall("1", "clock", arguments), {"clock": True}) == Judged("run", expected)
+    assert judge(StoredToolCall("1", "clock", arguments), {"clock": False}) == Judged("ask", expected)

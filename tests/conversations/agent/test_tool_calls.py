@@ -10,8 +10,8 @@ from duologue.conversations.agent.approvals import OpenApprovals
 from duologue.conversations.agent.loop import Judged
 from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
 from duologue.tools.values import OfferedTool
-from duologue.values.conversations import Approval, StoredCall, TextContent
-from duologue.values.runs import ApprovalAsked, ToolResult, ToolStarted
+from duologue.values.conversations import Approval, StoredToolCall, TextContent
+from duologue.values.runs import ApprovalRequested, ToolResult, ToolStarted
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ class Desk:
         for at, function in enumerate(functions):
             tool = OfferedTool(f"tool{at}", "desk", f"tool{at}")
             self.around.toolbox.add(tool.name, function)
-            row = call_row(f"t{at}", "c", "a", "r", StoredCall(f"c{at}", tool.name, '{"a": 1}'), tool)
+            row = call_row(f"t{at}", "c", "a", "r", StoredToolCall(f"c{at}", tool.name, '{"a": 1}'), tool)
             calls.append(ToolCallRun(row, Judged("run", {"a": 1}), tool))
         self.calls = ToolCallBatch(
             calls,
@@ -65,7 +65,7 @@ def test_a_tool_is_free_when_it_only_reads_or_was_allowed():
 
 
 def test_a_row_knows_where_its_tool_lives():
-    row = call_row("t", "c", "a", "r", StoredCall("c1", "write", "{}"), TOOL)
+    row = call_row("t", "c", "a", "r", StoredToolCall("c1", "write", "{}"), TOOL)
     assert (row.role, row.status, row.tool_call_id) == ("tool", "running", "c1")
     assert (row.call.name, row.call.server, row.call.tool, row.call.state) == (
         "write",
@@ -73,7 +73,7 @@ def test_a_row_knows_where_its_tool_lives():
         "write_file",
         "waiting",
     )
-    assert call_row("t", "c", "a", "r", StoredCall("c1", "what", "{}"), None).call.server == ""
+    assert call_row("t", "c", "a", "r", StoredToolCall("c1", "what", "{}"), None).call.server == ""
 
 
 async def test_a_call_is_told_run_and_kept():
@@ -131,7 +131,7 @@ async def test_a_question_about_a_call_shows_in_its_row():
         assert (asked.id, asked.run, asked.tool) == ("t0", "r", "tool0")
         assert (desk.put[-1].call.state, desk.put[-1].call.expires) == ("asked", asked.expires)
         assert asked.expires - asked.created == 60_000
-        assert isinstance(desk.said[0], ApprovalAsked)
+        assert isinstance(desk.said[0], ApprovalRequested)
         desk.questions.answered("t0", "server", {})
     assert found == ["allowed"]
 

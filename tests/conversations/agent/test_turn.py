@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.conversations.agent.turn import ModelTurn, row_error
-from duologue.values.conversations import ImageContent, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import ImageContent, StoredMessage, StoredToolCall, TextContent
 from duologue.values.events import (
     Done,
     Failed,
@@ -64,8 +64,8 @@ def test_calls_are_joined_by_their_index_and_named_once():
     assert said[2] == RunDelta("a", "tool_call", ": 1}", 0)
     assert turn.row().tool_calls == ()
     assert turn.done(Done("tool_calls")).tool_calls == (
-        StoredCall("one", "clock", '{"a": 1}'),
-        StoredCall("a_1", "fetch", "{}"),
+        StoredToolCall("one", "clock", '{"a": 1}'),
+        StoredToolCall("a_1", "fetch", "{}"),
     )
     broken_off = turn.done(Done("length"))
     assert (broken_off.tool_calls, broken_off.status) == ((), "failed")
@@ -77,7 +77,7 @@ def test_calls_are_joined_by_their_index_and_named_once():
 def test_calls_that_are_no_json_are_kept_when_the_model_itself_ended_so_that_they_are_answered():
     turn, _ = grown(ROW, ToolCallDelta(0, '{"a": x}', "one", "clock"))
     ended = turn.done(Done("stop"))
-    assert (ended.tool_calls, ended.status) == ((StoredCall("one", "clock", '{"a": x}'),), "done")
+    assert (ended.tool_calls, ended.status) == ((StoredToolCall("one", "clock", '{"a": x}'),), "done")
     assert turn.done(Done("stop", stop="END")).tool_calls == ()
 
 

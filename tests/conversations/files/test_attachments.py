@@ -26,8 +26,8 @@ from duologue.values.conversations import (
     DocumentContent,
     ImageContent,
     ResourceContent,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
     VideoContent,
 )
@@ -323,7 +323,7 @@ async def test_a_tools_picture_stays_in_its_result(attach, attachments):
     picture = await attach(PNG, "plot.png")
     rows = [
         row("user", TextContent("Plot it")),
-        row("assistant", reasoning="I plot.", tool_calls=(StoredCall("1", "plot", '{"x": 1}'),)),
+        row("assistant", reasoning="I plot.", tool_calls=(StoredToolCall("1", "plot", '{"x": 1}'),)),
         row("tool", TextContent("Here:"), picture, tool_call_id="1"),
     ]
     _, asked, result = await attachments.messages("ada", rows, SEES)

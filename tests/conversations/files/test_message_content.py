@@ -32,7 +32,7 @@ class Attachments:
 
 
 def parts(*given: dict[str, Any]) -> list[api.Part]:
-    return list(api.read(api.ContentChange, {"content": list(given)}).content)
+    return list(api.read(api.ContentChangeBody, {"content": list(given)}).content)
 
 
 @pytest.fixture

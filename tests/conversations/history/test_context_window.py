@@ -16,8 +16,8 @@ from duologue.values.conversations import (
     DocumentContent,
     ImageContent,
     ResourceContent,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
 )
 
@@ -89,7 +89,7 @@ def test_every_kind_of_content_takes_something() -> None:
     )
     for content in kinds:
         assert size(StoredMessage("u", "c", None, "user", (content,))) > 4
-    calls = row("a1", "", tool_calls=(StoredCall("1", "look", "{}" * 100),))
+    calls = row("a1", "", tool_calls=(StoredToolCall("1", "look", "{}" * 100),))
     assert size(calls) > 50
 
 

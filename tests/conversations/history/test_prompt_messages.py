@@ -1,7 +1,7 @@
 """A path as a history any template takes."""
 
 from duologue.conversations.history.prompt_messages import history
-from duologue.values.conversations import CallRecord, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import StoredMessage, StoredToolCall, TextContent, ToolCallRecord
 
 
 def row(id: str, role: str, text: str = "", **fields) -> StoredMessage:
@@ -9,8 +9,8 @@ def row(id: str, role: str, text: str = "", **fields) -> StoredMessage:
     return StoredMessage(id, "c", None, role, content, **fields)  # type: ignore[arg-type]
 
 
-def call(id: str, name: str = "clock") -> StoredCall:
-    return StoredCall(id, name, "{}")
+def call(id: str, name: str = "clock") -> StoredToolCall:
+    return StoredToolCall(id, name, "{}")
 
 
 def told(*rows: StoredMessage) -> list[tuple[str, str]]:
@@ -114,9 +114,9 @@ def test_a_call_without_a_result_is_given_one():
 def test_a_result_without_words_says_how_it_went():
     rows = (
         row("a", "assistant", tool_calls=(call("1"), call("2"), call("3"))),
-        row("t", "tool", tool_call_id="1", call=CallRecord("clock", state="denied")),
-        row("t2", "tool", tool_call_id="2", call=CallRecord("clock", state="done")),
-        row("t3", "tool", tool_call_id="3", call=CallRecord("clock", state="running")),
+        row("t", "tool", tool_call_id="1", call=ToolCallRecord("clock", state="denied")),
+        row("t2", "tool", tool_call_id="2", call=ToolCallRecord("clock", state="done")),
+        row("t3", "tool", tool_call_id="3", call=ToolCallRecord("clock", state="running")),
     )
     assert [text for _, text in told(*rows)[1:]] == [
         "The user did not allow this call.",

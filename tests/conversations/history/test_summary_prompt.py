@@ -2,7 +2,7 @@
 
 from duologue.conversations.history import summary_prompt
 from duologue.conversations.history.context_window import BYTES_A_TOKEN
-from duologue.values.conversations import ImageContent, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import ImageContent, StoredMessage, StoredToolCall, TextContent
 from duologue.values.requests import ModelCard
 
 
@@ -27,7 +27,7 @@ def test_a_transcript_names_who_said_what_and_the_files_and_calls() -> None:
     asked = StoredMessage(
         "u", "c", None, "user", (TextContent("look"), ImageContent("b", "image/png", name="cat.png"))
     )
-    called = row("assistant", "", tool_calls=(StoredCall("1", "clock", '{"zone": "UTC"}'),))
+    called = row("assistant", "", tool_calls=(StoredToolCall("1", "clock", '{"zone": "UTC"}'),))
     assert summary_prompt.pieces([asked, called], 4096) == [
         'User: look [cat.png]\n\nAssistant: [called clock with {"zone": "UTC"}]'
     ]

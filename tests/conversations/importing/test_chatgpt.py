@@ -7,7 +7,7 @@ import pytest
 
 from duologue.conversations.importing.chatgpt import from_value, is_conversation
 from duologue.conversations.importing.values import Imported, ImportProblem
-from duologue.values.conversations import CallRecord, ImageContent, StoredCall, TextContent
+from duologue.values.conversations import ImageContent, StoredToolCall, TextContent, ToolCallRecord
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "chatgpt.json").read_bytes())
 ASSETS = {"file-Abc123": ("file-Abc123-sketch.png", b"sketch"), "file_00ff": ("file_00ff.png", b"figure")}
@@ -62,9 +62,9 @@ def test_thoughts_belong_to_the_answer_that_follows():
 def test_code_for_a_tool_is_a_call_and_its_outputs_are_one_row():
     found = sample()
     run, output = found.messages[1:3]
-    assert run.tool_calls == (StoredCall("call_run", "python", '{"code": "plot(sin)"}'),)
+    assert run.tool_calls == (StoredToolCall("call_run", "python", '{"code": "plot(sin)"}'),)
     assert run.content == ()
-    assert output.call == CallRecord("python", '{"code": "plot(sin)"}', state="done")
+    assert output.call == ToolCallRecord("python", '{"code": "plot(sin)"}', state="done")
     assert output.content[0] == TextContent("<Figure>")
     assert found.files[output.content[1].blob].data == b"figure"
 
@@ -100,7 +100,7 @@ def test_arguments_that_are_an_object_stay_as_they_are():
     call = said("assistant", recipient="web.run")
     call["content"] = {"content_type": "code", "text": '{"q": "tides"}'}
     row = chat(said("user", "look"), call).messages[1]
-    assert row.tool_calls == (StoredCall("call_1", "web_run", '{"q": "tides"}'),)
+    assert row.tool_calls == (StoredToolCall("call_1", "web_run", '{"q": "tides"}'),)
 
 
 def test_a_tool_nobody_called_shows_what_it_made():

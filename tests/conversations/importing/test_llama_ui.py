@@ -9,12 +9,12 @@ from duologue.conversations.importing.llama_ui import from_lines, from_value, is
 from duologue.conversations.importing.values import Imported, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
-    CallRecord,
     DocumentContent,
     ImageContent,
     ResourceContent,
-    StoredCall,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
     VideoContent,
 )
 from duologue.values.events import Timings, Usage
@@ -55,11 +55,11 @@ def test_the_conversation_keeps_its_title_times_leaf_and_choices():
 def test_calls_thoughts_counts_and_times_come_along():
     asked, answered = sample().messages[3:5]
     assert asked.reasoning == "I should look."
-    assert asked.tool_calls == (StoredCall("call_1", "gauge", '{"place": "Dover"}'),)
+    assert asked.tool_calls == (StoredToolCall("call_1", "gauge", '{"place": "Dover"}'),)
     assert (asked.usage, asked.timings) == (Usage(30, 7, 10), Timings(prefill=12.5, generate=70.0))
     assert asked.model == "small"
     assert answered.tool_call_id == "call_1"
-    assert answered.call == CallRecord("gauge", '{"place": "Dover"}', state="done")
+    assert answered.call == ToolCallRecord("gauge", '{"place": "Dover"}', state="done")
 
 
 def test_files_are_taken_out_of_the_rows():

@@ -8,7 +8,7 @@ import pytest
 
 from duologue.conversations.importing.open_webui import from_value, is_chat
 from duologue.conversations.importing.values import Imported, ImportProblem
-from duologue.values.conversations import DocumentContent, ImageContent, RowError, StoredCall
+from duologue.values.conversations import DocumentContent, ImageContent, RowError, StoredToolCall
 from duologue.values.events import Usage
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "open_webui.json").read_bytes())
@@ -72,7 +72,7 @@ def test_blocks_of_an_answer_become_reasoning_calls_and_results():
     asked, result, said = sample().messages[3:6]
     assert asked.reasoning == "I need the weather & the time.\nSo I ask."
     assert asked.text == "Let me look."
-    assert asked.tool_calls == (StoredCall("call_w", "weather", '{"city": "Oslo"}'),)
+    assert asked.tool_calls == (StoredToolCall("call_w", "weather", '{"city": "Oslo"}'),)
     assert result.text == '{"t": -3}'
     assert (result.call.name, result.call.state) == ("weather", "done")
     assert said.text == "It is -3 degrees."

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from duologue.conversations.history.tree import Tree
 from duologue.conversations.importing.tree_repair import ImportedNode, grown, leaf_of, parents_first
-from duologue.values.conversations import CallRecord, StoredCall, StoredMessage
+from duologue.values.conversations import StoredMessage, StoredToolCall, ToolCallRecord
 
 
 def row(role="user", created=0, **more) -> StoredMessage:
@@ -84,11 +84,11 @@ def test_the_leaf_ends_the_branch_that_was_looked_at():
 
 
 def test_a_tools_row_learns_which_call_it_answers():
-    call = StoredCall("1", "clock", "{}")
+    call = StoredToolCall("1", "clock", "{}")
     nodes = [
         ImportedNode("a", None, row("assistant", tool_calls=(call,))),
-        ImportedNode("b", "a", row("tool", tool_call_id="1", call=CallRecord("", state="done"))),
-        ImportedNode("c", "b", row("tool", tool_call_id="2", call=CallRecord("", state="done"))),
+        ImportedNode("b", "a", row("tool", tool_call_id="1", call=ToolCallRecord("", state="done"))),
+        ImportedNode("c", "b", row("tool", tool_call_id="2", call=ToolCallRecord("", state="done"))),
     ]
     assert [one.call.name for one in grown("u", "c", nodes).rows[1:]] == ["clock", ""]
 

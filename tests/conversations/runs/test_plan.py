@@ -8,11 +8,11 @@ from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Reg
 from duologue.conversations.runs.plan import RunPlanner
 from duologue.errors import BadRequest, NotFound, Unsupported
 from duologue.values.conversations import (
-    CallRecord,
     Conversation,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
 )
 from duologue.values.requests import ModelCard
 
@@ -25,10 +25,10 @@ def row(id, parent, role, text="", **fields):
 
 
 def tool(id, parent, call, state):
-    return row(id, parent, "tool", "result", tool_call_id=call, call=CallRecord("clock", state=state))
+    return row(id, parent, "tool", "result", tool_call_id=call, call=ToolCallRecord("clock", state=state))
 
 
-CALLS = (StoredCall("c1", "clock", "{}"), StoredCall("c2", "clock", "{}"))
+CALLS = (StoredToolCall("c1", "clock", "{}"), StoredToolCall("c2", "clock", "{}"))
 ROWS = [
     row("s", None, "system", "Be brief."),
     row("u", "s", "user", "Hello"),

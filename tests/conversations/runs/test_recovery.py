@@ -7,7 +7,7 @@ from tests.support.store_fixtures import clock, conversation, database, row, sto
 from duologue.conversations.agent.loop import INTERRUPTED, INTERRUPTED_RUNNING
 from duologue.conversations.runs.event_log import RESTART_GAP, RunLog
 from duologue.conversations.runs.recovery import recover
-from duologue.values.conversations import Approval, CallRecord
+from duologue.values.conversations import Approval, ToolCallRecord
 from duologue.values.runs import ApprovalAnswered, MessageAdded, Run, RunDelta, RunDone, RunStarted
 
 __all__ = ["clock", "database", "store"]
@@ -27,9 +27,9 @@ async def cut_off(store):
             "tool",
             status="running",
             run="r",
-            call=CallRecord("x", state="asked", expires=9),
+            call=ToolCallRecord("x", state="asked", expires=9),
         ),
-        row("c", "t2", "t", "", "tool", status="running", run="r", call=CallRecord("x", state="running")),
+        row("c", "t2", "t", "", "tool", status="running", run="r", call=ToolCallRecord("x", state="running")),
     ]
     await store.messages.add(rows)
     await store.runs.begin(Run("r", "c", 1, turns=2), "ann", b"{}")

@@ -25,7 +25,7 @@ from duologue.values.events import Done, TextDelta, ToolCallDelta
 from duologue.values.requests import ModelCard
 from duologue.values.runs import (
     ApprovalAnswered,
-    ApprovalAsked,
+    ApprovalRequested,
     ListRun,
     MessageAdded,
     RunProgress,
@@ -45,7 +45,7 @@ async def world(anyio_backend):
 
 async def asked(world, run):
     """The question a run asks next."""
-    return (await world.until(run, lambda event: isinstance(event, ApprovalAsked))).approval
+    return (await world.until(run, lambda event: isinstance(event, ApprovalRequested))).approval
 
 
 async def tool_rows(world):
@@ -306,7 +306,9 @@ async def test_allowing_a_server_answers_the_other_open_questions_about_it(world
     world.tools.add("other", read_only=False, server="else")
     world.model.plays(calls(("write", ""), ("erase", ""), ("other", "")), says("Done"))
     run = await world.send()
-    await world.until(run, lambda event: isinstance(event, ApprovalAsked) and event.approval.tool == "other")
+    await world.until(
+        run, lambda event: isinstance(event, ApprovalRequested) and event.approval.tool == "other"
+    )
     await anyio.wait_all_tasks_blocked()
     first = next(one for one in await world.store().approvals.pending("ann") if one.tool == "write")
     await world.runs.answer("ann", first.id, "server")
@@ -391,7 +393,7 @@ async def troubled(world, conversation, events, trouble):
     run = await world.send("Hello", conversation=conversation)
     came = 0
     async for logged in world.runs.viewer("ann", run.id):
-        if isinstance(logged.event, ApprovalAsked):
+        if isinstance(logged.event, ApprovalRequested):
             await world.runs.answer("ann", logged.event.approval.id, "once")
         came += 1
         if came == events:

@@ -13,7 +13,7 @@ from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.calls import history
 from duologue.gateway.calls.history import CUT, EphemeralHistory, StoredHistory, said
 from duologue.values.call_events import Ending
-from duologue.values.conversations import CallRecord, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import StoredMessage, StoredToolCall, TextContent, ToolCallRecord
 from duologue.values.messages import ImagePart, Tool, assistant, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
@@ -264,8 +264,8 @@ async def test_in_a_conversation_that_is_gone_nothing_more_is_kept(change):
 async def test_what_a_reply_did_is_remembered_before_what_it_said():
     kept = Kept()
     rows = (
-        StoredMessage("a", "c", None, "assistant", tool_calls=(StoredCall("c1", "add", "{}"),)),
-        StoredMessage("t", "c", None, "tool", tool_call_id="c1", call=CallRecord("add")),
+        StoredMessage("a", "c", None, "assistant", tool_calls=(StoredToolCall("c1", "add", "{}"),)),
+        StoredMessage("t", "c", None, "tool", tool_call_id="c1", call=ToolCallRecord("add")),
     )
     async with kept.running():
         kept.history.user_said("add")

@@ -13,7 +13,7 @@ import anyio
 
 from duologue.errors import Problem
 from duologue.values.conversations import Approval, Decision
-from duologue.values.runs import ApprovalAnswered, ApprovalAsked, RunEvent
+from duologue.values.runs import ApprovalAnswered, ApprovalRequested, RunEvent
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class OpenApprovals:
                     # It was withdrawn before anybody could see it.
                     await self._close(approval.id)
                     return None, {}
-            self._say(ApprovalAsked(approval))
+            self._say(ApprovalRequested(approval))
             with anyio.move_on_after(max(0, approval.expires - self._now()) / 1000):
                 await question.over.wait()
         finally:

@@ -27,8 +27,8 @@ from duologue.values.conversations import (
     CLIENT,
     Approval,
     Content,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
 )
 from duologue.values.messages import Message, TextPart, Tool, ToolCall
@@ -111,7 +111,7 @@ class CallToolLoop:
         self._unasked: deque[int] = deque()
         self._sure = anyio.Event()
         self._calls: ToolCallBatch | None = None
-        self._stored: tuple[StoredCall, ...] = ()
+        self._stored: tuple[StoredToolCall, ...] = ()
         self._judged: list[loop.Judged] = []
         self._texts: dict[str, int] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -162,7 +162,7 @@ class CallToolLoop:
     async def carry_out(self, text: str, calls: Sequence[ToolCall]) -> bool:
         """Make the calls of a model turn that said `text`. Whether the model is asked again."""
         new_id = self._around.means.new_id
-        self._stored = tuple(StoredCall(call.id or new_id(), call.name, call.arguments) for call in calls)
+        self._stored = tuple(StoredToolCall(call.id or new_id(), call.name, call.arguments) for call in calls)
         free = free_tools(self._around.tools, await self._allowed())
         # A client decides itself whom it asks about its tools.
         free |= {name: True for name, tool in self._around.tools.items() if tool.server == CLIENT}

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from duologue.values.conversations import CallState, RowError, StoredCall
+from duologue.values.conversations import RowError, StoredToolCall, ToolCallState
 from duologue.values.runs import Outcome
 
 Answered = Literal["allowed", "denied", "expired"]
@@ -44,7 +44,7 @@ class Judged(Struct, frozen=True):
     text: str = ""
 
 
-def judge(call: StoredCall, tools: Mapping[str, bool]) -> Judged:
+def judge(call: StoredToolCall, tools: Mapping[str, bool]) -> Judged:
     """`tools` are the names that were offered, and whether each may run without asking."""
     if call.name not in tools:
         names = ", ".join(sorted(tools)) or "none"
@@ -84,7 +84,7 @@ class EndToolCall(Struct, frozen=True):
     """The call ends without a result of its own. `running`: it was begun and is to be cancelled."""
 
     call: int
-    state: CallState
+    state: ToolCallState
     text: str
     running: bool = False
 
@@ -110,12 +110,15 @@ Action = (
 
 _Standing = Literal["ready", "asked", "running", "over"]
 
-_WHY: dict[Outcome, tuple[CallState, str, CallState, str]] = {
+_WHY: dict[Outcome, tuple[ToolCallState, str, ToolCallState, str]] = {
     "stopped": ("skipped", STOPPED, "skipped", STOPPED_RUNNING),
     "interrupted": ("skipped", INTERRUPTED, "failed", INTERRUPTED_RUNNING),
     "failed": ("skipped", FAILED, "failed", FAILED_RUNNING),
 }
-_ENDS: dict[Answered, tuple[CallState, str]] = {"denied": ("denied", DENIED), "expired": ("expired", EXPIRED)}
+_ENDS: dict[Answered, tuple[ToolCallState, str]] = {
+    "denied": ("denied", DENIED),
+    "expired": ("expired", EXPIRED),
+}
 
 
 class Agent:
@@ -241,7 +244,7 @@ class Agent:
         self._spent = 0
         return [TakeSteering(), *self._turn()]
 
-    def _end(self, call: int, state: CallState, text: str, *, running: bool = False) -> EndToolCall:
+    def _end(self, call: int, state: ToolCallState, text: str, *, running: bool = False) -> EndToolCall:
         self._calls[call] = "over"
         return EndToolCall(call, state, text, running)
 

@@ -22,23 +22,23 @@ from duologue.tools.values import ElicitationAnswer, OfferedTool, ToolOutcome, f
 from duologue.values.conversations import (
     CLIENT,
     Approval,
-    CallRecord,
-    CallState,
     Content,
     Status,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
+    ToolCallState,
 )
 from duologue.values.runs import RunEvent, ToolOutput, ToolResult, ToolStarted
 
 log = logging.getLogger(__name__)
 
-Client = Callable[[StoredCall], Awaitable[ToolOutcome]]
+Client = Callable[[StoredToolCall], Awaitable[ToolOutcome]]
 QUIET = 0.1
 """Seconds between two reports of a running tool that are passed on; a tool may report thousands of times."""
 
-_STATUS: dict[CallState, Status] = {"failed": "failed", "skipped": "stopped"}
+_STATUS: dict[ToolCallState, Status] = {"failed": "failed", "skipped": "stopped"}
 
 
 class ToolCallRun:
@@ -144,7 +144,7 @@ class ToolCallBatch:
         self._close(call, "failed" if outcome.failed else "done", outcome.content)
         return True
 
-    async def end(self, number: int, state: CallState, text: str) -> None:
+    async def end(self, number: int, state: ToolCallState, text: str) -> None:
         """End a call that has no result of its own; what runs or is asked of it is cancelled."""
         if number >= len(self._calls):
             return
@@ -154,7 +154,7 @@ class ToolCallBatch:
             await self._questions.withdraw(question)
         self._close(call, state, (TextContent(text),))
 
-    def cut(self, number: int, state: CallState, text: str) -> None:
+    def cut(self, number: int, state: ToolCallState, text: str) -> None:
         """End a call whose task ends too, as `end` does."""
         call = self._calls[number]
         call.scope.cancel()
@@ -164,7 +164,7 @@ class ToolCallBatch:
         assert call.tool is not None
         record = call.row.call
         if call.tool.server == CLIENT and self._client is not None and record is not None:
-            return await self._client(StoredCall(call.row.tool_call_id, record.name, record.arguments))
+            return await self._client(StoredToolCall(call.row.tool_call_id, record.name, record.arguments))
         assert self._provisions.toolbox is not None
         limit = anyio.CancelScope(deadline=anyio.current_time() + self._settings.tool_s)
         outcome: ToolOutcome | None = None
@@ -230,7 +230,7 @@ class ToolCallBatch:
 
         return ask
 
-    def _change(self, call: ToolCallRun, state: CallState, *, expires: int = 0) -> None:
+    def _change(self, call: ToolCallRun, state: ToolCallState, *, expires: int = 0) -> None:
         record = call.row.call
         assert record is not None
         call.row = msgspec.structs.replace(
@@ -238,7 +238,7 @@ class ToolCallBatch:
         )
         self._put(call.row)
 
-    def _close(self, call: ToolCallRun, state: CallState, content: tuple[Content, ...]) -> None:
+    def _close(self, call: ToolCallRun, state: ToolCallState, content: tuple[Content, ...]) -> None:
         call.over = True
         record = call.row.call
         assert record is not None
@@ -255,10 +255,10 @@ class ToolCallBatch:
 
 
 def call_row(
-    id: str, conversation: str, parent: str, run: str, call: StoredCall, tool: OfferedTool | None
+    id: str, conversation: str, parent: str, run: str, call: StoredToolCall, tool: OfferedTool | None
 ) -> StoredMessage:
     """The row of a call that waits for its turn."""
-    record = CallRecord(
+    record = ToolCallRecord(
         call.name, call.arguments, tool.server if tool else "", tool.tool if tool else "", "waiting"
     )
     return StoredMessage(

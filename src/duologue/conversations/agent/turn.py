@@ -9,7 +9,14 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from duologue.values.conversations import Content, RowError, Status, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import (
+    Content,
+    RowError,
+    Status,
+    StoredMessage,
+    StoredToolCall,
+    TextContent,
+)
 from duologue.values.events import (
     Done,
     Event,
@@ -149,9 +156,9 @@ class ModelTurn:
         call.arguments.append(event.arguments)
         return RunDelta(self.id, "tool_call", event.arguments, event.index, named, name)
 
-    def _stored_calls(self) -> tuple[StoredCall, ...]:
+    def _stored_calls(self) -> tuple[StoredToolCall, ...]:
         return tuple(
-            StoredCall(call.id, call.name, "".join(call.arguments))
+            StoredToolCall(call.id, call.name, "".join(call.arguments))
             for _, call in sorted(self._calls.items())
             if call.name
         )

@@ -64,7 +64,7 @@ def _add_list(routes: APIRouter, service: Service) -> None:
         "",
         summary="Begin a conversation",
         openapi_extra=documented(
-            body=api.NewConversation,
+            body=api.NewConversationBody,
             answers=Conversation,
             status=201,
             says="The conversation (200 when it was there)",
@@ -72,7 +72,7 @@ def _add_list(routes: APIRouter, service: Service) -> None:
     )
     async def create_conversation(request: Request) -> Response:
         """The same id again is the conversation that is there. A temporary one is kept in memory only."""
-        new, user = await asked(request, api.NewConversation), user_of(request)
+        new, user = await asked(request, api.NewConversationBody), user_of(request)
         api.check_text([new.system], text_mb=service.limits.text_mb, param="system")
         if new.temporary and new.folder is not None:
             raise BadRequest("A temporary conversation is in no folder.", param="folder")
@@ -121,11 +121,11 @@ def _add_many(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "/bulk",
         summary="Do the same to many conversations",
-        openapi_extra=documented(body=api.BulkAsked, answers=BulkDone),
+        openapi_extra=documented(body=api.BulkBody, answers=BulkDone),
     )
     async def change_many(request: Request) -> Response:
         """Conversations that are not there are named; the others are done. For `move` a `folder` of null is none."""
-        bulk, user = await asked(request, api.BulkAsked), user_of(request)
+        bulk, user = await asked(request, api.BulkBody), user_of(request)
         done: list[str] = []
         missing: list[str] = []
         for id in dict.fromkeys(bulk.ids):
@@ -153,11 +153,11 @@ def _add_one(routes: APIRouter, service: Service) -> None:
     @routes.patch(
         "/{id}",
         summary="Change a conversation",
-        openapi_extra=documented(body=api.ConversationChange, answers=Conversation),
+        openapi_extra=documented(body=api.ConversationChangeBody, answers=Conversation),
     )
     async def change_conversation(request: Request, id: str) -> Response:
         """`leaf` switches the branch, also while a reply is running; `folder` null takes it out of its folder."""
-        change = await asked(request, api.ConversationChange)
+        change = await asked(request, api.ConversationChangeBody)
         changes = change.named()
         for name, value in changes.items():
             if value is None and name != "folder":
@@ -214,7 +214,7 @@ async def _read(service: Service, user: str, id: str, leaf: str | None) -> Whole
     return WholeConversation(conversation, messages, run, pending, approvals, draft)
 
 
-async def _do(service: Service, user: str, id: str, bulk: api.BulkAsked) -> None:
+async def _do(service: Service, user: str, id: str, bulk: api.BulkBody) -> None:
     match bulk.do:
         case "delete":
             await _delete(service, user, id)

@@ -35,11 +35,11 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         "/fork",
         summary="Copy a path into a conversation of its own",
         status_code=201,
-        openapi_extra=documented(body=api.ForkAsked, answers=Conversation, status=201),
+        openapi_extra=documented(body=api.ForkBody, answers=Conversation, status=201),
     )
     async def fork_conversation(request: Request, id: str) -> Response:
         """The messages up to `message`, under new ids. The same fork again is the one that is there."""
-        fork = await asked(request, api.ForkAsked)
+        fork = await asked(request, api.ForkBody)
         made = await service.editing.fork(user_of(request), checked_id(id), fork.id, fork.message, fork.title)
         return answer(made, 201)
 
@@ -47,12 +47,12 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         "/system",
         summary="Write or remove the system message",
         openapi_extra=documented(
-            body=api.SystemAsked, answers=StoredMessage, says="The message; 204 without"
+            body=api.SystemMessageBody, answers=StoredMessage, says="The message; 204 without"
         ),
     )
     async def put_system_message(request: Request, id: str) -> Response:
         """It stands above everything else of the conversation. Empty text removes it."""
-        said = await asked(request, api.SystemAsked)
+        said = await asked(request, api.SystemMessageBody)
         api.check_text([said.text], text_mb=service.limits.text_mb, param="text")
         row = await service.editing.put_system(user_of(request), checked_id(id), said.id, said.text)
         return answer(row) if row is not None else nothing()
@@ -72,11 +72,11 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "/compact",
         summary="Fold the oldest turns into a summary",
-        openapi_extra=documented(body=api.CompactAsked, answers=StoredMessage),
+        openapi_extra=documented(body=api.CompactBody, answers=StoredMessage),
     )
     async def compact(request: Request, id: str) -> Response:
         """The folded messages stay; a model gets the summary in their place. Deleting the summary undoes it."""
-        said = await asked(request, api.CompactAsked)
+        said = await asked(request, api.CompactBody)
         row = await service.compaction.compact(user_of(request), checked_id(id), said.id, said.leaf)
         return answer(row)
 
@@ -93,11 +93,11 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
     @routes.patch(
         "/messages/{message}",
         summary="Edit a message in its place",
-        openapi_extra=documented(body=api.ContentChange, answers=StoredMessage),
+        openapi_extra=documented(body=api.ContentChangeBody, answers=StoredMessage),
     )
     async def edit_message(request: Request, id: str, message: str) -> Response:
         """What follows the message stays, and nothing is answered anew; the verb `edit` makes a branch instead."""
-        change, user = await asked(request, api.ContentChange), user_of(request)
+        change, user = await asked(request, api.ContentChangeBody), user_of(request)
         await service.stores.of(checked_id(id)).conversations.get(user, id)
         content = await service.contents.kept(user, id, change.content)
         return answer(await service.editing.edit(user, id, checked_id(message, "message"), content))

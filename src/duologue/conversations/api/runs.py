@@ -48,8 +48,8 @@ class ApprovalList(Struct, frozen=True):
     approvals: list[Approval]
 
 
-Asked = api.SendAsked | api.RegenerateAsked | api.ContinueAsked | api.EditAsked
-_VERBS = (api.SendAsked, api.RegenerateAsked, api.ContinueAsked, api.EditAsked)
+Asked = api.SendBody | api.RegenerateBody | api.ContinueBody | api.EditBody
+_VERBS = (api.SendBody, api.RegenerateBody, api.ContinueBody, api.EditBody)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -115,11 +115,11 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         "/runs/{run}/steer",
         summary="Say something to a running reply",
         status_code=202,
-        openapi_extra=documented(body=api.SteerAsked, answers=Waiting, status=202),
+        openapi_extra=documented(body=api.SteerBody, answers=Waiting, status=202),
     )
     async def steer_run(request: Request, run: str) -> Response:
         """It goes in at the next step; calls that have not begun are left out for it."""
-        said, user = await asked(request, api.SteerAsked), user_of(request)
+        said, user = await asked(request, api.SteerBody), user_of(request)
         known = await service.runs.get(user, checked_id(run, "run"))
         content = await service.contents.kept(user, known.conversation, said.content)
         message = PendingMessage(said.id, known.conversation, content, "steer")
@@ -141,12 +141,12 @@ def _add_approvals(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "/approvals/{id}",
         summary="Answer a question",
-        openapi_extra=documented(body=api.AnswerAsked, answers=Answered),
+        openapi_extra=documented(body=api.ApprovalAnswerBody, answers=Answered),
     )
     async def answer_approval(request: Request, id: str) -> Response:
         """A `decision` about a tool's call (`tool` and `server` are remembered), or an `action` for a server that
         asks for something. The first answer counts, and is what is answered."""
-        said, user = await asked(request, api.AnswerAsked), user_of(request)
+        said, user = await asked(request, api.ApprovalAnswerBody), user_of(request)
         if (said.decision is None) == (said.action is None):
             raise BadRequest("Send either a decision or an action.", param="decision")
         reply = said.decision or said.action
@@ -177,10 +177,10 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
     @routes.patch(
         prefix + "/{pending}",
         summary="Change what waits",
-        openapi_extra=documented(body=api.PendingChange, answers=PendingMessage),
+        openapi_extra=documented(body=api.PendingChangeBody, answers=PendingMessage),
     )
     async def change_pending(request: Request, id: str, pending: str) -> Response:
-        change, user = await asked(request, api.PendingChange), user_of(request)
+        change, user = await asked(request, api.PendingChangeBody), user_of(request)
         store = service.stores.of(checked_id(id))
         await store.conversations.get(user, id)
         changes: dict[str, object] = {}
@@ -225,7 +225,7 @@ async def _known(service: Service, user: str, conversation: str, said: Asked) ->
 
 
 async def _run_of_message(service: Service, user: str, conversation: str, said: Asked) -> Run | None:
-    if not isinstance(said, api.SendAsked):
+    if not isinstance(said, api.SendBody):
         return None
     try:
         row = await service.stores.of(conversation).messages.get(conversation, said.message.id)
@@ -242,18 +242,18 @@ async def _verb(
 ) -> Verb:
     options = said.options.options()
     match said:
-        case api.SendAsked():
+        case api.SendBody():
             content = await service.contents.given(user, said.message.content)
             # Absent is where the conversation stands ("" to the verb); null is the beginning.
             parent = said.parent if "parent" in said.model_fields_set else ""
             if parent is None:
                 parent = await service.editing.beginning(conversation)
             return Send(said.run, NewMessage(said.message.id, content), parent, options, said.busy)
-        case api.RegenerateAsked():
+        case api.RegenerateBody():
             return Regenerate(said.run, said.message, options)
-        case api.ContinueAsked():
+        case api.ContinueBody():
             return Continue(said.run, said.message, options)
-        case api.EditAsked():
+        case api.EditBody():
             content = await service.contents.given(user, said.new.content)
             return Edit(said.run, said.message, NewMessage(said.new.id, content), options)
 

@@ -97,10 +97,10 @@ def _add_folders(routes: APIRouter, service: Service) -> None:
     @routes.put(
         "/folders/{id}",
         summary="Make or change a folder",
-        openapi_extra=documented(body=api.FolderAsked, answers=Folder),
+        openapi_extra=documented(body=api.FolderBody, answers=Folder),
     )
     async def put_folder(request: Request, id: str) -> Response:
-        said, user = await asked(request, api.FolderAsked), user_of(request)
+        said, user = await asked(request, api.FolderBody), user_of(request)
         known = await folders.all(user)
         if len(known) >= MOST_FOLDERS and all(folder.id != id for folder in known):
             raise BadRequest(
@@ -178,12 +178,12 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
     @routes.patch(
         "/settings",
         summary="Change your settings",
-        openapi_extra=documented(body=api.SettingsAsked, answers=JsonObject),
+        openapi_extra=documented(body=api.SettingsBody, answers=JsonObject),
     )
     async def change_settings(request: Request) -> Response:
         """A merge patch: objects are merged, null removes. `options` are the defaults of every reply."""
         patch, user = await body_of(request), user_of(request)
-        api.read(api.SettingsAsked, _without_nulls(patch))
+        api.read(api.SettingsBody, _without_nulls(patch))
         # Before it is merged: what is kept was within the limit, so both together are bounded.
         _check_size(patch, SETTINGS_BYTES)
         _check_size(await settings.get(user) | patch, SETTINGS_BYTES)

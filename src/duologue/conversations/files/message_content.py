@@ -69,6 +69,6 @@ class Contents:
 
 
 def _given(part: api.Part) -> GivenContent:
-    if isinstance(part, api.FileAsked):
+    if isinstance(part, api.FileContentBody):
         return FileContent(part.blob, part.name, part.mime, part.given)
     return api.plain_content(part)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from duologue.conversations.history.context_window import is_system, sent
-from duologue.values.conversations import CallState, Content, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import Content, StoredMessage, StoredToolCall, TextContent, ToolCallState
 from duologue.values.messages import Role
 
-_WITHOUT_OUTPUT: dict[CallState, str] = {
+_WITHOUT_OUTPUT: dict[ToolCallState, str] = {
     "done": "The tool ran and gave no output.",
     "failed": "The call failed.",
     "denied": "The user did not allow this call.",
@@ -30,7 +30,7 @@ class PromptMessage(Struct, frozen=True):
     role: Role
     content: tuple[Content, ...] = ()
     reasoning: str = ""
-    calls: tuple[StoredCall, ...] = ()
+    calls: tuple[StoredToolCall, ...] = ()
     call_id: str | None = None
     name: str | None = None
 
@@ -74,7 +74,7 @@ def _entries(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
         # A result here is one whose call is gone: nothing asked for it.
 
 
-def _results(calls: Sequence[StoredCall], rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
+def _results(calls: Sequence[StoredToolCall], rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
     """A result for each call. Ids are some models' own and may come twice in a turn: each row answers once."""
     left = list(rows)
     for call in calls:

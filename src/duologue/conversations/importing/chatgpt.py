@@ -35,12 +35,12 @@ from duologue.conversations.importing.values import (
     titled,
 )
 from duologue.values.conversations import (
-    CallRecord,
     Content,
     Conversation,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
 )
 
 SOURCE = "chatgpt"
@@ -109,7 +109,7 @@ class _Above(Struct, frozen=True):
     row: str | None = None
     created: int = 0
     thoughts: str = ""
-    call: StoredCall | None = None
+    call: StoredToolCall | None = None
     result: str | None = None
 
 
@@ -187,7 +187,7 @@ class _Reading:
             return above
         assert above.call is not None
         call = above.call
-        told = CallRecord(call.name, call.arguments, state="failed" if kind == "system_error" else "done")
+        told = ToolCallRecord(call.name, call.arguments, state="failed" if kind == "system_error" else "done")
         row = StoredMessage("", "", None, "tool", parts, tool_call_id=call.id, call=told)
         return msgspec.structs.replace(self._add(key, row, above), result=key)
 
@@ -239,7 +239,7 @@ def _said(words: str) -> list[Content]:
     return [TextContent(words)] if words.strip() else []
 
 
-def _call(id: str, recipient: str, content: Record, parts: tuple[Content, ...]) -> StoredCall:
+def _call(id: str, recipient: str, content: Record, parts: tuple[Content, ...]) -> StoredToolCall:
     """A message to a tool as a call: its text is the arguments where it is a JSON object, else the only one."""
     said = "".join(part.text for part in parts if isinstance(part, TextContent))
     try:
@@ -249,4 +249,4 @@ def _call(id: str, recipient: str, content: Record, parts: tuple[Content, ...]) 
     if not arguments:
         field = "code" if text(content.get("content_type")) == "code" else "input"
         arguments = json.dumps({field: said}, ensure_ascii=False)
-    return StoredCall(id, re.sub(r"[^A-Za-z0-9_-]+", "_", recipient)[:64], arguments)
+    return StoredToolCall(id, re.sub(r"[^A-Za-z0-9_-]+", "_", recipient)[:64], arguments)

@@ -33,14 +33,14 @@ from duologue.conversations.importing.values import (
 )
 from duologue.errors import BadRequest
 from duologue.values.conversations import (
-    CallRecord,
     Content,
     Conversation,
     GenerationOptions,
     ResourceContent,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
 )
 from duologue.values.events import Timings, Usage
 from duologue.values.messages import Role
@@ -189,7 +189,7 @@ def _node(message: Record, files: ImportedFiles, troubles: list[str]) -> Importe
             reasoning=text(message.get("reasoningContent") or message.get("thinking")),
             tool_calls=calls,
             tool_call_id=answers,
-            call=CallRecord("", state="done") if role == "tool" else None,
+            call=ToolCallRecord("", state="done") if role == "tool" else None,
             model=text(message.get("model")),
             usage=_usage(timings) if timings and role == "assistant" else None,
             timings=_timings(timings) if timings and role == "assistant" else None,
@@ -206,7 +206,7 @@ def _timings(timings: Record) -> Timings:
     return Timings(prefill=number(timings.get("prompt_ms")), generate=number(timings.get("predicted_ms")))
 
 
-def _calls(value: object, key: str) -> tuple[StoredCall, ...]:
+def _calls(value: object, key: str) -> tuple[StoredToolCall, ...]:
     if isinstance(value, str):
         try:
             value = parsed(value) if value.strip() else []
@@ -217,7 +217,7 @@ def _calls(value: object, key: str) -> tuple[StoredCall, ...]:
         function = record(call.get("function"))
         if name := text(function.get("name")):
             calls.append(
-                StoredCall(
+                StoredToolCall(
                     text(call.get("id")) or f"call_{key}_{place}",
                     name,
                     text(function.get("arguments")) or "{}",

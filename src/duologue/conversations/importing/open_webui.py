@@ -36,14 +36,14 @@ from duologue.conversations.importing.values import (
 )
 from duologue.errors import Problem
 from duologue.values.conversations import (
-    CallRecord,
     Content,
     Conversation,
     Folder,
     RowError,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
 )
 from duologue.values.events import Usage
 from duologue.wire.media_parts import from_data_url
@@ -167,7 +167,7 @@ class _Turn(Struct):
 
     text: str = ""
     reasoning: str = ""
-    calls: list[tuple[StoredCall, str]] = []
+    calls: list[tuple[StoredToolCall, str]] = []
 
 
 def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[ImportedNode]:
@@ -223,7 +223,7 @@ def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[I
                     (TextContent(result),) if result else (),
                     created=created,
                     tool_call_id=call.id,
-                    call=CallRecord(call.name, call.arguments, state="done"),
+                    call=ToolCallRecord(call.name, call.arguments, state="done"),
                 )
             )
     return chain
@@ -248,7 +248,7 @@ def _turns(said: str, key: str) -> Iterator[_Turn]:
             turn.reasoning = _joined(turn.reasoning, html.unescape(thought))
             continue
         number += 1
-        call = StoredCall(
+        call = StoredToolCall(
             attributes.get("id") or f"call_{key}_{number}",
             attributes.get("name", "tool"),
             _json_text(attributes.get("arguments", "")) or "{}",

@@ -36,8 +36,8 @@ from duologue.values.conversations import (
     GenerationOptions,
     RowError,
     Status,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
 )
 from duologue.values.runs import (
     ListRun,
@@ -110,7 +110,7 @@ class ActiveRun:
         self._posted = anyio.Event()
         self._leaf = opening.leaf
         self._first = opening.goes_on or next((row for row in opening.added if row.role == "assistant"), None)
-        self._called: tuple[StoredCall, ...] = ()
+        self._called: tuple[StoredToolCall, ...] = ()
         self._judged: list[Judged] = []
         self._calls: ToolCallBatch | None = None
         self._tools_ms = 0
@@ -296,7 +296,7 @@ class ActiveRun:
 
     # ---- calls
 
-    async def _judge(self, calls: tuple[StoredCall, ...]) -> list[Judged]:
+    async def _judge(self, calls: tuple[StoredToolCall, ...]) -> list[Judged]:
         self._called, self._judged = calls, []
         if calls:
             free = free_tools(self._prompting.tools, await self._permissions(self.user))

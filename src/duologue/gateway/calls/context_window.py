@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from duologue.conversations.history.context_window import estimate, fold
-from duologue.values.conversations import Content, ImageContent, StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import Content, ImageContent, StoredMessage, StoredToolCall, TextContent
 from duologue.values.events import Usage
 from duologue.values.messages import Message, TextPart
 
@@ -42,7 +42,7 @@ def _row(message: Message) -> StoredMessage:
     content = tuple(
         TextContent(part.text) if isinstance(part, TextPart) else _MEDIUM for part in message.parts
     )
-    asked = tuple(StoredCall(call.id, call.name, call.arguments) for call in message.tool_calls)
+    asked = tuple(StoredToolCall(call.id, call.name, call.arguments) for call in message.tool_calls)
     # What is called system among the turns is left out with them.
     role = "assistant" if message.role == "system" else message.role
     return StoredMessage("", "", None, role, content, tool_calls=asked)

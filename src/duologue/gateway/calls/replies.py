@@ -26,13 +26,13 @@ from duologue.gateway.scheduling.generate import CALL
 from duologue.tools.values import ToolOutcome, failure
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
-from duologue.values.conversations import StoredCall, StoredMessage, TextContent
+from duologue.values.conversations import StoredMessage, StoredToolCall, TextContent
 from duologue.values.events import Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.failures import WORKER_LOST
 from duologue.values.generate import Generate
 from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ChatRequest
-from duologue.values.runs import ApprovalAnswered, ApprovalAsked, MessageAdded, RunEvent
+from duologue.values.runs import ApprovalAnswered, ApprovalRequested, MessageAdded, RunEvent
 from duologue.wire import voice
 from duologue.wire.collected_reply import CollectedReply
 
@@ -401,7 +401,7 @@ class CallReplies:
         match event:
             case MessageAdded(row):
                 self._post(self._encoder.tool(reply, row))
-            case ApprovalAsked(approval):
+            case ApprovalRequested(approval):
                 aloud = question(approval, self.language)
                 self._questions.append(aloud)
                 self._post(self._encoder.asked(reply, approval, aloud))
@@ -415,7 +415,7 @@ class CallReplies:
         self._unsent.extend(messages)
         self._news.set()
 
-    async def _ask_client(self, answer: CallReply, call: StoredCall) -> ToolOutcome:
+    async def _ask_client(self, answer: CallReply, call: StoredToolCall) -> ToolOutcome:
         """A tool of the client's own; one that does not answer is said to have been silent."""
         awaited = self._awaited[call.id] = _Awaited()
         try:

@@ -14,15 +14,15 @@ import msgspec
 from duologue.store.schema.tables import messages
 from duologue.values.conversations import (
     AudioContent,
-    CallRecord,
     Content,
     DocumentContent,
     ImageContent,
     ResourceContent,
     RowError,
-    StoredCall,
     StoredMessage,
+    StoredToolCall,
     TextContent,
+    ToolCallRecord,
     VideoContent,
 )
 from duologue.values.events import Timings, Usage
@@ -46,8 +46,8 @@ _EMPTY_LIST = "[]"
 _EMPTY_TEXT = '""'
 _encode = msgspec.json.Encoder().encode
 _content = msgspec.json.Decoder(tuple[Content, ...]).decode
-_calls = msgspec.json.Decoder(tuple[StoredCall, ...]).decode
-_call = msgspec.json.Decoder(CallRecord).decode
+_calls = msgspec.json.Decoder(tuple[StoredToolCall, ...]).decode
+_call = msgspec.json.Decoder(ToolCallRecord).decode
 _usage = msgspec.json.Decoder(Usage).decode
 _timings = msgspec.json.Decoder(Timings).decode
 _error = msgspec.json.Decoder(RowError).decode
