@@ -73,7 +73,7 @@ def errors(said: Sequence[str], wrote: Sequence[str]) -> int:
 
 async def heard(engine: PocketsphinxRecogniser, said: str, pcm: bytes) -> Heard:
     begun = time.process_time()
-    async with engine.listen() as listener:
+    async with engine.stream() as listener:
         for at in range(0, len(pcm), PIECE):
             await listener.feed(pcm[at : at + PIECE])
         waiting = time.perf_counter()
@@ -171,7 +171,7 @@ async def taken(engine: PocketsphinxRecogniser) -> None:
     """What a further decoder takes."""
     assert engine.ears.process is not None
     before = shared_out(engine.ears.process.pid)
-    async with engine.listen() as first, engine.listen() as second, engine.listen() as third:
+    async with engine.stream() as first, engine.stream() as second, engine.stream() as third:
         for listener in (first, second, third):
             await listener.feed(bytes(HEARD_RATE))
         more = shared_out(engine.ears.process.pid) - before

@@ -63,7 +63,7 @@ class _Loudness:
     def open(self) -> _Loudness:
         return self
 
-    def give_back(self, detector: object) -> None:
+    def release(self, detector: object) -> None:
         """Nothing is kept."""
 
     def probability(self, frame: bytes) -> float:
@@ -79,13 +79,13 @@ class _Loudness:
 class Recogniser:
     """Hears the text it was told it would hear, at four words a second."""
 
-    name, hears, partials, word_times, limited = "told", ("en",), True, True, ""
+    name, languages, partial_results, word_timestamps, limitation = "told", ("en",), True, True, ""
 
     def __init__(self) -> None:
         self.next = ""
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[_Listener]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[_Listener]:
         yield _Listener(self.next)
 
     async def transcribe(self, pcm: bytes, **how: Any) -> Transcript:

@@ -145,7 +145,7 @@ def voice(seconds: float) -> bytes:
 
 
 async def test_a_recording_is_written_down_and_its_language_told(engine):
-    transcript = await engine.transcribe(voice(2), hint="Duologue")
+    transcript = await engine.transcribe(voice(2), prompt="Duologue")
     assert transcript.text == "Hello there world"
     assert transcript.language == "en"
     assert engine.name == "Qwen3-ASR-0.6B"
@@ -158,7 +158,7 @@ async def test_a_language_that_is_named_is_asked_for(engine):
 
 async def test_words_are_shown_while_they_are_spoken(engine):
     pcm, shown = voice(1.5), []
-    async with engine.listen(language="en") as listener:
+    async with engine.stream(language="en") as listener:
         for at in range(0, len(pcm), 3200):
             shown.append(await listener.feed(pcm[at : at + 3200]))
         transcript = await listener.finish()

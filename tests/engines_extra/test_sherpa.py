@@ -279,14 +279,14 @@ def voice(seconds: float) -> bytes:
 
 
 async def heard(engine: RecogniserEngine, pcm: bytes, **how) -> tuple[list[str], object]:
-    async with engine.listen(**how) as listener:
+    async with engine.stream(**how) as listener:
         shown = [await listener.feed(pcm[at : at + 3200]) for at in range(0, len(pcm), 3200)]
         return shown, await listener.finish()
 
 
 async def test_sense_voice_tells_words_times_and_language(models):
     engine = await loaded(models, "sense_voice", language="en")
-    transcript = await engine.transcribe(voice(2), words=True)
+    transcript = await engine.transcribe(voice(2), word_timestamps=True)
     assert transcript.text == "hello world"
     assert transcript.language == "en"
     assert [word.text for word in transcript.words] == ["hello", "world"]
@@ -299,7 +299,7 @@ async def test_sense_voice_tells_words_times_and_language(models):
 async def test_a_streaming_transducer_hears_while_one_speaks(models):
     engine = await loaded(models, "streaming_transducer")
     shown, transcript = await heard(engine, voice(2))
-    assert engine.partials
+    assert engine.partial_results
     assert shown[0] != "HELLO THERE WORLD" == shown[-1]
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(shown))
     assert transcript.text == "HELLO THERE WORLD"
@@ -324,16 +324,16 @@ async def test_several_listen_to_one_streaming_model_and_do_not_mix(models):
 
 async def test_a_transducer_hears_a_whole_utterance(models):
     engine = await loaded(models, "transducer")
-    transcript = await engine.transcribe(voice(1), words=True)
+    transcript = await engine.transcribe(voice(1), word_timestamps=True)
     assert transcript.text == "HELLO THERE WORLD"
     assert [word.text for word in transcript.words] == ["HELLO", "THERE", "WORLD"]
 
 
 async def test_qwen_says_in_which_language_it_is_asked(models):
     engine = await loaded(models, "qwen")
-    assert not engine.word_times
+    assert not engine.word_timestamps
     assert (await engine.transcribe(voice(2))).text.strip() == "Hello there world"
-    told = await engine.transcribe(voice(2), language="de-DE", hint="Duologue, Kokoro")
+    told = await engine.transcribe(voice(2), language="de-DE", prompt="Duologue, Kokoro")
     assert told.text.strip() == "Hello there world"
     shown, final = await heard(engine, voice(2), language="en")
     assert "Hello there world" in shown

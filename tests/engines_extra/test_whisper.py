@@ -140,7 +140,7 @@ def voice(seconds: float) -> bytes:
 
 async def heard(engine: RecogniserEngine, pcm: bytes, **how) -> tuple[list[str], object]:
     shown = []
-    async with engine.listen(**how) as listener:
+    async with engine.stream(**how) as listener:
         for at in range(0, len(pcm), 3200):
             shown.append(await listener.feed(pcm[at : at + 3200]))
         return shown, await listener.finish()
@@ -156,7 +156,7 @@ async def test_a_recording_is_written_down(engine):
 
 
 async def test_words_have_their_times(engine):
-    transcript = await engine.transcribe(voice(2), words=True, hint="hello")
+    transcript = await engine.transcribe(voice(2), word_timestamps=True, prompt="hello")
     assert [word.text for word in transcript.words] == ["hello", "there", "world"]
     starts = [word.start for word in transcript.words]
     assert starts == sorted(starts)
@@ -164,7 +164,7 @@ async def test_words_have_their_times(engine):
 
 
 async def test_the_language_is_found_out(engine):
-    assert engine.hears == ()
+    assert engine.languages == ()
     assert (await engine.transcribe(voice(1))).language in ("en", "de")
 
 
@@ -188,7 +188,7 @@ async def test_who_leaves_in_the_middle_waits_for_one_part_only(engine):
 
 async def test_a_model_of_english_says_so(models):
     engine = await load_recogniser("whisper", {"model": "tiny.en", "models": str(models), "device": "cpu"})
-    assert engine.hears == ("en",)
+    assert engine.languages == ("en",)
     assert (await engine.transcribe(voice(1), language="en-GB")).text == "hello there world"
     with pytest.raises(Unsupported, match="English only"):
         await engine.transcribe(voice(1), language="de")

@@ -66,7 +66,7 @@ class Loudness:
     def open(self) -> LoudnessDetector:
         return LoudnessDetector()
 
-    def give_back(self, detector: object) -> None:
+    def release(self, detector: object) -> None:
         """Nothing is kept."""
 
     async def close(self) -> None:
@@ -93,10 +93,10 @@ class Saying:
     """A recogniser that hears these texts, one for each time it listens, and then nothing; four words a second."""
 
     name = "saying"
-    hears = ("en",)
-    partials = True
-    word_times = True
-    limited = ""
+    languages = ("en",)
+    partial_results = True
+    word_timestamps = True
+    limitation = ""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.texts = deque(texts)
@@ -105,7 +105,7 @@ class Saying:
         self.listening = 0
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[SayingListener]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[SayingListener]:
         self.listening += 1
         try:
             yield SayingListener(self.texts.popleft() if self.texts else "", self.finished)
@@ -113,11 +113,13 @@ class Saying:
             self.listening -= 1
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         text = self.texts.popleft() if self.texts else ""
         end = len(pcm) / SAMPLE_BYTES / HEARD_RATE
-        return Transcript(text, (TimedWord(text, 0.0, end),) if words else (), understood=bool(text))
+        return Transcript(
+            text, (TimedWord(text, 0.0, end),) if word_timestamps else (), understood=bool(text)
+        )
 
     async def close(self) -> None:
         """Nothing is held."""

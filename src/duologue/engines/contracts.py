@@ -1,7 +1,8 @@
-"""The contracts every engine keeps: protocols, and the values that cross them.
+"""The protocols every engine implements, and the values that cross them.
 
-Sessions program against these. Sound is as `values/audio.py` says: 16-bit mono, recognised at 16 kHz, spoken at 24 kHz.
-Nothing outside `sessions/chat/chat.py` needs to know which of the two kinds of language engine it has.
+Sessions program against these; `registry` loads the engines that implement them. Sound is 16-bit mono PCM, recognised at
+16 kHz and spoken at 24 kHz (`values/audio.py`). Which of the two kinds of language engine is loaded matters to
+`sessions/chat/chat.py` alone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from duologue.values.speech import Transcript, Voice
 
 
 class Piece(Struct, frozen=True):
-    """Raw text as the model wrote it: markers and all. `tokens` is how many tokens it stands for."""
+    """Raw text as the model generated it, markers included. `tokens` is how many tokens it stands for."""
 
     text: str
     tokens: int = 1
@@ -28,7 +29,7 @@ class Piece(Struct, frozen=True):
 
 
 class GenerationEnded(Struct, frozen=True):
-    """The last item of a generation: why it ended, and the engine's own counts."""
+    """The last item of a generation: why it ended, and the engine's own counts of tokens."""
 
     finish: Finish
     generated: int
@@ -36,9 +37,12 @@ class GenerationEnded(Struct, frozen=True):
 
 
 class Generation(Struct, frozen=True):
-    """What to generate: sampling, an optional constraint, and `preserved`: markers that must come out as text even
-    where the tokenizer holds them for control tokens. `grammar` is what the reply or its calls must look like, where
-    the engine can see to that; its trigger is one of the markers, and `format` is None."""
+    """What to generate: sampling and an optional constraint.
+
+    `preserved` are markers that must appear as text even where the tokenizer treats them as control tokens. `grammar`
+    constrains the reply or its tool calls, on engines that support it; its trigger is one of the markers, and `format`
+    is then None.
+    """
 
     sampling: Sampling = Sampling()
     format: OutputFormat | None = None
@@ -48,10 +52,10 @@ class Generation(Struct, frozen=True):
 
 @runtime_checkable
 class PromptEngine(Protocol):
-    """A language engine that takes tokens and gives raw text; the session renders the template around it.
+    """A language engine that takes tokens and returns raw text; the session renders the template around it.
 
-    A slot runs one thing at a time, `prefill` then `generate`, and keeps its cache between calls. Leaving either
-    context ends the work within one token (one batch in prefill), and returns only when the slot is truly free.
+    A slot runs one operation at a time, `prefill` then `generate`, and keeps its cache between them. Leaving either
+    context ends the work within one token (one batch in prefill), and returns only when the slot is free.
     Raises `Problem`s.
     """
 
@@ -62,24 +66,24 @@ class PromptEngine(Protocol):
     def template(self) -> ChatTemplate: ...
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
-        """Token ids of a rendered prompt, special tokens parsed. `start` False: of what follows a beginning that was
-        tokenized before, so that nothing belongs in front of it."""
+        """Token ids of a rendered prompt, special tokens parsed. `start` False: `text` continues a prompt that was
+        tokenized before, so no beginning-of-sequence token is added."""
         ...
 
-    def held(self, slot: int, tokens: Sequence[int]) -> int:
-        """How many of `tokens`, at least, the slot's cache holds from before."""
+    def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
+        """A lower bound for how many of the first `tokens` are in the slot's cache."""
         ...
 
     def prefill(
         self, slot: int, tokens: Sequence[int]
     ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
-        """Read `tokens` into the slot's cache, keeping the common prefix; the last Progress tells what was cached."""
+        """Read `tokens` into the slot's cache, keeping the common prefix; the last Progress has the cached count."""
         ...
 
     def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
     ) -> AbstractAsyncContextManager[AsyncIterator[Piece | Progress | GenerationEnded]]:
-        """Continue `tokens`; reuses what the slot has cached and reads the rest first, telling its `Progress`. Ends
+        """Continue `tokens`. Reuses what the slot has cached and reads the rest first, yielding its `Progress`; ends
         with exactly one `GenerationEnded`."""
         ...
 
@@ -88,7 +92,7 @@ class PromptEngine(Protocol):
 
 @runtime_checkable
 class ChatEngine(Protocol):
-    """A language engine that takes messages and gives events (remote servers, omni models).
+    """A language engine that takes messages and yields events (remote servers, omni models).
 
     Yields `Prefilled` once, deltas, and one terminal event.
     """
@@ -104,88 +108,98 @@ class ChatEngine(Protocol):
 LanguageEngine = PromptEngine | ChatEngine
 
 FRAME = 512
-"""Samples (16 kHz) a detector judges at a time: 32 ms."""
+"""Samples (16 kHz) of one frame of a detector: 32 ms."""
 
 
 class Detector(Protocol):
-    """Tells speech from everything else in one caller's sound. Blocks for a fraction of a millisecond a frame."""
+    """Voice activity in one caller's sound. Blocks for a fraction of a millisecond a frame."""
 
     def probability(self, frame: bytes) -> float:
-        """How likely the next FRAME samples are speech, 0 to 1. It remembers the frames before."""
+        """The probability, 0 to 1, that the next FRAME samples are speech, given the frames before."""
         ...
 
     def reset(self) -> None:
-        """Forget what was heard."""
+        """Forget the frames so far."""
         ...
 
 
 @runtime_checkable
 class DetectorEngine(Protocol):
-    """Voice activity detection. `open` gives one caller a detector of their own."""
+    """Voice activity detection."""
 
     @property
     def name(self) -> str: ...
 
-    def open(self) -> Detector: ...
+    def open(self) -> Detector:
+        """A detector for one caller."""
+        ...
 
-    def give_back(self, detector: Detector) -> None:
-        """Its caller is gone, and nobody uses it any more: it may serve the next one."""
+    def release(self, detector: Detector) -> None:
+        """Return a detector whose caller has gone; it may be opened for the next one."""
         ...
 
     async def close(self) -> None: ...
 
 
 class StreamingTranscriber(Protocol):
-    """One utterance that is being written down while it is spoken.
+    """Transcribes one utterance while it is spoken.
 
-    `feed` takes sound as it comes and gives the words so far, which a later call may revise; `finish` gives what stands.
-    Leaving the context it came from frees what it used, finished or not.
+    Leaving the context it came from frees its resources, finished or not.
     """
 
-    async def feed(self, pcm: bytes) -> str: ...
+    async def feed(self, pcm: bytes) -> str:
+        """Take the next sound; the words so far, which a later call may revise."""
+        ...
 
-    async def finish(self) -> Transcript: ...
+    async def finish(self) -> Transcript:
+        """The final transcript of the utterance."""
+        ...
 
 
 @runtime_checkable
 class RecogniserEngine(Protocol):
-    """Speech to text. `partials`: a listener tells words before the end; `hears`: languages, empty where it finds out."""
+    """Speech to text."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def hears(self) -> tuple[str, ...]: ...
-
-    @property
-    def partials(self) -> bool: ...
-
-    @property
-    def word_times(self) -> bool: ...
-
-    @property
-    def limited(self) -> str:
-        """A sentence that says how little it understands, for people; "" for an engine that knows its languages."""
+    def languages(self) -> tuple[str, ...]:
+        """The languages it recognises; empty where it detects the language itself."""
         ...
 
-    def listen(
-        self, *, language: str = "", hint: str = ""
+    @property
+    def partial_results(self) -> bool:
+        """Whether `StreamingTranscriber.feed` returns words before the end."""
+        ...
+
+    @property
+    def word_timestamps(self) -> bool: ...
+
+    @property
+    def limitation(self) -> str:
+        """A sentence for people about how little it understands; "" for an engine that knows its languages."""
+        ...
+
+    def stream(
+        self, *, language: str = "", prompt: str = ""
     ) -> AbstractAsyncContextManager[StreamingTranscriber]:
-        """A listener for one utterance; waits for a free one where they are few."""
+        """A transcriber for one utterance; waits where only a few can run at once. `prompt` is text the speaker may
+        well use. Raises `Problem`s."""
         ...
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a whole recording, of any length. Raises `Problem`s."""
+        """Transcribe a whole recording, of any length. Raises `Problem`s."""
         ...
 
     async def close(self) -> None: ...
 
 
 class SpokenWord(Struct, frozen=True):
-    """A word in the sound of one clause: samples at 24 kHz from the clause's first; `at`..`to` is its range in the clause's
-    spoken text."""
+    """A word in the sound of one clause. `start` and `end` are samples at 24 kHz from the clause's first;
+    `at`..`to` is its range in the clause's spoken text."""
 
     text: str
     start: int
@@ -195,8 +209,8 @@ class SpokenWord(Struct, frozen=True):
 
 
 class SpeechChunk(Struct, frozen=True):
-    """The next sound of a clause, and the words that begin in it. An engine that does not know when its words sound gives
-    none; whoever asked spreads them evenly."""
+    """The next sound of a clause, and the words that begin in it. An engine without word timestamps gives no words;
+    sessions then spread them evenly."""
 
     pcm: bytes
     words: tuple[SpokenWord, ...] = ()
@@ -217,8 +231,8 @@ class SpeakerEngine(Protocol):
     def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
     ) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
-        """The sound of one clause of speakable text (no markup, numbers in words), as it is made. Leaving the context ends
-        the work. Raises Problem for a voice it does not have."""
+        """The sound of one clause of speakable text (no markup, numbers in words), as it is synthesised. Leaving the
+        context ends the work. Raises Problem for an unknown voice."""
         ...
 
     async def close(self) -> None: ...

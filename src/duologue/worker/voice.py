@@ -179,10 +179,10 @@ class VoiceStation:
                 if engine is not None:
                     card = msgspec.structs.replace(
                         card,
-                        hears=tuple(engine.hears),
-                        partials=engine.partials,
-                        word_times=engine.word_times,
-                        limited=engine.limited,
+                        hears=tuple(engine.languages),
+                        partials=engine.partial_results,
+                        word_times=engine.word_timestamps,
+                        limited=engine.limitation,
                     )
             case "speaker":
                 card = msgspec.structs.replace(card, speaker=station)

@@ -55,7 +55,7 @@ def model(monkeypatch, tmp_path):
 
 async def test_a_recording_is_heard_with_its_language_and_hint(model, tmp_path):
     engine = await load_recogniser("qwen", {"models": str(tmp_path)})
-    transcript = await engine.transcribe(SECOND, language="de-AT", hint="Duologue", words=True)
+    transcript = await engine.transcribe(SECOND, language="de-AT", prompt="Duologue", word_timestamps=True)
     assert (transcript.text, transcript.language, transcript.words) == ("Hello.", "en", ())
     assert model.asked[0]["language"] == "German"
     assert model.asked[0]["context"] == "Duologue"
@@ -63,20 +63,20 @@ async def test_a_recording_is_heard_with_its_language_and_hint(model, tmp_path):
     assert model.how["device_map"] == "cpu"
     assert model.how["dtype"] == "float32"
     assert model.how["forced_aligner"] is None
-    assert not engine.word_times
+    assert not engine.word_timestamps
 
 
 async def test_with_the_aligner_words_have_times(model, tmp_path):
     options = {"models": str(tmp_path), "aligner": "Qwen3-ForcedAligner-0.6B"}
     engine = await load_recogniser("qwen", options)
-    assert engine.word_times
-    assert (await engine.transcribe(SECOND, words=True)).words == (TimedWord("Hello", 0.1, 0.5),)
+    assert engine.word_timestamps
+    assert (await engine.transcribe(SECOND, word_timestamps=True)).words == (TimedWord("Hello", 0.1, 0.5),)
     assert (await engine.transcribe(SECOND)).words == ()
 
 
 async def test_words_are_shown_while_they_are_spoken(model, tmp_path):
     engine = await load_recogniser("qwen", {"models": str(tmp_path)})
-    async with engine.listen(language="en") as listener:
+    async with engine.stream(language="en") as listener:
         assert await listener.feed(SECOND) == "Hello."
         assert (await listener.finish()).text == "Hello."
 

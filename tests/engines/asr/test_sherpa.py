@@ -128,10 +128,10 @@ async def test_a_whole_utterance_is_heard_and_its_words_have_times(library, tmp_
     assert made.how["model_type"] == "nemo_transducer"
     assert made.how["encoder"] == str(tmp_path / "parakeet" / "encoder.int8.onnx")
     assert (made.how["num_threads"], made.how["provider"]) == (2, "cpu")
-    transcript = await engine.transcribe(SECOND * 3, words=True)
+    transcript = await engine.transcribe(SECOND * 3, word_timestamps=True)
     assert (transcript.text, transcript.language) == ("word0 word1 word2", "en")
     assert [word.start for word in transcript.words] == [0.0, 1.0, 2.0]
-    assert (engine.name, engine.partials, engine.word_times) == ("parakeet", True, True)
+    assert (engine.name, engine.partial_results, engine.word_timestamps) == ("parakeet", True, True)
 
 
 async def test_a_long_recording_is_heard_in_parts_whose_times_go_on(library, tmp_path):
@@ -145,7 +145,7 @@ async def test_a_long_recording_is_heard_in_parts_whose_times_go_on(library, tmp
 
 async def test_a_streaming_model_hears_while_one_speaks(library, tmp_path):
     engine = await load_recogniser("sherpa", {"model": folder(tmp_path, STREAMING)})
-    async with engine.listen() as listener:
+    async with engine.stream() as listener:
         assert await listener.feed(SECOND) == "word0"
         assert await listener.feed(SECOND) == "word0 word1"
         transcript = await listener.finish()
@@ -162,13 +162,13 @@ async def test_qwen_is_told_the_language_and_the_hint_each_time(library, tmp_pat
     made = library.OfflineRecognizer.made[0]
     assert made.how["tokenizer"] == str(tmp_path / "tokenizer")
     assert made.how["max_new_tokens"] > 128
-    await engine.transcribe(SECOND, language="de-AT", hint="Duologue")
+    await engine.transcribe(SECOND, language="de-AT", prompt="Duologue")
     await engine.transcribe(SECOND, language="tlh")
     assert [stream.options for stream in made.streams] == [
         {"language": "German", "hotwords": "Duologue"},
         {},
     ]
-    assert not engine.word_times
+    assert not engine.word_timestamps
 
 
 async def test_a_failure_of_the_library_is_a_sentence(library, tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ async def test_what_is_set_reaches_the_library_and_nothing_is_downloaded(made):
         "num_workers": 2,
         "local_files_only": True,
     }
-    assert (engine.name, engine.hears, engine.partials, engine.limited) == (
+    assert (engine.name, engine.languages, engine.partial_results, engine.limitation) == (
         "faster-whisper-small",
         (),
         True,
@@ -96,7 +96,7 @@ async def test_what_is_set_reaches_the_library_and_nothing_is_downloaded(made):
 
 async def test_a_recording_is_heard_with_its_language_and_hint(made):
     engine, model = await made()
-    transcript = await engine.transcribe(SECOND, language="de-AT", hint="Duologue", words=True)
+    transcript = await engine.transcribe(SECOND, language="de-AT", prompt="Duologue", word_timestamps=True)
     assert (transcript.text, transcript.language) == ("Hello there.", "de")
     assert model.asked[0]["hotwords"] == "Duologue"
     assert model.asked[0]["word_timestamps"]
@@ -112,19 +112,19 @@ async def test_a_language_it_does_not_know_is_found_out(made):
 async def test_a_model_of_english_refuses_others_and_needs_not_be_told(made, monkeypatch):
     monkeypatch.setattr(Model, "supported_languages", ("en",))
     engine, model = await made()
-    assert engine.hears == ("en",)
+    assert engine.languages == ("en",)
     await engine.transcribe(SECOND)
     assert model.asked[0]["language"] == "en"
     with pytest.raises(Unsupported, match="English only"):
         await engine.transcribe(SECOND, language="de")
     with pytest.raises(Unsupported):
-        async with engine.listen(language="de"):
+        async with engine.stream(language="de"):
             pass
 
 
 async def test_words_are_shown_while_they_are_spoken_with_what_was_said_before(made):
     engine, model = await made()
-    async with engine.listen(language="en", hint="Duologue") as listener:
+    async with engine.stream(language="en", prompt="Duologue") as listener:
         assert await listener.feed(SECOND[:8000]) == ""
         assert await listener.feed(SECOND[:8000]) == "Hello there."
         assert (await listener.finish()).text == "Hello there."

@@ -52,7 +52,7 @@ async def said(engine, text: str, **how) -> list[SpeechChunk]:
 
 
 async def test_a_recording_is_sent_as_a_wav_file_with_key_model_language_and_hint(server, recogniser):
-    transcript = await recogniser.transcribe(SECOND, language="de-AT", hint="Duologue")
+    transcript = await recogniser.transcribe(SECOND, language="de-AT", prompt="Duologue")
     assert transcript == Transcript("hello")
     assert server.sounds[0] == wav_header(HEARD_RATE, len(SECOND)) + SECOND
     assert server.forms[0] == {
@@ -65,7 +65,7 @@ async def test_a_recording_is_sent_as_a_wav_file_with_key_model_language_and_hin
 
 
 async def test_an_utterance_is_sent_once_when_it_is_over(server, recogniser):
-    async with recogniser.listen(language="en") as listener:
+    async with recogniser.stream(language="en") as listener:
         for _ in range(4):
             assert await listener.feed(SECOND[:8000]) == ""
         assert server.forms == []
@@ -85,7 +85,7 @@ async def test_words_come_with_times_language_and_confidence(server, recogniser)
             "segments": [{"avg_logprob": 0.0}, {"avg_logprob": -0.6931}],
         }
     )
-    transcript = await recogniser.transcribe(SECOND, words=True)
+    transcript = await recogniser.transcribe(SECOND, word_timestamps=True)
     assert transcript.words == (TimedWord("Hello", 0.1, 0.4), TimedWord("there", 0.5, 0.8))
     assert (transcript.text, transcript.language) == ("Hello there.", "en")
     assert transcript.confidence == pytest.approx(0.75, abs=0.001)
@@ -99,10 +99,10 @@ async def test_a_model_without_word_times_is_asked_without_from_then_on(server, 
         return await saying({"text": "plain"} if plain else refused, 200 if plain else 400)(request)
 
     server.answer = answer
-    assert recogniser.word_times
-    assert (await recogniser.transcribe(SECOND, words=True)).text == "plain"
-    assert not recogniser.word_times
-    await recogniser.transcribe(SECOND, words=True)
+    assert recogniser.word_timestamps
+    assert (await recogniser.transcribe(SECOND, word_timestamps=True)).text == "plain"
+    assert not recogniser.word_timestamps
+    await recogniser.transcribe(SECOND, word_timestamps=True)
     assert [form["response_format"] for form in server.forms] == [["verbose_json"], ["json"], ["json"]]
 
 

@@ -15,7 +15,7 @@ QUARTER = bytes(HEARD_RATE // 4 * 2)
 
 
 async def test_words_come_one_by_one_while_sound_comes_in():
-    async with ScriptedRecogniser(["what time is it"]).listen() as listener:
+    async with ScriptedRecogniser(["what time is it"]).stream() as listener:
         assert [await listener.feed(QUARTER) for _ in range(5)] == [
             "what",
             "what time",

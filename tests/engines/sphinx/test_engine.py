@@ -47,7 +47,7 @@ async def engine() -> AsyncIterator[PocketsphinxRecogniser]:
 
 async def heard(engine: PocketsphinxRecogniser, pcm: bytes) -> tuple[list[str], Transcript]:
     """What was told meanwhile, and at the end."""
-    async with engine.listen() as listener:
+    async with engine.stream() as listener:
         partials = [await listener.feed(pcm[at : at + TENTH]) for at in range(0, len(pcm), TENTH)]
         return partials, await listener.finish()
 
@@ -103,13 +103,13 @@ async def test_silence_is_no_speech(engine):
 
 
 async def test_nothing_at_all_is_no_speech(engine):
-    async with engine.listen() as listener:
+    async with engine.stream() as listener:
         assert await listener.finish() == Transcript("", language="en", confidence=0.0, understood=False)
 
 
 async def test_a_recording_is_written_down_utterance_by_utterance(engine):
     pcm = await speech("what time is it") + silence(2) + await speech("tell me a joke") + silence(1)
-    transcript = await engine.transcribe(pcm, words=True)
+    transcript = await engine.transcribe(pcm, word_timestamps=True)
     assert transcript.text == "What time is it Tell me a joke"
     assert len(transcript.words) == 8
     first, second = transcript.words[3], transcript.words[4]
@@ -133,7 +133,7 @@ async def test_two_speakers_at_once_are_kept_apart(engine):
     sentences = ["what is your name", "tell me a story"]
     sounds = [await speech(text) for text in sentences]
     length = max(map(len, sounds))
-    async with engine.listen() as one, engine.listen() as other:
+    async with engine.stream() as one, engine.stream() as other:
         for at in range(0, length, TENTH):
             await one.feed(sounds[0][at : at + TENTH])
             await other.feed(sounds[1][at : at + TENTH])
@@ -145,13 +145,13 @@ async def test_who_comes_when_all_decoders_listen_waits_in_line(engine):
     order, both = [], anyio.Event()
 
     async def third(name: str) -> None:
-        async with engine.listen():
+        async with engine.stream():
             order.append(name)
         if len(order) == 2:
             both.set()
 
-    async with anyio.create_task_group() as tasks, engine.listen():
-        async with engine.listen():
+    async with anyio.create_task_group() as tasks, engine.stream():
+        async with engine.stream():
             for name in ("first", "second"):
                 tasks.start_soon(third, name)
                 await anyio.wait_all_tasks_blocked()
@@ -164,7 +164,7 @@ async def test_an_utterance_that_is_left_frees_its_decoder(engine):
     pcm = await speech("what time is it")
     for _ in range(3):
         with anyio.CancelScope() as scope:
-            async with engine.listen() as listener:
+            async with engine.stream() as listener:
                 await listener.feed(pcm[: len(pcm) // 2])
                 scope.cancel()
                 await anyio.lowlevel.checkpoint()
@@ -173,21 +173,21 @@ async def test_an_utterance_that_is_left_frees_its_decoder(engine):
 
 async def test_another_language_is_refused_with_a_way_out(engine):
     with pytest.raises(Unsupported, match=r"duologue\[whisper\]"):
-        async with engine.listen(language="de"):
+        async with engine.stream(language="de"):
             """Never reached."""
-    async with engine.listen(language="en-GB"):
+    async with engine.stream(language="en-GB"):
         """English of any country is."""
 
 
 async def test_it_says_what_it_knows_and_how_to_get_more(engine):
     assert isinstance(engine, RecogniserEngine)
-    assert (engine.hears, engine.partials, engine.word_times) == (("en",), True, True)
-    assert "pip install 'duologue[whisper]'" in engine.limited
+    assert (engine.languages, engine.partial_results, engine.word_timestamps) == (("en",), True, True)
+    assert "pip install 'duologue[whisper]'" in engine.limitation
 
 
 async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood(engine):
     pcm = await speech("what time is it")
-    async with engine.listen() as listener:
+    async with engine.stream() as listener:
         await listener.feed(pcm[: len(pcm) // 2])
         os.killpg(engine.ears.process.pid, signal.SIGKILL)
         with pytest.raises(EngineFailed, match="started again"):

@@ -56,7 +56,7 @@ async def test_a_detector_it_has_back_serves_the_next_caller_as_new():
     first = engine.open()
     fresh = first.probability(SILENCE)
     first.probability(b"\xff\x3f" * FRAME)
-    engine.give_back(first)
+    engine.release(first)
     again = engine.open()
     assert again is first
     assert again.probability(SILENCE) == pytest.approx(fresh)

@@ -130,8 +130,8 @@ async def test_a_turn_that_is_reopened_before_its_words_stand_goes_on():
 
     class Slow(Saying):
         @asynccontextmanager
-        async def listen(self, **how):
-            async with super().listen(**how) as listener:
+        async def stream(self, **how):
+            async with super().stream(**how) as listener:
                 finish = listener.finish
 
                 async def slowly():
@@ -180,8 +180,8 @@ class Failing(Saying):
         self.times = times
 
     @asynccontextmanager
-    async def listen(self, **how):
-        async with super().listen(**how) as listener:
+    async def stream(self, **how):
+        async with super().stream(**how) as listener:
 
             async def fail():
                 raise EngineFailed("The decoder broke.")

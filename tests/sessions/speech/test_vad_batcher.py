@@ -129,7 +129,7 @@ async def test_an_engine_that_keeps_its_detectors_has_them_back():
     class Keeping(Loudness):
         back = None
 
-        def give_back(self, detector):
+        def release(self, detector):
             self.back = detector
 
     engine = Keeping()

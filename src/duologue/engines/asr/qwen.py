@@ -50,7 +50,7 @@ class QwenOptions(Struct, frozen=True, forbid_unknown_fields=True):
 class QwenRecogniser:
     """Fulfils `engines.RecogniserEngine`."""
 
-    limited = ""
+    limitation = ""
 
     def __init__(self, model: Any, name: str, options: QwenOptions) -> None:
         self._model = model
@@ -63,33 +63,33 @@ class QwenRecogniser:
         return self._name
 
     @property
-    def hears(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[str, ...]:
         return ()
 
     @property
-    def partials(self) -> bool:
+    def partial_results(self) -> bool:
         return self._options.partials
 
     @property
-    def word_times(self) -> bool:
+    def word_timestamps(self) -> bool:
         return bool(self._options.aligner)
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance."""
 
         def hear(pcm: bytes, _before: str) -> Transcript:
-            return self._heard(pcm, language, hint, words=False)
+            return self._heard(pcm, language, prompt, word_timestamps=False)
 
         yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """Write down a recording, a minute at a time; a caller who leaves waits for one of those."""
 
         def hear(piece: bytes) -> Transcript:
-            return self._heard(piece, language, hint, words=words)
+            return self._heard(piece, language, prompt, word_timestamps=word_timestamps)
 
         return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
@@ -97,13 +97,13 @@ class QwenRecogniser:
         """Let go of the model; its memory is freed when nobody hears with it any more."""
         self._model = None
 
-    def _heard(self, pcm: bytes, language: str, hint: str, *, words: bool) -> Transcript:
+    def _heard(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
         try:
             (told,) = self._model.transcribe(
                 audio=(numbers(pcm), HEARD_RATE),
-                context=hint,
+                context=prompt,
                 language=name_of(language or self._options.language) or None,
-                return_time_stamps=words and self.word_times,
+                return_time_stamps=word_timestamps and self.word_timestamps,
             )
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"Qwen3-ASR failed: {error}") from error

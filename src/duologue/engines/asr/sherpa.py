@@ -64,7 +64,7 @@ class SherpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
 class SherpaRecogniser:
     """Fulfils `engines.RecogniserEngine`."""
 
-    limited = ""
+    limitation = ""
 
     def __init__(self, recogniser: Any, model: SherpaModel, name: str, options: SherpaOptions) -> None:
         self._recogniser = recogniser
@@ -78,37 +78,37 @@ class SherpaRecogniser:
         return self._name
 
     @property
-    def hears(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[str, ...]:
         return self._options.hears
 
     @property
-    def partials(self) -> bool:
+    def partial_results(self) -> bool:
         return self._model.online or self._options.partials
 
     @property
-    def word_times(self) -> bool:
+    def word_timestamps(self) -> bool:
         return self._model.timed
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance."""
         if self._model.online:
-            stream = await self._lane.run(lambda: self._stream(language, hint))
+            stream = await self._lane.run(lambda: self._stream(language, prompt))
             yield _StreamingListener(self._recogniser, stream, self._lane)
             return
 
         def hear(pcm: bytes, _before: str) -> Transcript:
-            return self._heard(pcm, language, hint)
+            return self._heard(pcm, language, prompt)
 
         yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """Write down a recording, half a minute at a time; a caller who leaves waits for one of those."""
 
         def hear(piece: bytes) -> Transcript:
-            return self._heard(piece, language, hint)
+            return self._heard(piece, language, prompt)
 
         return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
@@ -116,20 +116,20 @@ class SherpaRecogniser:
         """Free the memory of the model."""
         self._recogniser = None
 
-    def _stream(self, language: str, hint: str) -> Any:
+    def _stream(self, language: str, prompt: str) -> Any:
         stream = self._recogniser.create_stream()
         if self._model.languages == "stream":
             wanted = language or self._options.language
             main = wanted.lower().partition("-")[0]
             if name := name_of(wanted) if self._model.maker == "qwen3_asr" else main:
                 stream.set_option("language", name)
-        if hint and self._model.maker in HINTED:
-            stream.set_option("hotwords", hint[-LONGEST_HINT:])
+        if prompt and self._model.maker in HINTED:
+            stream.set_option("hotwords", prompt[-LONGEST_HINT:])
         return stream
 
-    def _heard(self, pcm: bytes, language: str, hint: str) -> Transcript:
+    def _heard(self, pcm: bytes, language: str, prompt: str) -> Transcript:
         """Blocks for the whole of it."""
-        stream = self._stream(language, hint)
+        stream = self._stream(language, prompt)
         if self._model.online:
             return _hear_to_the_end(self._recogniser, stream, pcm)
         stream.accept_waveform(HEARD_RATE, numbers(pcm))

@@ -85,8 +85,8 @@ class WhisperSegment(Protocol):
 class WhisperRecogniser:
     """Fulfils `engines.RecogniserEngine`."""
 
-    limited = ""
-    word_times = True
+    limitation = ""
+    word_timestamps = True
 
     def __init__(self, model: Any, name: str, options: WhisperOptions) -> None:
         self._model = model
@@ -100,33 +100,33 @@ class WhisperRecogniser:
         return self._name
 
     @property
-    def hears(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[str, ...]:
         return ("en",) if self._languages == {"en"} else ()
 
     @property
-    def partials(self) -> bool:
+    def partial_results(self) -> bool:
         return self._options.partials
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance. Raises Unsupported for a language the model does not know."""
         spoken = self._language(language)
 
         def hear(pcm: bytes, before: str) -> Transcript:
-            prompt = f"{hint} {before}".strip()[-PROMPT:]
+            context = f"{prompt} {before}".strip()[-PROMPT:]
             return self._heard(
                 pcm,
                 language=spoken,
                 beam_size=self._options.listening_beam,
                 temperature=0.0,
-                initial_prompt=prompt or None,
+                initial_prompt=context or None,
                 without_timestamps=True,
             )
 
         yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """Write down a recording. Leaving ends the work after at most half a minute of sound. Raises as `listen`."""
         spoken = self._language(language)
@@ -139,8 +139,8 @@ class WhisperRecogniser:
                 lambda segment, found: emit((segment, found)),
                 language=spoken,
                 beam_size=self._options.beam,
-                hotwords=hint or None,
-                word_timestamps=words,
+                hotwords=prompt or None,
+                word_timestamps=word_timestamps,
                 condition_on_previous_text=False,
             )
 
@@ -158,12 +158,12 @@ class WhisperRecogniser:
         code = code_of(wanted)
         if code in self._languages:
             return code
-        if self.hears and wanted:
+        if self.languages and wanted:
             raise Unsupported(
                 f"The model {self._name} hears English only; a model without .en in its name hears other languages.",
                 param="language",
             )
-        return "en" if self.hears else None
+        return "en" if self.languages else None
 
     def _heard(self, pcm: bytes, **how: Any) -> Transcript:
         segments: list[WhisperSegment] = []

@@ -137,7 +137,7 @@ class LlamaEngine:
             return (*self._bos, *tokens)
         return tokens
 
-    def held(self, slot: int, tokens: Sequence[int]) -> int:
+    def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         """Counted from the last prompt alone: the reply that followed it is in the cache too."""
         last = self._held.get(slot, ())
         return next(

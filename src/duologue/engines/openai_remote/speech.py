@@ -75,8 +75,8 @@ class RemoteSpeakerOptions(Struct, frozen=True, forbid_unknown_fields=True):
 class RemoteRecogniser:
     """Fulfils `engines.RecogniserEngine`. It hears an utterance once, when it is over: each hearing is paid for."""
 
-    limited = ""
-    partials = False
+    limitation = ""
+    partial_results = False
 
     def __init__(self, server: SpeechServer, options: RemoteRecogniserOptions) -> None:
         self._server = server
@@ -88,49 +88,49 @@ class RemoteRecogniser:
         return self._options.model
 
     @property
-    def hears(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[str, ...]:
         return ()
 
     @property
-    def word_times(self) -> bool:
+    def word_timestamps(self) -> bool:
         return self._words
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[StreamingTranscriber]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
         """A listener for one utterance, which is sent when it is over."""
-        yield _Collected(self, language, hint)
+        yield _Collected(self, language, prompt)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """Write down a recording. Leaving closes the connection. Raises Problems."""
         if samples(pcm) < SHORTEST:
             return Transcript("", understood=False)
-        if words and self._words:
+        if word_timestamps and self._words:
             try:
-                return await self._asked(pcm, language, hint, words=True)
+                return await self._asked(pcm, language, prompt, word_timestamps=True)
             except BadRequest as problem:
                 # Not every model has word times, and only the answer tells.
                 if "timestamp" not in problem.message and "format" not in problem.message:
                     raise
                 self._words = False
-        return await self._asked(pcm, language, hint, words=False)
+        return await self._asked(pcm, language, prompt, word_timestamps=False)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._server.close()
 
-    async def _asked(self, pcm: bytes, language: str, hint: str, *, words: bool) -> Transcript:
+    async def _asked(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
         fields: dict[str, Any] = {
             "model": self._options.model,
-            "response_format": "verbose_json" if words else "json",
+            "response_format": "verbose_json" if word_timestamps else "json",
         }
-        if words:
+        if word_timestamps:
             fields["timestamp_granularities[]"] = ["word"]
         if main := (language or self._options.language).partition("-")[0].lower():
             fields["language"] = main
-        if hint:
-            fields["prompt"] = hint
+        if prompt:
+            fields["prompt"] = prompt
         wav = wav_header(HEARD_RATE, len(pcm)) + pcm
         content = await self._server.form("/audio/transcriptions", fields, ("speech.wav", wav, "audio/wav"))
         try:
@@ -143,10 +143,10 @@ class RemoteRecogniser:
 class _Collected:
     """Fulfils `engines.Listener`: keeps the sound until it is over."""
 
-    def __init__(self, recogniser: RemoteRecogniser, language: str, hint: str) -> None:
+    def __init__(self, recogniser: RemoteRecogniser, language: str, prompt: str) -> None:
         self._recogniser = recogniser
         self._language = language
-        self._hint = hint
+        self._prompt = prompt
         self._sound = bytearray()
 
     async def feed(self, pcm: bytes) -> str:
@@ -154,7 +154,9 @@ class _Collected:
         return ""
 
     async def finish(self) -> Transcript:
-        return await self._recogniser.transcribe(bytes(self._sound), language=self._language, hint=self._hint)
+        return await self._recogniser.transcribe(
+            bytes(self._sound), language=self._language, prompt=self._prompt
+        )
 
 
 class RemoteSpeaker:

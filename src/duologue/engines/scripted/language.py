@@ -176,7 +176,7 @@ class ScriptedEngine:
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         return tuple(text.encode())
 
-    def held(self, slot: int, tokens: Sequence[int]) -> int:
+    def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         return _common(self._held.get(slot, b""), bytes(tokens))
 
     @asynccontextmanager

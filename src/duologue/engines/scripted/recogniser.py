@@ -72,10 +72,10 @@ class ScriptedListener:
 class ScriptedRecogniser:
     """Fulfils `engines.RecogniserEngine`."""
 
-    hears = ("en",)
-    partials = True
-    word_times = True
-    limited = ""
+    languages = ("en",)
+    partial_results = True
+    word_timestamps = True
+    limitation = ""
 
     def __init__(
         self,
@@ -91,15 +91,15 @@ class ScriptedRecogniser:
         self._word_ms = word_ms
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[ScriptedListener]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[ScriptedListener]:
         """The next text. Raises nothing."""
         yield ScriptedListener(self._texts.popleft() if self._texts else self._default, self._word_ms)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """The next text, however long the sound. Raises EngineFailed where the text is `xfail`."""
-        async with self.listen() as listener:
+        async with self.stream() as listener:
             await listener.feed(pcm)
             return await listener.finish()
 

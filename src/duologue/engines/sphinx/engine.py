@@ -88,10 +88,10 @@ class PocketsphinxRecogniser:
     """Fulfils `engines.RecogniserEngine`."""
 
     name = "pocketsphinx"
-    hears = ("en",)
-    partials = True
-    word_times = True
-    limited = LIMITED
+    languages = ("en",)
+    partial_results = True
+    word_timestamps = True
+    limitation = LIMITED
 
     def __init__(self, ears: DecoderPool, decoders: int) -> None:
         self.ears = ears
@@ -99,7 +99,7 @@ class PocketsphinxRecogniser:
         self._turns = anyio.Semaphore(decoders)
 
     @asynccontextmanager
-    async def listen(self, *, language: str = "", hint: str = "") -> AsyncIterator[PocketsphinxListener]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[PocketsphinxListener]:
         """A listener for one utterance; who comes when all decoders listen waits in line. Raises Unsupported for any
         language but English."""
         _check(language)
@@ -107,7 +107,7 @@ class PocketsphinxRecogniser:
             yield PocketsphinxListener(ear)
 
     async def transcribe(
-        self, pcm: bytes, *, language: str = "", hint: str = "", words: bool = False
+        self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """Write down a recording, utterance by utterance; what it did not understand is left out. Raises as `listen`."""
         _check(language)

@@ -45,7 +45,7 @@ class Energy:
     def open(self) -> Detector:
         return EnergyDetector()
 
-    def give_back(self, detector: Detector) -> None:
+    def release(self, detector: Detector) -> None:
         """Nothing is kept."""
 
     async def close(self) -> None:

@@ -50,7 +50,7 @@ class Silero:
         detector.reset()
         return detector
 
-    def give_back(self, detector: Detector) -> None:
+    def release(self, detector: Detector) -> None:
         if isinstance(detector, SileroDetector) and len(self._free) < KEPT:
             self._free.append(detector)
 

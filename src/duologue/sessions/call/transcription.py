@@ -162,7 +162,7 @@ class Transcription:
                 self._broken(turn, EngineFailed("The recogniser failed. The server's log has the reason."))
 
     async def _feed(self, turn: _Turn, scope: anyio.CancelScope) -> None:
-        async with self._recogniser.listen(language=self._language, hint=self._hint) as listener:
+        async with self._recogniser.stream(language=self._language, prompt=self._hint) as listener:
             while True:
                 waiting = len(turn.sound) - turn.fed
                 least = EARLY if turn.fed < BEGINNING else PIECE
@@ -172,7 +172,11 @@ class Transcription:
                     until = turn.end - (len(turn.sound) - turn.fed) // SAMPLE_BYTES
                     text = turn.joined(await listener.feed(piece))
                     # The first words are told again while they stay the same: how long they do says how sure they are.
-                    if self._recogniser.partials and text and (text != turn.text or turn.fed <= BEGINNING):
+                    if (
+                        self._recogniser.partial_results
+                        and text
+                        and (text != turn.text or turn.fed <= BEGINNING)
+                    ):
                         self._said(PartialTranscript(turn.number, text, until))
                     turn.text = text
                 elif turn.until is not None:

@@ -213,7 +213,7 @@ class _PromptTurn:
                 param="messages",
             )
         await self.emit(Started(card.name, card.context))
-        if len(tokens) - self.engine.held(self.slot, tokens) > TOGETHER:
+        if len(tokens) - self.engine.cached_tokens(self.slot, tokens) > TOGETHER:
             await self._prefill(await self._kept(head, prompt, tokens), tokens)
         machine = self._machine(head, prompt)
         ended, stop = await self._generate(tokens, machine)
@@ -237,7 +237,7 @@ class _PromptTurn:
         refused then."""
         head = _rendered(self.engine.template, self.request, now, generation_prompt=False)
         tokens = await self.engine.tokenize(head)
-        new = len(tokens) - self.engine.held(self.slot, tokens)
+        new = len(tokens) - self.engine.cached_tokens(self.slot, tokens)
         if new > LITTLE and len(tokens) < self.engine.card.context:
             await self._prefill(tokens, tokens)
         await self.emit(Done("stop", Usage(len(tokens), 0, self.cached)))

@@ -35,8 +35,8 @@ async def transcribe(engines: SpeechEngines, request: TranscriptionRequest, tell
         part = await recogniser.transcribe(
             request.pcm[start * SAMPLE_BYTES : end * SAMPLE_BYTES],
             language=request.language,
-            hint=request.hint,
-            words=request.words,
+            prompt=request.hint,
+            word_timestamps=request.words,
         )
         if part.text:
             await tell(TranscriptText(following(told, part.text)))

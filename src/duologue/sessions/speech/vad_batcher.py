@@ -63,7 +63,7 @@ class VadBatcher:
     @staticmethod
     def close(engine: DetectorEngine, detector: Detector) -> None:
         """The caller is gone: the engine has the detector back."""
-        engine.give_back(detector)
+        engine.release(detector)
 
     async def probabilities(
         self, detector: Detector, frames: Sequence[bytes], *, anew: bool = False
