@@ -1,20 +1,20 @@
-"""How far a loading is, from the thread that knows to whoever waits."""
+"""How far a loading is, from the thread that loads to the worker that waits."""
 
 import pytest
 
-from duologue.engines.load_progress import tell, watched
+from duologue.engines.load_progress import report, track
 from duologue.threads import ThreadLane
 
 
-def test_nobody_need_listen():
-    tell(0.5)
+def test_a_report_without_a_listener_is_dropped():
+    report(0.5)
 
 
 @pytest.mark.anyio
-async def test_what_a_thread_tells_is_seen_outside():
-    with watched() as loading:
-        assert loading.share is None
-        await ThreadLane(1).run(lambda: tell(0.5))
-        assert loading.share == 0.5
-    tell(0.7)
-    assert loading.share == 0.5
+async def test_a_report_from_a_thread_is_seen_outside():
+    with track() as progress:
+        assert progress.share is None
+        await ThreadLane(1).run(lambda: report(0.5))
+        assert progress.share == 0.5
+    report(0.7)
+    assert progress.share == 0.5

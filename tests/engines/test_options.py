@@ -1,7 +1,7 @@
 import pytest
 from msgspec import Struct
 
-from duologue.engines.options import Device, device_of, read
+from duologue.engines.options import Device, parse_device, read_options
 from duologue.errors import StartFailed
 
 
@@ -12,27 +12,29 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def test_what_is_not_set_keeps_its_default():
-    assert read(Options, {"model": "large", "threads": None}, "x") == Options("large")
+    assert read_options(Options, {"model": "large", "threads": None}, "x") == Options("large")
 
 
 def test_numbers_that_came_as_text_are_numbers():
-    assert read(Options, {"threads": "4", "partials": "false"}, "x") == Options(threads=4, partials=False)
+    assert read_options(Options, {"threads": "4", "partials": "false"}, "x") == Options(
+        threads=4, partials=False
+    )
 
 
 def test_a_misspelt_option_names_the_one_that_was_meant():
     with pytest.raises(StartFailed, match="Did you mean 'model'") as caught:
-        read(Options, {"modle": "large"}, "x")
+        read_options(Options, {"modle": "large"}, "x")
     assert caught.value.param == "modle"
 
 
 def test_an_option_of_nothing_like_it_lists_those_there_are():
     with pytest.raises(StartFailed, match="Known: model, threads, partials"):
-        read(Options, {"url": "http://here"}, "x")
+        read_options(Options, {"url": "http://here"}, "x")
 
 
 def test_a_wrong_type_says_which_option():
     with pytest.raises(StartFailed, match="threads"):
-        read(Options, {"threads": "many"}, "x")
+        read_options(Options, {"threads": "many"}, "x")
 
 
 @pytest.mark.parametrize(
@@ -47,12 +49,12 @@ def test_a_wrong_type_says_which_option():
     ],
 )
 def test_devices_go_by_their_usual_names(text, device):
-    assert device_of(text) == device
+    assert parse_device(text) == device
 
 
 def test_a_device_that_is_none_is_said():
     with pytest.raises(StartFailed, match="no device 'tpu'"):
-        device_of("tpu")
+        parse_device("tpu")
 
 
 def test_only_cards_are_counted():

@@ -1,43 +1,55 @@
 import pytest
 
-from duologue.engines.weights import check_files, fetch_command, folder_of, hub_command, missing, target
+from duologue.engines.weights import (
+    check_files,
+    fetch_command,
+    find_folder,
+    hub_command,
+    missing_weights,
+    target_folder,
+)
 from duologue.errors import StartFailed
 
 
 def test_a_model_is_found_by_its_name_below_the_folder_of_models(tmp_path):
     (tmp_path / "small").mkdir()
-    assert folder_of("small", str(tmp_path)) == tmp_path / "small"
+    assert find_folder("small", str(tmp_path)) == tmp_path / "small"
 
 
 def test_a_model_is_found_by_the_name_of_its_repository(tmp_path):
     (tmp_path / "faster-whisper-small").mkdir()
-    assert folder_of("small", str(tmp_path), ("faster-whisper-small",)) == tmp_path / "faster-whisper-small"
-    assert folder_of("Systran/faster-whisper-small", str(tmp_path)) == tmp_path / "faster-whisper-small"
+    assert find_folder("small", str(tmp_path), ("faster-whisper-small",)) == tmp_path / "faster-whisper-small"
+    assert find_folder("Systran/faster-whisper-small", str(tmp_path)) == tmp_path / "faster-whisper-small"
 
 
 def test_a_path_is_a_path(tmp_path):
     (tmp_path / "mine").mkdir()
-    assert folder_of(str(tmp_path / "mine"), "/nowhere") == tmp_path / "mine"
+    assert find_folder(str(tmp_path / "mine"), "/nowhere") == tmp_path / "mine"
 
 
 def test_what_is_not_there_is_not_found(tmp_path):
-    assert folder_of("small", str(tmp_path)) is None
-    assert folder_of("small", "") is None
+    assert find_folder("small", str(tmp_path)) is None
+    assert find_folder("small", "") is None
 
 
 def test_the_error_says_where_it_belongs_and_what_fetches_it(tmp_path):
-    place = target("small", str(tmp_path), "faster-whisper-small")
-    problem = missing("whisper", "small", [hub_command("Systran/faster-whisper-small", place)], place)
+    place = target_folder("small", str(tmp_path), "faster-whisper-small")
+    problem = missing_weights("whisper", "small", [hub_command("Systran/faster-whisper-small", place)], place)
     assert problem.code == "weights_missing"
     assert f"hf download Systran/faster-whisper-small --local-dir {place}" in problem.message
 
 
 def test_without_a_command_the_error_says_where_the_folder_is_to_be_put(tmp_path):
-    assert f"Put its folder there: {tmp_path / 'mine'}" in missing("x", "mine", [], tmp_path / "mine").message
+    assert (
+        f"Put its folder there: {tmp_path / 'mine'}"
+        in missing_weights("x", "mine", [], tmp_path / "mine").message
+    )
 
 
 def test_a_path_with_a_space_is_quoted_in_a_command(tmp_path):
-    assert "'my models/x.onnx'" in fetch_command("https://example.org/x.onnx", target("x.onnx", "my models"))
+    assert "'my models/x.onnx'" in fetch_command(
+        "https://example.org/x.onnx", target_folder("x.onnx", "my models")
+    )
 
 
 def test_a_half_fetched_model_names_the_file_it_lacks(tmp_path):

@@ -64,7 +64,7 @@ async def test_how_far_the_loading_is_is_told_on_the_way(monkeypatch):
     halfway = anyio.Event()
 
     async def slow(name, options):
-        load_progress.tell(0.5)
+        load_progress.report(0.5)
         await halfway.wait()
         raise StartFailed("The file is broken.")
 

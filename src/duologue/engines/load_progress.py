@@ -1,6 +1,7 @@
-"""How far the loading of a model is: told by whatever loads it, from any thread; read by whoever waits for it.
+"""How far the loading of a model is: reported by the engine from any thread, read by the worker that waits for it.
 
-Owns the way between the two, which needs no lock: one number, written by one side alone. Knows no engine.
+A context variable connects the two, so that no engine's `load` needs a parameter for it. No lock is needed: it is one
+number, written by one side alone.
 """
 
 from __future__ import annotations
@@ -10,28 +11,28 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 
-class Loading:
-    """`share` is how much is done, 0 to 1; None while nobody can say."""
+class LoadProgress:
+    """`share` is how much is done, 0 to 1; None while it is unknown."""
 
     def __init__(self) -> None:
         self.share: float | None = None
 
 
-_current: ContextVar[Loading | None] = ContextVar("duologue.loading", default=None)
+_current: ContextVar[LoadProgress | None] = ContextVar("duologue.load_progress", default=None)
 
 
 @contextmanager
-def watched() -> Iterator[Loading]:
-    """What is loaded in this context, and in the threads it calls, tells its progress here."""
-    loading = Loading()
-    token = _current.set(loading)
+def track() -> Iterator[LoadProgress]:
+    """The progress of what is loaded in this context, and in the threads it calls."""
+    progress = LoadProgress()
+    token = _current.set(progress)
     try:
-        yield loading
+        yield progress
     finally:
         _current.reset(token)
 
 
-def tell(share: float | None) -> None:
-    """So much is done. Nobody need listen."""
-    if (loading := _current.get()) is not None:
-        loading.share = share
+def report(share: float | None) -> None:
+    """Report how much is done, 0 to 1. Without a `track` around it, nothing happens."""
+    if (progress := _current.get()) is not None:
+        progress.share = share

@@ -1,7 +1,7 @@
-"""Where the weights of a speech model lie: a folder of its own, or one below the server's folder of models.
+"""Where the weights of a speech model are: at a path of its own, or below the server's folder of models.
 
-Owns the looking, and where they are to be put when they are not there. Nothing is ever downloaded from here: a server that
-fetches gigabytes because a name was misspelt helps nobody. Knows no format.
+Called by the recognisers and speakers. Owns the search, and the error that names the command to fetch what is missing.
+Nothing is ever downloaded here: a server that fetches gigabytes because a name was misspelt helps nobody.
 """
 
 from __future__ import annotations
@@ -13,40 +13,53 @@ from pathlib import Path
 from duologue.errors import StartFailed
 
 
-def folder_of(model: str, models: str, names: Sequence[str] = ()) -> Path | None:
-    """The folder `model` means: its path, or below the folder `models` its name or another of `names`. None: it is not
-    there."""
-    return next((place for place in _places(model, models, names) if place.is_dir()), None)
+def find_folder(model: str, models: str, names: Sequence[str] = ()) -> Path | None:
+    """The folder of `model`: its path, or a folder below `models` by its name or another of `names`. None: not found."""
+    return next((folder for folder in _candidates(model, models, names) if folder.is_dir()), None)
 
 
-def target(model: str, models: str, name: str = "") -> Path:
-    """Where a model is to be put so that it is found: below `models`, by `name` or its own."""
+def find_hub_folder(engine: str, model: str, models: str, repository: str, files: Iterable[str]) -> Path:
+    """The folder of a model that a hub distributes as `repository` ("" where no repository is known), with all `files`.
+
+    Raises StartFailed with the command that fetches it, or naming the file it lacks.
+    """
+    name = repository.rpartition("/")[2]
+    folder = find_folder(model, models, (name,))
+    if folder is None:
+        target = target_folder(model, models, name)
+        raise missing_weights(engine, model, [hub_command(repository, target)] if repository else [], target)
+    check_files(engine, folder, files)
+    return folder
+
+
+def target_folder(model: str, models: str, name: str = "") -> Path:
+    """Where a model has to be stored to be found: below `models`, by `name` or its own."""
     return Path(models or "models").expanduser() / (name or Path(model).name)
 
 
-def missing(engine: str, model: str, commands: Iterable[str], place: Path) -> StartFailed:
-    """The error for weights that are not there: what fetches them."""
+def missing_weights(engine: str, model: str, commands: Iterable[str], target: Path) -> StartFailed:
+    """The error for weights that are not there, with the commands that fetch them."""
     steps = " && ".join(commands)
-    how = f"Fetch them with: {steps}" if steps else f"Put its folder there: {place}"
+    advice = f"Fetch them with: {steps}" if steps else f"Put its folder there: {target}"
     return StartFailed(
-        f"The weights of {engine}'s model {model!r} are not at {place}. {how}",
+        f"The weights of {engine}'s model {model!r} are not at {target}. {advice}",
         code="weights_missing",
         param="model",
     )
 
 
-def hub_command(repository: str, place: Path, *files: str) -> str:
+def hub_command(repository: str, target: Path, *files: str) -> str:
     """The command that fetches a repository of the hub; it comes with the packages that need it."""
-    return " ".join(["hf download", repository, *files, "--local-dir", quoted(place)])
+    return " ".join(["hf download", repository, *files, "--local-dir", quote(target)])
 
 
-def fetch_command(url: str, place: Path) -> str:
+def fetch_command(url: str, target: Path) -> str:
     """The command that fetches one file."""
-    return f"curl -L --fail --create-dirs -o {quoted(place)} {shlex.quote(url)}"
+    return f"curl -L --fail --create-dirs -o {quote(target)} {shlex.quote(url)}"
 
 
-def quoted(path: Path) -> str:
-    """A path as a shell takes it."""
+def quote(path: Path) -> str:
+    """A path quoted for a shell."""
     return shlex.quote(str(path))
 
 
@@ -54,15 +67,16 @@ def check_files(engine: str, folder: Path, files: Iterable[str]) -> None:
     """Raises StartFailed for the first of `files` that `folder` lacks, or that is empty."""
     for file in files:
         path = folder / file
+        # An interrupted download leaves an empty file behind.
         if not path.is_file() or not path.stat().st_size:
             raise StartFailed(
-                f"The folder {folder} is no whole model of {engine}: {file} is missing or empty. Fetch it again.",
+                f"The folder {folder} is not a complete {engine} model: {file} is missing or empty. Fetch it again.",
                 code="weights_missing",
                 param="model",
             )
 
 
-def _places(model: str, models: str, names: Sequence[str]) -> Iterable[Path]:
+def _candidates(model: str, models: str, names: Sequence[str]) -> Iterable[Path]:
     if "/" in model or model.startswith((".", "~")):
         yield Path(model).expanduser()
     for name in (model, Path(model).name, *names):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import anyio
 
 from duologue.engines.contracts import LanguageEngine
-from duologue.engines.load_progress import Loading, watched
+from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
 from duologue.wire.worker_protocol import LoadSpec
@@ -62,7 +62,7 @@ async def _engine(
     """The loaded engine. What it raises comes as it is, not in a group."""
     failure: Exception | None = None
     engine: LanguageEngine | None = None
-    with watched() as loading:
+    with track() as loading:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_tell, loading, standing, changed)
             try:
@@ -76,7 +76,7 @@ async def _engine(
     return engine
 
 
-async def _tell(loading: Loading, standing: Standing, changed: Callable[[], None]) -> None:
+async def _tell(loading: LoadProgress, standing: Standing, changed: Callable[[], None]) -> None:
     while True:
         await anyio.sleep(TOLD_EVERY)
         if standing.loaded(loading.share):

@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from duologue.engines.asr.incremental import LONGEST, IncrementalTranscriber, hear_whole
+from duologue.engines.asr.incremental import LONGEST, IncrementalTranscriber, transcribe_in_chunks
 from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 from duologue.values.speech import TimedWord, Transcript
@@ -115,11 +115,11 @@ async def test_nothing_is_nothing_that_was_understood():
 async def test_a_recording_is_heard_in_pieces_cut_where_it_is_quiet():
     _, ear = listening()
     pcm = voice(25) + bytes(4 * TENTH * SAMPLE_BYTES) + voice(25)
-    found = await hear_whole(
+    found = await transcribe_in_chunks(
         lambda piece: ear(piece, ""), ThreadLane(1), pcm, longest=4 * HEARD_RATE, searched=2 * HEARD_RATE
     )
     assert found.text == "word0 word1 word0 word1"
     assert [round(word.start, 1) for word in found.words] == [0, 1, 2.6, 3.6]
     assert (
-        await hear_whole(lambda piece: ear(piece, ""), ThreadLane(1), b"", longest=99, searched=9)
+        await transcribe_in_chunks(lambda piece: ear(piece, ""), ThreadLane(1), b"", longest=99, searched=9)
     ) == Transcript("", understood=False)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines.asr.qwen import found, placed, timed_words
+from duologue.engines.asr.qwen import find_weights, placement, timed_words
 from duologue.engines.options import Device
 from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed
@@ -105,14 +105,14 @@ def test_missing_weights_come_with_the_command_that_fetches_them(tmp_path):
     place = tmp_path / "Qwen3-ASR-1.7B"
     for name in ("Qwen3-ASR-1.7B", "Qwen/Qwen3-ASR-1.7B"):
         with pytest.raises(StartFailed, match=f"hf download Qwen/Qwen3-ASR-1.7B --local-dir {place}"):
-            found(name, str(tmp_path))
+            find_weights(name, str(tmp_path))
 
 
 def test_it_goes_onto_a_card_where_there_is_one():
-    assert placed(Device(), 1) == ("cuda:0", "bfloat16")
-    assert placed(Device(), 0) == ("cpu", "float32")
-    assert placed(Device("cpu"), 1) == ("cpu", "float32")
-    assert placed(Device("cuda", 1), 2) == ("cuda:1", "bfloat16")
+    assert placement(Device(), 1) == ("cuda:0", "bfloat16")
+    assert placement(Device(), 0) == ("cpu", "float32")
+    assert placement(Device("cpu"), 1) == ("cpu", "float32")
+    assert placement(Device("cuda", 1), 2) == ("cuda:1", "bfloat16")
 
 
 def test_words_without_letters_are_left_out():

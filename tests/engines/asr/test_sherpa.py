@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines.asr.sherpa import SherpaOptions, found, told_language
+from duologue.engines.asr.sherpa import SherpaOptions, find_weights, language_parameters
 from duologue.engines.asr.sherpa_model_kinds import SherpaModel
 from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed
@@ -182,7 +182,7 @@ async def test_a_failure_of_the_library_is_a_sentence(library, tmp_path, monkeyp
 
 async def test_an_old_library_is_said_to_be_old(library, tmp_path):
     model = folder(tmp_path, {"model.onnx": {"model_type": "sense_voice_ctc"}, "tokens.txt": {}})
-    with pytest.raises(StartFailed, match="knows no sense_voice: pip install --upgrade"):
+    with pytest.raises(StartFailed, match="does not know sense_voice: pip install --upgrade"):
         await load_recogniser("sherpa", {"model": model})
 
 
@@ -200,23 +200,26 @@ async def test_impossible_options_are_refused():
 
 def test_missing_weights_come_with_the_command_that_fetches_them(tmp_path):
     with pytest.raises(StartFailed, match=r"parakeet-tdt-0\.6b-v3-int8\.tar\.bz2 \| tar -xj -C"):
-        found(SherpaOptions(models=str(tmp_path)), small=True)
+        find_weights(SherpaOptions(models=str(tmp_path)), prefer_int8=True)
 
 
 def test_an_unknown_model_is_refused_before_the_library_sees_it(tmp_path):
     with pytest.raises(StartFailed, match="Known are transducers"):
-        found(SherpaOptions(model=folder(tmp_path, {"notes.txt": {}})), small=True)
+        find_weights(SherpaOptions(model=folder(tmp_path, {"notes.txt": {}})), prefer_int8=True)
 
 
 def test_an_empty_file_is_no_network(tmp_path):
     model = folder(tmp_path, TRANSDUCER)
     (tmp_path / "joiner.int8.onnx").write_bytes(b"")
     with pytest.raises(StartFailed, match=r"joiner\.int8\.onnx is missing or empty"):
-        found(SherpaOptions(model=model), small=True)
+        find_weights(SherpaOptions(model=model), prefer_int8=True)
 
 
 def test_models_are_told_their_language_in_their_own_way():
-    assert told_language(SherpaModel("whisper", False, {}), "de-AT") == {"language": "de"}
-    assert told_language(SherpaModel("nemo_canary", False, {}), "fr") == {"src_lang": "fr", "tgt_lang": "fr"}
-    assert told_language(SherpaModel("transducer", False, {}), "fr") == {}
-    assert told_language(SherpaModel("whisper", False, {}), "") == {}
+    assert language_parameters(SherpaModel("whisper", False, {}), "de-AT") == {"language": "de"}
+    assert language_parameters(SherpaModel("nemo_canary", False, {}), "fr") == {
+        "src_lang": "fr",
+        "tgt_lang": "fr",
+    }
+    assert language_parameters(SherpaModel("transducer", False, {}), "fr") == {}
+    assert language_parameters(SherpaModel("whisper", False, {}), "") == {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duologue.engines.asr.sherpa_model_kinds import kind_of
+from duologue.engines.asr.sherpa_model_kinds import detect_kind
 
 ZIPFORMER = {"model_type": "zipformer2"}
 STREAMING = {"model_type": "zipformer2", "decode_chunk_len": "32", "T": "45"}
@@ -11,7 +11,7 @@ NEMO = {"model_type": "EncDecRNNTBPEModel"}
 
 def kind(names, told=None, **how):
     told = told or {}
-    return kind_of(names, lambda name: told.get(name, {}), **how)
+    return detect_kind(names, lambda name: told.get(name, {}), **how)
 
 
 def test_three_networks_are_a_transducer():
@@ -48,7 +48,7 @@ def test_of_two_sizes_the_wanted_one_is_taken():
     ]
     told = {name: {"model_type": "whisper-tiny.en"} for name in names}
     assert kind(names, told).files["encoder"] == "tiny.en-encoder.int8.onnx"
-    assert kind(names, told, small=False).files["encoder"] == "tiny.en-encoder.onnx"
+    assert kind(names, told, prefer_int8=False).files["encoder"] == "tiny.en-encoder.onnx"
     assert kind(names, told).maker == "whisper"
     assert not kind(names, told).timed
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
-from duologue.engines.asr.whisper import FILES, code_of, found, repository_of, transcript_of
+from duologue.engines.asr.whisper import FILES, code_of, find_weights, repository_of, transcript_of
 from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
 from duologue.values.audio import HEARD_RATE
@@ -181,13 +181,13 @@ async def test_impossible_options_are_refused_before_anything_is_loaded():
 
 def test_missing_weights_come_with_the_command_that_fetches_them(tmp_path):
     with pytest.raises(StartFailed) as caught:
-        found("turbo", str(tmp_path))
+        find_weights("turbo", str(tmp_path))
     place = tmp_path / "faster-whisper-large-v3-turbo"
     assert f"hf download mobiuslabsgmbh/faster-whisper-large-v3-turbo --local-dir {place}" in str(
         caught.value
     )
     with pytest.raises(StartFailed, match="Put its folder there"):
-        found("my-own", str(tmp_path))
+        find_weights("my-own", str(tmp_path))
 
 
 def test_a_model_without_its_tokenizer_is_not_whole(tmp_path):
@@ -195,7 +195,7 @@ def test_a_model_without_its_tokenizer_is_not_whole(tmp_path):
     for name in FILES[:2]:
         (tmp_path / "mine" / name).write_text("x")
     with pytest.raises(StartFailed, match=r"tokenizer\.json"):
-        found("mine", str(tmp_path))
+        find_weights("mine", str(tmp_path))
 
 
 def test_sizes_and_repositories_are_names_of_repositories():

@@ -2,7 +2,7 @@ from array import array
 
 import pytest
 
-from duologue.engines.audio.pcm import KEPT, PIECE, cut, later, silent_start, whole_samples
+from duologue.engines.audio.pcm import CHUNK, MARGIN, leading_silence, shift_words, split_chunks, to_pcm
 from duologue.engines.contracts import SpokenWord
 
 NEEDED = "these tests need numpy: pip install 'duologue[voice]'"
@@ -11,27 +11,27 @@ NEEDED = "these tests need numpy: pip install 'duologue[voice]'"
 def test_numbers_become_samples_and_never_wrap_around():
     numpy = pytest.importorskip("numpy", reason=NEEDED)
     sound = numpy.array([[0.0, 0.5, -0.5, 1.5, -1.5, numpy.nan]], dtype=numpy.float32)
-    assert list(array("h", whole_samples(sound))) == [0, 16384, -16384, 32767, -32767, 0]
+    assert list(array("h", to_pcm(sound))) == [0, 16384, -16384, 32767, -32767, 0]
 
 
 def test_silence_before_a_sound_is_found_and_a_little_of_it_kept():
     pytest.importorskip("numpy", reason=NEEDED)
     sound = array("h", [10] * 5000 + [5000] * 100).tobytes()
-    assert silent_start(sound) == 5000 - KEPT
-    assert silent_start(array("h", [5000] * 10).tobytes()) == 0
-    assert silent_start(bytes(100)) == 0
+    assert leading_silence(sound) == 5000 - MARGIN
+    assert leading_silence(array("h", [5000] * 10).tobytes()) == 0
+    assert leading_silence(bytes(100)) == 0
 
 
 def test_words_go_with_the_piece_they_begin_in():
-    words = [SpokenWord("a", 0, 10, 0, 1), SpokenWord("b", PIECE, PIECE + 5, 2, 3)]
-    words.append(SpokenWord("late", 10 * PIECE, 10 * PIECE, 4, 8))
-    pieces = list(cut(bytes(5 * PIECE), words))
-    assert [len(piece.pcm) // 2 for piece in pieces] == [PIECE, PIECE, PIECE // 2]
+    words = [SpokenWord("a", 0, 10, 0, 1), SpokenWord("b", CHUNK, CHUNK + 5, 2, 3)]
+    words.append(SpokenWord("late", 10 * CHUNK, 10 * CHUNK, 4, 8))
+    pieces = list(split_chunks(bytes(5 * CHUNK), words))
+    assert [len(piece.pcm) // 2 for piece in pieces] == [CHUNK, CHUNK, CHUNK // 2]
     assert [[word.text for word in piece.words] for piece in pieces] == [["a"], ["b"], ["late"]]
-    assert list(cut(b"", words)) == []
+    assert list(split_chunks(b"", words)) == []
 
 
 def test_a_second_part_goes_on_where_the_first_ended():
-    words = later([SpokenWord("b", 5, 9, 0, 1)], 1000, 20)
+    words = shift_words([SpokenWord("b", 5, 9, 0, 1)], 1000, 20)
     assert words == (SpokenWord("b", 1005, 1009, 20, 21),)
-    assert next(iter(cut(bytes(40), words, 1000))).words == words
+    assert next(iter(split_chunks(bytes(40), words, 1000))).words == words

@@ -778,12 +778,12 @@ class TestLoading:
         with pytest.raises(StartFailed, match="Did you mean 'threads'"):
             await load({"model": "x.gguf", "treads": 3})
 
-    def test_reading_ahead_tells_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        told: list[float | None] = []
-        monkeypatch.setattr(llama_module.load_progress, "tell", told.append)
+    def test_reading_ahead_reports_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        shares: list[float | None] = []
+        monkeypatch.setattr(llama_module.load_progress, "report", shares.append)
         llama_module._read_ahead(llama_module.read(models / "tiny.gguf"))
-        assert told[-1] == llama_module.READ_SHARE
-        assert told == sorted(told)
+        assert shares[-1] == llama_module.READ_SHARE
+        assert shares == sorted(shares)
 
     async def test_a_large_file_is_read_ahead(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []

@@ -10,7 +10,16 @@ import pytest
 from duologue.engines.options import Device
 from duologue.engines.registry import load_speaker
 from duologue.engines.tts import kokoro
-from duologue.engines.tts.kokoro import CONFIG, SPACY, VOICES, WEIGHTS, KokoroOptions, found, placed, unspoken
+from duologue.engines.tts.kokoro import (
+    CONFIG,
+    SPACY,
+    VOICES,
+    WEIGHTS,
+    KokoroOptions,
+    find_weights,
+    placement,
+    unavailable,
+)
 from duologue.errors import EngineFailed, NotFound, StartFailed
 
 pytestmark = pytest.mark.anyio
@@ -152,16 +161,16 @@ def test_missing_weights_come_with_the_command_that_fetches_them(tmp_path):
     with pytest.raises(
         StartFailed, match=f"hf download hexgrad/Kokoro-82M --local-dir {tmp_path / 'Kokoro-82M'}"
     ):
-        found(KokoroOptions(models=str(tmp_path)))
+        find_weights(KokoroOptions(models=str(tmp_path)))
 
 
 def test_what_a_voice_needs_is_said():
-    assert "pyopenjtalk" in unspoken("jf_alpha", True)
-    assert "spacy download" in unspoken("af_heart", True)
-    assert "no voice 'af_x'" in unspoken("af_x", False)
+    assert "pyopenjtalk" in unavailable("jf_alpha", True)
+    assert "spacy download" in unavailable("af_heart", True)
+    assert "no voice 'af_x'" in unavailable("af_x", False)
 
 
 def test_it_goes_onto_a_card_where_there_is_one():
-    assert [placed(Device(), True), placed(Device(), False), placed(Device("cuda", 1), False)] == [
+    assert [placement(Device(), True), placement(Device(), False), placement(Device("cuda", 1), False)] == [
         *("cuda:0", "cpu", "cuda:1")
     ]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from duologue.engines.registry import load_speaker
-from duologue.engines.tts.kokoro_onnx import VOICES, KokoroOnnxOptions, found
+from duologue.engines.tts.kokoro_onnx import VOICES, KokoroOnnxOptions, find_weights
 from duologue.errors import EngineFailed, NotFound, StartFailed
 
 pytestmark = pytest.mark.anyio
@@ -121,11 +121,11 @@ async def test_without_the_library_the_command_for_it_is_said(monkeypatch):
 
 
 def test_the_network_that_is_there_is_taken(models):
-    assert found(KokoroOnnxOptions(models=str(models)))[1] == "kokoro-v1.0.int8.onnx"
+    assert find_weights(KokoroOnnxOptions(models=str(models)))[1] == "kokoro-v1.0.int8.onnx"
     with pytest.raises(StartFailed, match=r"mine\.onnx is missing"):
-        found(KokoroOnnxOptions(models=str(models), network="mine.onnx"))
+        find_weights(KokoroOnnxOptions(models=str(models), network="mine.onnx"))
 
 
 def test_missing_weights_come_with_the_commands_that_fetch_them(tmp_path):
     with pytest.raises(StartFailed, match=r"kokoro-v1\.0\.onnx && curl .*voices-v1\.0\.bin"):
-        found(KokoroOnnxOptions(models=str(tmp_path)))
+        find_weights(KokoroOnnxOptions(models=str(tmp_path)))

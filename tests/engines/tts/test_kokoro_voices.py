@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.engines.tts.kokoro_voices import chosen_voice, voice_of, voices_of
+from duologue.engines.tts.kokoro_voices import choose_voice, voice_of, voices_of
 from duologue.errors import NotFound
 from duologue.values.speech import Voice
 
@@ -27,15 +27,15 @@ def test_the_wished_voice_is_the_first_and_kokoros_own_else():
 
 def test_a_named_voice_is_taken_and_a_language_finds_one():
     voices = voices_of(NAMES, "abf")
-    assert chosen_voice(voices, "am_adam", "fr") == "am_adam"
-    assert chosen_voice(voices, "", "en-GB") == "bf_emma"
-    assert chosen_voice(voices, "", "en_AU") == "af_heart"
-    assert chosen_voice(voices, "", "fr") == "ff_siwis"
-    assert chosen_voice(voices, "", "de") == "af_heart"
-    assert chosen_voice(voices, "", "") == "af_heart"
+    assert choose_voice(voices, "am_adam", "fr") == "am_adam"
+    assert choose_voice(voices, "", "en-GB") == "bf_emma"
+    assert choose_voice(voices, "", "en_AU") == "af_heart"
+    assert choose_voice(voices, "", "fr") == "ff_siwis"
+    assert choose_voice(voices, "", "de") == "af_heart"
+    assert choose_voice(voices, "", "") == "af_heart"
 
 
 def test_a_voice_that_is_not_there_is_answered_with_those_that_are():
     with pytest.raises(NotFound, match="af_heart, af_bella") as caught:
-        chosen_voice(voices_of(NAMES, "ab"), "nobody", "")
+        choose_voice(voices_of(NAMES, "ab"), "nobody", "")
     assert caught.value.code == "voice_not_found"

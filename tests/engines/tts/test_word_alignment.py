@@ -1,10 +1,10 @@
 import itertools
 
-from duologue.engines.tts.word_alignment import Stretch, words_from_phonemes, words_from_tokens
+from duologue.engines.tts.word_alignment import TimedText, words_from_phonemes, words_from_tokens
 
 
-def phonemes(text: str, each: float = 0.1) -> list[Stretch]:
-    return [Stretch(sign, at * each, (at + 1) * each) for at, sign in enumerate(text)]
+def phonemes(text: str, each: float = 0.1) -> list[TimedText]:
+    return [TimedText(sign, at * each, (at + 1) * each) for at, sign in enumerate(text)]
 
 
 def told(words):
@@ -14,8 +14,8 @@ def told(words):
 def test_tokens_are_found_again_in_the_text():
     clause = "Well, don't stop."
     tokens = [
-        *(Stretch("Well", 0.0, 0.3), Stretch(",", 0.3, 0.4), Stretch("do", 0.5, 0.6)),
-        *(Stretch("n't", 0.6, 0.8), Stretch("stop", 0.8, 1.2), Stretch(".", 1.2, 1.3)),
+        *(TimedText("Well", 0.0, 0.3), TimedText(",", 0.3, 0.4), TimedText("do", 0.5, 0.6)),
+        *(TimedText("n't", 0.6, 0.8), TimedText("stop", 0.8, 1.2), TimedText(".", 1.2, 1.3)),
     ]
     words = words_from_tokens(clause, tokens)
     assert told(words) == [("Well,", 0, 9600), ("don't", 12000, 19200), ("stop.", 19200, 31200)]
@@ -23,11 +23,11 @@ def test_tokens_are_found_again_in_the_text():
 
 
 def test_a_beginning_that_was_cut_off_moves_the_words():
-    assert told(words_from_tokens("Hi", [Stretch("Hi", 0.5, 0.75)], delay=-0.5)) == [("Hi", 0, 6000)]
+    assert told(words_from_tokens("Hi", [TimedText("Hi", 0.5, 0.75)], delay=-0.5)) == [("Hi", 0, 6000)]
 
 
 def test_a_token_that_is_not_in_the_text_is_left_out():
-    tokens = [Stretch("Mister", 0, 1), Stretch("Smith", 1, 2)]
+    tokens = [TimedText("Mister", 0, 1), TimedText("Smith", 1, 2)]
     assert [word.text for word in words_from_tokens("Mr Smith", tokens)] == ["Smith"]
 
 

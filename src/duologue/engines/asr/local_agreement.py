@@ -1,8 +1,8 @@
-"""What two hearings of a growing utterance agree on: the words that stand while the end still changes.
+"""LocalAgreement: which words of a growing utterance are stable while its end still changes.
 
-A recogniser that hears whole recordings is given the same utterance again and again, each time a little longer. A word that
-two hearings in a row begin with is taken to stand and is never changed again; the rest is shown, and may be. Pure: text in,
-text out.
+Used by `incremental`, which transcribes the same utterance again and again, each time a little longer. Words that two
+transcripts in a row begin with are stable and never change again; the rest is shown, and may change. The policy is
+LocalAgreement-2 of Macháček et al., "Turning Whisper into Real-Time Transcription System". Pure: text in, text out.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from duologue.text.speech.word_spans import words_in
 from duologue.values.transcripts import following
 
 _NEAR = 4
-"""Words by which a hearing may be longer or shorter than what was agreed on, and still go on with it."""
+"""Words by which a transcript may be longer or shorter than the stable ones, and still continue them."""
 _SURE = 3
-"""Words at the end of what was agreed on that are looked for in a hearing that begins otherwise."""
+"""Words at the end of the stable ones that are searched in a transcript that begins differently."""
 
 
-class Agreement:
-    """The hearings of one utterance. `agreed` only ever grows."""
+class LocalAgreement:
+    """The transcripts of one utterance. `stable` only ever grows."""
 
     def __init__(self) -> None:
-        self.agreed = ""
+        self.stable = ""
         self._words: list[str] = []
         self._tail: list[str] = []
 
-    def hear(self, text: str) -> str:
-        """The words so far, after one more hearing: those agreed on, and what this one has besides."""
-        pieces = pieces_of(text)
-        words = [_bare(piece) for piece in pieces]
-        place = _continues(self._words, words)
+    def add(self, text: str) -> str:
+        """Take one more transcript; the words so far: the stable ones, and what this transcript has after them."""
+        pieces = split_words(text)
+        words = [_normalise(piece) for piece in pieces]
+        place = _continuation(self._words, words)
         tail = pieces[place:]
-        same = _common([_bare(piece) for piece in self._tail], words[place:])
-        self._agree(tail[:same])
-        self._tail = tail[same:]
-        return self.agreed + following(self.agreed, "".join(self._tail))
+        common = _common([_normalise(piece) for piece in self._tail], words[place:])
+        self._extend(tail[:common])
+        self._tail = tail[common:]
+        return self.stable + following(self.stable, "".join(self._tail))
 
-    def _agree(self, pieces: Sequence[str]) -> None:
+    def _extend(self, pieces: Sequence[str]) -> None:
         if pieces:
-            self.agreed += following(self.agreed, "".join(pieces))
-            self._words += [_bare(piece) for piece in pieces]
+            self.stable += following(self.stable, "".join(pieces))
+            self._words += [_normalise(piece) for piece in pieces]
 
 
-def pieces_of(text: str) -> list[str]:
-    """The words of a text, each with the space and signs behind it; together they are the text."""
+def split_words(text: str) -> list[str]:
+    """The words of a text, each with the space and punctuation behind it; together they are the text."""
     text = text.strip()
     starts = [at for at, _ in words_in(text)]
     if not starts:
@@ -53,18 +53,19 @@ def pieces_of(text: str) -> list[str]:
     return [text[at:to] for at, to in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def _bare(piece: str) -> str:
-    """A word as it is compared: what one hearing ends with a comma, the next may not."""
+def _normalise(piece: str) -> str:
+    """A word for comparison: one transcript ends it with a comma, the next one may not."""
     return "".join(filter(str.isalnum, piece)).casefold()
 
 
-def _continues(agreed: Sequence[str], words: Sequence[str]) -> int:
-    """Where in `words` what follows the agreed ones begins."""
-    length = len(agreed)
-    if list(words[:length]) == list(agreed):
+def _continuation(stable: Sequence[str], words: Sequence[str]) -> int:
+    """The index in `words` at which what follows the stable words begins."""
+    length = len(stable)
+    if list(words[:length]) == list(stable):
         return length
+    # The transcript begins differently: align it by the last stable words, near where they should be.
     for count in range(min(_SURE, length), 0, -1):
-        last = list(agreed[-count:])
+        last = list(stable[-count:])
         ends = [
             at
             for at in range(max(count, length - _NEAR), min(len(words), length + _NEAR) + 1)

@@ -1,7 +1,6 @@
-"""What an ONNX file says of itself, read without loading it: the properties its maker wrote down.
+"""The metadata of an ONNX file, read without an ONNX library: the key-value properties its exporter stored.
 
-Owns the little of the format that is needed (protobuf's outermost level). A file of gigabytes is skipped over, not read.
-Knows no model.
+Called by `sherpa`. Parses only protobuf's outermost level; the weights of a file of gigabytes are skipped, not read.
 """
 
 from __future__ import annotations
@@ -9,38 +8,38 @@ from __future__ import annotations
 from typing import BinaryIO
 
 _PROPERTIES = 14
-"""The field of a model that holds its properties."""
+"""The field number of `metadata_props` in `ModelProto`."""
 _VARINT, _LONG, _BYTES, _SHORT = 0, 1, 2, 5
 LARGEST = 1 << 20
 """Bytes of one property that are read."""
 
 
 def onnx_metadata(file: BinaryIO) -> dict[str, str]:
-    """The properties of the model in `file`. Empty for what is no ONNX file."""
-    found: dict[str, str] = {}
+    """The properties of the model in `file`. Empty for anything but an ONNX file."""
+    properties: dict[str, str] = {}
     try:
-        while (head := _number(file)) is not None:
+        while (head := _read_varint(file)) is not None:
             field, kind = head >> 3, head & 7
             if kind == _BYTES:
-                size = _number(file) or 0
+                size = _read_varint(file) or 0
                 if field == _PROPERTIES and size <= LARGEST:
                     key, value = _property(file.read(size))
-                    found[key] = value
+                    properties[key] = value
                 else:
                     file.seek(size, 1)
             elif kind == _VARINT:
-                _number(file)
+                _read_varint(file)
             elif kind in (_LONG, _SHORT):
                 file.seek(8 if kind == _LONG else 4, 1)
             else:
                 return {}
     except ValueError:
         return {}
-    return found
+    return properties
 
 
-def _number(file: BinaryIO) -> int | None:
-    """The next number of seven-bit bytes; None at the end. Raises ValueError for one that never ends."""
+def _read_varint(file: BinaryIO) -> int | None:
+    """The next varint; None at the end of the file. Raises ValueError for one that never ends."""
     value = 0
     for shift in range(0, 70, 7):
         byte = file.read(1)
@@ -49,7 +48,7 @@ def _number(file: BinaryIO) -> int | None:
         value |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80:
             return value
-    raise ValueError("no number")
+    raise ValueError("not a varint")
 
 
 def _property(data: bytes) -> tuple[str, str]:
@@ -57,20 +56,20 @@ def _property(data: bytes) -> tuple[str, str]:
     texts = {1: "", 2: ""}
     at = 0
     while at < len(data):
-        head, at = _small(data, at)
-        size, at = _small(data, at)
+        head, at = _varint(data, at)
+        size, at = _varint(data, at)
         if head & 7 != _BYTES or head >> 3 not in texts:
-            raise ValueError("no property")
+            raise ValueError("not a property")
         texts[head >> 3] = data[at : at + size].decode("utf-8", "replace")
         at += size
     return texts[1], texts[2]
 
 
-def _small(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]
         value, at, shift = value | (byte & 0x7F) << shift, at + 1, shift + 7
         if byte < 0x80:
             return value, at
-    raise ValueError("no number")
+    raise ValueError("not a varint")

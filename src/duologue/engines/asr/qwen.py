@@ -1,8 +1,8 @@
 """Qwen3-ASR through its own package and PyTorch: thirty languages, best on a graphics card.
 
-Owns where its weights are looked for, and the way from its answer to a transcript. It hears whole
-recordings; while somebody speaks, the utterance is heard again and again (`growing.py`). Without a card sherpa-onnx runs the
-same model faster, and without PyTorch. Word times need a second model, the forced aligner.
+Loaded by `registry`. Owns where its weights are, and how its results become a transcript. It transcribes whole
+recordings; while a caller speaks, the utterance is transcribed again and again (`incremental`). Without a card sherpa-onnx
+runs the same model faster, and without PyTorch. Word timestamps need a second model, the forced aligner.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines.asr.incremental import IncrementalTranscriber, hear_whole
+from duologue.engines.asr.incremental import IncrementalTranscriber, transcribe_in_chunks
 from duologue.engines.asr.qwen_languages import name_of, tag_of
-from duologue.engines.audio.pcm import numbers
+from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
-from duologue.engines.options import Device, device_of, read
-from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
-from duologue.errors import EngineFailed, StartFailed
+from duologue.engines.optional_library import importing, load_in_thread, loading
+from duologue.engines.options import Device, parse_device, read_options
+from duologue.engines.weights import find_hub_folder
+from duologue.errors import EngineFailed
 from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import TimedWord, Transcript
@@ -29,13 +30,13 @@ MODEL = "Qwen3-ASR-0.6B"
 OWNER = "Qwen"
 FILES = ("config.json",)
 LONGEST = 60 * HEARD_RATE
-"""Samples of a recording heard together: a caller who leaves waits for no more."""
+"""Samples of a recording transcribed together, and the most that leaving waits for."""
 SEARCHED = 20 * HEARD_RATE
 
 
 class QwenOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`aligner`: the folder of the forced aligner, which knows when words were said; `dtype`: the type of numbers, by
-    PyTorch's name ("" is bfloat16 on a card and float32 on a processor)."""
+    """`aligner`: the folder of the forced aligner, which adds word timestamps; `dtype`: the number type, by PyTorch's name
+    ("" is bfloat16 on a card and float32 on a processor)."""
 
     model: str = MODEL
     models: str = ""
@@ -48,7 +49,7 @@ class QwenOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QwenRecogniser:
-    """Fulfils `engines.RecogniserEngine`."""
+    """Implements `contracts.RecogniserEngine`."""
 
     limitation = ""
 
@@ -76,40 +77,40 @@ class QwenRecogniser:
 
     @asynccontextmanager
     async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
-        """A listener for one utterance."""
+        """A transcriber for one utterance."""
 
-        def hear(pcm: bytes, _before: str) -> Transcript:
-            return self._heard(pcm, language, prompt, word_timestamps=False)
+        def transcribe(pcm: bytes, _before: str) -> Transcript:
+            return self._transcribe(pcm, language, prompt, word_timestamps=False)
 
-        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(transcribe, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a recording, a minute at a time; a caller who leaves waits for one of those."""
+        """Transcribe a recording, a minute at a time; leaving waits for the minute at work."""
 
-        def hear(piece: bytes) -> Transcript:
-            return self._heard(piece, language, prompt, word_timestamps=word_timestamps)
+        def transcribe(chunk: bytes) -> Transcript:
+            return self._transcribe(chunk, language, prompt, word_timestamps=word_timestamps)
 
-        return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
+        return await transcribe_in_chunks(transcribe, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
     async def close(self) -> None:
-        """Let go of the model; its memory is freed when nobody hears with it any more."""
+        """Drop the model; its memory is freed when the last transcription with it has ended."""
         self._model = None
 
-    def _heard(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
+    def _transcribe(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
         try:
-            (told,) = self._model.transcribe(
-                audio=(numbers(pcm), HEARD_RATE),
+            (result,) = self._model.transcribe(
+                audio=(to_floats(pcm), HEARD_RATE),
                 context=prompt,
                 language=name_of(language or self._options.language) or None,
                 return_time_stamps=word_timestamps and self.word_timestamps,
             )
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"Qwen3-ASR failed: {error}") from error
-        text = told.text.strip()
-        times = timed_words(getattr(told.time_stamps, "items", None) or ())
-        return Transcript(text, times, tag_of(told.language), understood=bool(text))
+        text = result.text.strip()
+        times = timed_words(getattr(result.time_stamps, "items", None) or ())
+        return Transcript(text, times, tag_of(result.language), understood=bool(text))
 
 
 def timed_words(items: Sequence[Any]) -> tuple[TimedWord, ...]:
@@ -121,60 +122,49 @@ def timed_words(items: Sequence[Any]) -> tuple[TimedWord, ...]:
     )
 
 
-def placed(device: Device, cards: int) -> tuple[str, str]:
-    """Where the model goes, and its type of numbers, on a machine with so many cards."""
+def placement(device: Device, cards: int) -> tuple[str, str]:
+    """The device and the number type of the model, on a machine with so many cards."""
     on_card = device.kind == "cuda" or (device.kind == "auto" and cards > 0)
     return (f"cuda:{device.index}", "bfloat16") if on_card else ("cpu", "float32")
 
 
 async def load(options: dict[str, Any]) -> RecogniserEngine:
     """The engine. Options: see `QwenOptions`. Raises StartFailed without the library or the weights."""
-    wanted = read(QwenOptions, options, "qwen")
-    device = device_of(wanted.device)
+    settings = read_options(QwenOptions, options, "qwen")
+    device = parse_device(settings.device)
 
     def start() -> QwenRecogniser:
-        try:
+        with importing("qwen", "qwen", role="recogniser"):
             import torch
             from qwen_asr import Qwen3ASRModel
-        except ImportError as error:
-            raise StartFailed(
-                f"The recogniser qwen needs one more package ({error.name}): pip install 'duologue[qwen]'.",
-                code="engine_missing",
-            ) from None
-        folder = found(wanted.model, wanted.models)
-        aligner = found(wanted.aligner, wanted.models) if wanted.aligner else None
-        place, dtype = placed(device, torch.cuda.device_count() if torch.cuda.is_available() else 0)
-        how: dict[str, Any] = {"device_map": place, "dtype": getattr(torch, wanted.dtype or dtype)}
-        try:
+        folder = find_weights(settings.model, settings.models)
+        aligner = find_weights(settings.aligner, settings.models) if settings.aligner else None
+        place, dtype = placement(device, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+        parameters: dict[str, Any] = {"device_map": place, "dtype": getattr(torch, settings.dtype or dtype)}
+        with loading(f"The model in {folder} cannot be loaded by qwen-asr"):
             model = Qwen3ASRModel.from_pretrained(
                 str(folder),
                 forced_aligner=str(aligner) if aligner else None,
-                forced_aligner_kwargs=how,
-                max_new_tokens=wanted.max_new_tokens,
-                **how,
+                forced_aligner_kwargs=parameters,
+                max_new_tokens=settings.max_new_tokens,
+                **parameters,
             )
-        except (RuntimeError, ValueError, OSError) as error:
-            raise StartFailed(f"The model in {folder} cannot be loaded by qwen-asr: {error}") from error
-        return QwenRecogniser(model, folder.name, wanted)
+        return QwenRecogniser(model, folder.name, settings)
 
-    return await ThreadLane(1).run(start)
+    return await load_in_thread(start)
 
 
 def weights(options: dict[str, Any]) -> Path:
-    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
-    wanted = read(QwenOptions, options, "qwen")
-    if wanted.aligner:
-        found(wanted.aligner, wanted.models)
-    return found(wanted.model, wanted.models)
+    """The folder of the weights, without loading anything. Raises StartFailed as `find_weights`."""
+    settings = read_options(QwenOptions, options, "qwen")
+    if settings.aligner:
+        find_weights(settings.aligner, settings.models)
+    return find_weights(settings.model, settings.models)
 
 
-def found(model: str, models: str) -> Path:
+def find_weights(model: str, models: str) -> Path:
     """The folder of a model. Raises StartFailed with the command that fetches it."""
-    name = model.rpartition("/")[2]
-    folder = folder_of(model, models, (name,))
-    if folder is None:
-        place = target(model, models, name)
-        repository = model if model.count("/") == 1 and model[0].isalnum() else f"{OWNER}/{name}"
-        raise missing("qwen", model, [hub_command(repository, place)], place)
-    check_files("qwen", folder, FILES)
-    return folder
+    repository = (
+        model if model.count("/") == 1 and model[0].isalnum() else f"{OWNER}/{model.rpartition('/')[2]}"
+    )
+    return find_hub_folder("qwen", model, models, repository, FILES)

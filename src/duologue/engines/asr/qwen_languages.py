@@ -1,7 +1,4 @@
-"""What Qwen3-ASR calls the languages it knows, whichever library runs it.
-
-Owns the table and both ways through it. Pure.
-"""
+"""Qwen3-ASR's names for languages, whichever library runs it: `qwen` and `sherpa` look them up here. Pure."""
 
 from __future__ import annotations
 
@@ -40,14 +37,14 @@ LANGUAGES = {
 
 
 def name_of(tag: str) -> str:
-    """The model's name of a BCP 47 tag; "" for a language it does not know."""
+    """The model's name of a BCP 47 tag; "" for an unknown language."""
     parts = tag.lower().replace("_", "-").split("-")
     if parts[0] == "zh" and "hk" in parts:
         return LANGUAGES["yue"]
     return LANGUAGES.get({"cmn": "zh", "tl": "fil"}.get(parts[0], parts[0]), "")
 
 
-def tag_of(told: str) -> str:
-    """The tag of a language as models tell it (`English`, `<|en|>`, `en`; the first of several); "" where it is none."""
-    bare = told.partition(",")[0].strip("<|> ")
+def tag_of(text: str) -> str:
+    """The tag of a language as models write it (`English`, `<|en|>`, `en`; the first of several); "" if unknown."""
+    bare = text.partition(",")[0].strip("<|> ")
     return next((tag for tag, name in LANGUAGES.items() if bare.lower() in (name.lower(), tag)), "")

@@ -1,9 +1,9 @@
-"""Recognisers of sherpa-onnx: streaming ones that hear while one speaks, and larger ones that hear whole utterances
-(Parakeet, SenseVoice, Qwen3-ASR, Whisper, Moonshine ...), all without PyTorch.
+"""Recognisers of sherpa-onnx: streaming models, and larger ones that transcribe whole utterances (Parakeet, SenseVoice,
+Qwen3-ASR, Whisper, Moonshine ...), all without PyTorch.
 
-Owns the loading of a model's folder, whose kind `sherpa_models.py` tells, and the two ways of listening. The library ends
-the process when it is given what it does not expect, so everything is looked at before it is asked. Its calls block and are
-made in a lane; it gives the interpreter free while it works.
+Loaded by `registry`. Owns the loading of a model's folder, whose kind `sherpa_model_kinds` finds out, and the two ways of
+transcribing. The library ends the whole process when it is given a file it does not expect, so everything is checked
+before it is called. Its calls block and are made in a lane; they release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines.asr.incremental import IncrementalTranscriber, hear_whole
+from duologue.engines.asr.incremental import IncrementalTranscriber, transcribe_in_chunks
 from duologue.engines.asr.onnx_metadata import onnx_metadata
 from duologue.engines.asr.qwen_languages import name_of, tag_of
-from duologue.engines.asr.sherpa_model_kinds import HINTED, KNOWN, SherpaModel, kind_of
+from duologue.engines.asr.sherpa_model_kinds import ACCEPTS_PROMPT, KNOWN, SherpaModel, detect_kind
 from duologue.engines.asr.token_timestamps import words_of
-from duologue.engines.audio.pcm import numbers
+from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
 from duologue.engines.hardware import machine_limits
-from duologue.engines.options import device_of, read
-from duologue.engines.weights import check_files, folder_of, missing, quoted, target
+from duologue.engines.optional_library import importing, load_in_thread, loading
+from duologue.engines.options import check_parallel, parse_device, read_options
+from duologue.engines.weights import check_files, find_folder, missing_weights, quote, target_folder
 from duologue.errors import EngineFailed, StartFailed
 from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
@@ -33,22 +34,22 @@ from duologue.values.speech import Transcript
 MODEL = "sherpa-onnx-nemo-parakeet-tdt-0.6b-v3-int8"
 RELEASES = "https://github.com/k2-fsa/sherpa-onnx/releases/download/asr-models"
 LONGEST = 28 * HEARD_RATE
-"""Samples of a recording heard together: Whisper's window is 30 s."""
+"""Samples of a recording transcribed together: Whisper's window is 30 s."""
 SEARCHED = 10 * HEARD_RATE
 TAIL = HEARD_RATE * 2 // 3
-"""Samples of silence after an utterance, for a streaming model's look ahead."""
+"""Samples of silence after an utterance, for a streaming model's look-ahead."""
 SETTINGS = {"qwen3_asr": {"max_total_len": 1024, "max_new_tokens": 256}}
-"""Its own 128 tokens are fewer than are said in half a minute."""
-LONGEST_HINT = 200
-"""Characters: a longer one would take the room of the sound."""
+"""Its default of 128 tokens is less than people say in half a minute."""
+LONGEST_PROMPT = 200
+"""Characters: a longer one would take the sound's place in the context."""
 DEEPEST = 3
-"""Folders below the model's that are looked into."""
+"""Levels of folders below the model's that are searched."""
 
 
 class SherpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`threads` 0: the machine's cores; `parallel`: how many utterances are heard at the same time; `precision`: which of
-    two files for the same is taken, `int8` or `float` ("" is int8 on a processor); `language`: for models that are told it
-    once, when they are made; `hears`: the languages the model knows, for people, where its makers say."""
+    """`threads` 0: the machine's cores; `parallel`: utterances transcribed at the same time; `precision`: which of two
+    files of the same network is used, `int8` or `float` ("" is int8 on a processor); `language`: for models that take it
+    once, when they are created; `hears`: the languages the model knows, for people, where its makers say."""
 
     model: str = MODEL
     models: str = ""
@@ -62,7 +63,7 @@ class SherpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SherpaRecogniser:
-    """Fulfils `engines.RecogniserEngine`."""
+    """Implements `contracts.RecogniserEngine`."""
 
     limitation = ""
 
@@ -91,26 +92,26 @@ class SherpaRecogniser:
 
     @asynccontextmanager
     async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
-        """A listener for one utterance."""
+        """A transcriber for one utterance."""
         if self._model.online:
-            stream = await self._lane.run(lambda: self._stream(language, prompt))
-            yield _StreamingListener(self._recogniser, stream, self._lane)
+            stream = await self._lane.run(self._stream, language, prompt)
+            yield _SherpaStream(self._recogniser, stream, self._lane)
             return
 
-        def hear(pcm: bytes, _before: str) -> Transcript:
-            return self._heard(pcm, language, prompt)
+        def transcribe(pcm: bytes, _before: str) -> Transcript:
+            return self._transcribe(pcm, language, prompt)
 
-        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(transcribe, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a recording, half a minute at a time; a caller who leaves waits for one of those."""
+        """Transcribe a recording, half a minute at a time; leaving waits for the half minute at work."""
 
-        def hear(piece: bytes) -> Transcript:
-            return self._heard(piece, language, prompt)
+        def transcribe(chunk: bytes) -> Transcript:
+            return self._transcribe(chunk, language, prompt)
 
-        return await hear_whole(hear, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
+        return await transcribe_in_chunks(transcribe, self._lane, pcm, longest=LONGEST, searched=SEARCHED)
 
     async def close(self) -> None:
         """Free the memory of the model."""
@@ -119,20 +120,20 @@ class SherpaRecogniser:
     def _stream(self, language: str, prompt: str) -> Any:
         stream = self._recogniser.create_stream()
         if self._model.languages == "stream":
-            wanted = language or self._options.language
-            main = wanted.lower().partition("-")[0]
-            if name := name_of(wanted) if self._model.maker == "qwen3_asr" else main:
+            tag = language or self._options.language
+            main = tag.lower().partition("-")[0]
+            if name := name_of(tag) if self._model.maker == "qwen3_asr" else main:
                 stream.set_option("language", name)
-        if prompt and self._model.maker in HINTED:
-            stream.set_option("hotwords", prompt[-LONGEST_HINT:])
+        if prompt and self._model.maker in ACCEPTS_PROMPT:
+            stream.set_option("hotwords", prompt[-LONGEST_PROMPT:])
         return stream
 
-    def _heard(self, pcm: bytes, language: str, prompt: str) -> Transcript:
-        """Blocks for the whole of it."""
+    def _transcribe(self, pcm: bytes, language: str, prompt: str) -> Transcript:
+        """Blocks until all of it is transcribed."""
         stream = self._stream(language, prompt)
         if self._model.online:
-            return _hear_to_the_end(self._recogniser, stream, pcm)
-        stream.accept_waveform(HEARD_RATE, numbers(pcm))
+            return _transcribe_stream(self._recogniser, stream, pcm)
+        stream.accept_waveform(HEARD_RATE, to_floats(pcm))
         try:
             self._recogniser.decode_stream(stream)
         except RuntimeError as error:
@@ -146,33 +147,33 @@ class SherpaRecogniser:
         return Transcript(text, words, tag_of(result.lang), understood=bool(text))
 
 
-class _StreamingListener:
-    """Fulfils `engines.Listener` with a model that hears piece by piece."""
+class _SherpaStream:
+    """Implements `contracts.StreamingTranscriber` with a streaming model."""
 
     def __init__(self, recogniser: Any, stream: Any, lane: ThreadLane) -> None:
         self._recogniser = recogniser
         self._stream = stream
         self._lane = lane
-        self._heard = 0
+        self._samples = 0
 
     async def feed(self, pcm: bytes) -> str:
-        self._heard += samples(pcm)
+        self._samples += samples(pcm)
 
         def step() -> str:
-            self._stream.accept_waveform(HEARD_RATE, numbers(pcm))
+            self._stream.accept_waveform(HEARD_RATE, to_floats(pcm))
             _decode(self._recogniser, self._stream)
             return str(self._recogniser.get_result(self._stream)).strip()
 
         return await self._lane.run(step)
 
     async def finish(self) -> Transcript:
-        return await self._lane.run(lambda: _finished(self._recogniser, self._stream, self._heard))
+        return await self._lane.run(_finish, self._recogniser, self._stream, self._samples)
 
 
-def _hear_to_the_end(recogniser: Any, stream: Any, pcm: bytes) -> Transcript:
-    stream.accept_waveform(HEARD_RATE, numbers(pcm))
+def _transcribe_stream(recogniser: Any, stream: Any, pcm: bytes) -> Transcript:
+    stream.accept_waveform(HEARD_RATE, to_floats(pcm))
     _decode(recogniser, stream)
-    return _finished(recogniser, stream, samples(pcm))
+    return _finish(recogniser, stream, samples(pcm))
 
 
 def _decode(recogniser: Any, stream: Any) -> None:
@@ -183,57 +184,52 @@ def _decode(recogniser: Any, stream: Any) -> None:
         raise EngineFailed(f"sherpa-onnx failed: {error}") from error
 
 
-def _finished(recogniser: Any, stream: Any, heard: int) -> Transcript:
-    stream.accept_waveform(HEARD_RATE, numbers(bytes(TAIL * SAMPLE_BYTES)))
+def _finish(recogniser: Any, stream: Any, length: int) -> Transcript:
+    stream.accept_waveform(HEARD_RATE, to_floats(bytes(TAIL * SAMPLE_BYTES)))
     stream.input_finished()
     _decode(recogniser, stream)
     text = str(recogniser.get_result(stream)).strip()
-    words = words_of(recogniser.tokens(stream), recogniser.timestamps(stream), end=heard / HEARD_RATE)
+    words = words_of(recogniser.tokens(stream), recogniser.timestamps(stream), end=length / HEARD_RATE)
     return Transcript(text, words, understood=bool(text))
 
 
 async def load(options: dict[str, Any]) -> RecogniserEngine:
-    """The engine. Options: see `SherpaOptions`. Raises StartFailed without the library, the weights, or for a model of a
-    kind that is not known."""
-    wanted = read(SherpaOptions, options, "sherpa")
-    device = device_of(wanted.device)
-    if wanted.precision not in ("", "int8", "float"):
+    """The engine. Options: see `SherpaOptions`. Raises StartFailed without the library, the weights, or for a model of an
+    unknown kind."""
+    settings = read_options(SherpaOptions, options, "sherpa")
+    device = parse_device(settings.device)
+    if settings.precision not in ("", "int8", "float"):
         raise StartFailed("sherpa's option 'precision' is int8 or float.", param="precision")
-    if wanted.parallel < 1:
-        raise StartFailed("sherpa's option 'parallel' must be at least 1.", param="parallel")
+    check_parallel("sherpa", settings.parallel)
 
     def start() -> SherpaRecogniser:
-        try:
+        with importing("sherpa", "sherpa", role="recogniser"):
             import sherpa_onnx
-        except ImportError as error:
-            raise StartFailed(
-                f"The recogniser sherpa needs one more package ({error.name}): pip install 'duologue[sherpa]'.",
-                code="engine_missing",
-            ) from None
-        folder, model = found(wanted, small=wanted.precision != "float" and device.kind != "cuda")
+        folder, model = find_weights(
+            settings, prefer_int8=settings.precision != "float" and device.kind != "cuda"
+        )
         kind = sherpa_onnx.OnlineRecognizer if model.online else sherpa_onnx.OfflineRecognizer
         make = getattr(kind, f"from_{model.maker}", None)
         if make is None:
             raise StartFailed(
-                f"The installed sherpa-onnx knows no {model.maker}: pip install --upgrade sherpa-onnx."
+                f"The installed sherpa-onnx does not know {model.maker}: pip install --upgrade sherpa-onnx."
             )
-        given: dict[str, Any] = {name: str(folder / file) for name, file in model.files.items()}
-        given |= model.settings | told_language(model, wanted.language) | SETTINGS.get(model.maker, {})
-        try:
+        parameters: dict[str, Any] = {name: str(folder / file) for name, file in model.files.items()}
+        parameters |= model.settings | language_parameters(model, settings.language)
+        parameters |= SETTINGS.get(model.maker, {})
+        with loading(f"The model in {folder} cannot be loaded by sherpa-onnx", AssertionError, TypeError):
             recogniser = make(
-                **given,
-                num_threads=wanted.threads or machine_limits().cores,
+                **parameters,
+                num_threads=settings.threads or machine_limits().cores,
                 provider="cuda" if device.kind == "cuda" else "cpu",
             )
-        except (RuntimeError, ValueError, AssertionError, TypeError) as error:
-            raise StartFailed(f"The model in {folder} cannot be loaded by sherpa-onnx: {error}") from error
-        return SherpaRecogniser(recogniser, model, folder.name, wanted)
+        return SherpaRecogniser(recogniser, model, folder.name, settings)
 
-    return await ThreadLane(1).run(start)
+    return await load_in_thread(start)
 
 
-def told_language(model: SherpaModel, language: str) -> dict[str, str]:
-    """How a model is told its language when it is made; nothing where it is not."""
+def language_parameters(model: SherpaModel, language: str) -> dict[str, str]:
+    """How a model that takes its language when it is created gets it; empty for all others."""
     main = language.lower().partition("-")[0]
     if not main or model.languages != "recogniser":
         return {}
@@ -243,36 +239,36 @@ def told_language(model: SherpaModel, language: str) -> dict[str, str]:
 
 
 def weights(options: dict[str, Any]) -> Path:
-    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
-    wanted = read(SherpaOptions, options, "sherpa")
-    return found(wanted, small=wanted.precision != "float")[0]
+    """The folder of the weights, without loading anything. Raises StartFailed as `find_weights`."""
+    settings = read_options(SherpaOptions, options, "sherpa")
+    return find_weights(settings, prefer_int8=settings.precision != "float")[0]
 
 
-def found(options: SherpaOptions, *, small: bool) -> tuple[Path, SherpaModel]:
+def find_weights(options: SherpaOptions, *, prefer_int8: bool) -> tuple[Path, SherpaModel]:
     """The folder of the model and its kind. Raises StartFailed with the command that fetches it."""
-    folder = folder_of(options.model, options.models)
+    folder = find_folder(options.model, options.models)
     if folder is None:
-        place = target(options.model, options.models)
-        archive = f"{RELEASES}/{place.name}.tar.bz2"
+        target = target_folder(options.model, options.models)
+        archive = f"{RELEASES}/{target.name}.tar.bz2"
         commands = (
-            f"mkdir -p {quoted(place.parent)}",
-            f"curl -L --fail {archive} | tar -xj -C {quoted(place.parent)}",
+            f"mkdir -p {quote(target.parent)}",
+            f"curl -L --fail {archive} | tar -xj -C {quote(target.parent)}",
         )
-        raise missing("sherpa", options.model, commands, place)
+        raise missing_weights("sherpa", options.model, commands, target)
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file() and len(path.relative_to(folder).parts) <= DEEPEST
     )
-    model = kind_of(names, lambda name: _properties(folder / name), small=small)
+    model = detect_kind(names, lambda name: _metadata(folder / name), prefer_int8=prefer_int8)
     if model is None:
         raise StartFailed(
-            f"The files in {folder} are no model of a kind that is known. Known are {KNOWN}.", param="model"
+            f"The files in {folder} are not a model of a known kind. Known are {KNOWN}.", param="model"
         )
     check_files("sherpa", folder, [file for name, file in model.files.items() if name != "tokenizer"])
     return folder, model
 
 
-def _properties(path: Path) -> dict[str, str]:
+def _metadata(path: Path) -> dict[str, str]:
     with path.open("rb") as file:
         return onnx_metadata(file)

@@ -1,7 +1,7 @@
-"""Which of sherpa-onnx's many kinds of models a folder holds, told from its files and what they say of themselves.
+"""Which of sherpa-onnx's many kinds of models a folder holds, by its file names and the metadata in its ONNX files.
 
-The library ends the whole process when it is given a model of one kind as another, so this is decided here, before it is
-asked. Owns the rules. Pure: names and properties in, a kind out. Knows no library.
+Called by `sherpa` before it loads a model: the library ends the whole process when it is given a model of one kind as
+another. Pure: names and metadata in, a kind out.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-Properties = Callable[[str], Mapping[str, str]]
-"""What an ONNX file says of itself."""
+ReadMetadata = Callable[[str], Mapping[str, str]]
+"""Reads the metadata of the ONNX file with this name."""
 
 
 class SherpaModel(Struct, frozen=True):
-    """`maker`: the function of the library's recogniser that makes it (`from_...`); `online`: it hears while one speaks;
-    `files`: that function's arguments, and the files for them; `timed`: it knows when its words were said."""
+    """`maker`: the library's factory for it (`from_...`); `online`: it is a streaming model; `files`: the factory's
+    arguments, and the files for them; `timed`: it has word timestamps."""
 
     maker: str
     online: bool
@@ -27,7 +27,7 @@ class SherpaModel(Struct, frozen=True):
 
     @property
     def languages(self) -> str:
-        """How a language is told: to the `stream`, to the `recogniser` when it is made, or not at all ("")."""
+        """Where the language is set: on the `stream`, on the `recogniser` when it is created, or nowhere ("")."""
         return LANGUAGES.get(self.maker, "")
 
 
@@ -38,8 +38,8 @@ LANGUAGES = {
     "whisper": "recogniser",
     "nemo_canary": "recogniser",
 }
-HINTED = ("qwen3_asr",)
-"""Kinds that take text the speaker may well use."""
+ACCEPTS_PROMPT = ("qwen3_asr",)
+"""Kinds that take a text the speaker may well use."""
 KNOWN = (
     "transducers (Zipformer, Parakeet), Zipformer, NeMo, WeNet and other CTC models, SenseVoice, Paraformer, Whisper, "
     "Moonshine, Canary, FireRed, Qwen3-ASR"
@@ -54,10 +54,12 @@ _CTC = {
 }
 
 
-def kind_of(names: Sequence[str], properties: Properties, *, small: bool = True) -> SherpaModel | None:
-    """The kind of the model whose folder has the files `names` (with `/` in them where they lie deeper); `small`: of two
-    files for the same the one with smaller numbers (int8) is taken. None: none that is known."""
-    files = _Files(names, small)
+def detect_kind(
+    names: Sequence[str], metadata: ReadMetadata, *, prefer_int8: bool = True
+) -> SherpaModel | None:
+    """The kind of the model whose folder has the files `names` (relative, with `/`). `prefer_int8`: of two files of the
+    same network take the int8 one. None: an unknown kind."""
+    files = _Files(names, prefer_int8)
     tokens = files.one(r"(?:.*[-_])?tokens\.txt")
     if frontend := files.one(r"conv_frontend.*\.onnx"):
         return _qwen(frontend, files)
@@ -75,24 +77,25 @@ def kind_of(names: Sequence[str], properties: Properties, *, small: bool = True)
     if encoder and decoder:
         joiner = files.one(r"(?:.*-)?joiner.*\.onnx")
         if joiner:
-            return _transducer(encoder, decoder, joiner, tokens, properties)
-        return _pair(encoder, decoder, tokens, properties(encoder))
+            return _transducer(encoder, decoder, joiner, tokens, metadata)
+        return _pair(encoder, decoder, tokens, metadata(encoder))
     if model := files.one(r"(?:model|ctc).*\.onnx") or files.one(r"[^/]*\.onnx"):
-        return _single(model, tokens, properties(model))
+        return _single(model, tokens, metadata(model))
     return None
 
 
 class _Files:
-    """The files of a folder, found by what their names look like."""
+    """The files of a folder, by patterns of their names."""
 
-    def __init__(self, names: Sequence[str], small: bool) -> None:
+    def __init__(self, names: Sequence[str], prefer_int8: bool) -> None:
         self.names = sorted(names)
-        self._small = small
+        self._prefer_int8 = prefer_int8
 
     def one(self, pattern: str) -> str:
-        """The first file that looks like this, of those as small or large as wanted; "" where there is none."""
-        found = [name for name in self.names if "/" not in name and re.fullmatch(pattern, name)]
-        return next((name for name in found if (".int8." in name) == self._small), found[0] if found else "")
+        """The first file of this pattern, of the preferred precision if there is one; "" where there is none."""
+        matches = [name for name in self.names if "/" not in name and re.fullmatch(pattern, name)]
+        preferred = (name for name in matches if (".int8." in name) == self._prefer_int8)
+        return next(preferred, matches[0] if matches else "")
 
 
 def _qwen(frontend: str, files: _Files) -> SherpaModel | None:
@@ -114,51 +117,51 @@ def _moonshine(first: str, tokens: str, files: _Files) -> SherpaModel | None:
     return SherpaModel("moonshine", False, parts | {"tokens": tokens}, False) if all(parts.values()) else None
 
 
-def _transducer(encoder: str, decoder: str, joiner: str, tokens: str, properties: Properties) -> SherpaModel:
+def _transducer(encoder: str, decoder: str, joiner: str, tokens: str, metadata: ReadMetadata) -> SherpaModel:
     parts = {"encoder": encoder, "decoder": decoder, "joiner": joiner, "tokens": tokens}
-    said = {**properties(encoder)}
-    if streams(said) or streams(properties(decoder)):
+    encoder_metadata = {**metadata(encoder)}
+    if is_streaming(encoder_metadata) or is_streaming(metadata(decoder)):
         return SherpaModel("transducer", True, parts)
-    nemo = said.get("model_type", "").startswith("EncDec")
+    nemo = encoder_metadata.get("model_type", "").startswith("EncDec")
     return SherpaModel(
         "transducer", False, parts, settings={"model_type": "nemo_transducer" if nemo else "transducer"}
     )
 
 
-def _pair(encoder: str, decoder: str, tokens: str, said: Mapping[str, str]) -> SherpaModel | None:
+def _pair(encoder: str, decoder: str, tokens: str, metadata: Mapping[str, str]) -> SherpaModel | None:
     parts = {"encoder": encoder, "decoder": decoder, "tokens": tokens}
-    kind = said.get("model_type", "")
-    if "decoder_num_blocks" in said:
+    kind = metadata.get("model_type", "")
+    if "decoder_num_blocks" in metadata:
         return SherpaModel("paraformer", True, parts)
     if kind.startswith("whisper"):
         return SherpaModel("whisper", False, parts, False)
     if kind == "EncDecMultiTaskModel":
         return SherpaModel("nemo_canary", False, parts, False)
-    if "cmvn_mean" in said:
+    if "cmvn_mean" in metadata:
         return SherpaModel("fire_red_asr", False, parts, False)
     return None
 
 
-def _single(model: str, tokens: str, said: Mapping[str, str]) -> SherpaModel | None:
+def _single(model: str, tokens: str, metadata: Mapping[str, str]) -> SherpaModel | None:
     parts = {"model": model, "tokens": tokens}
-    kind = said.get("model_type", "")
-    if kind == "sense_voice_ctc" or "with_itn" in said:
+    kind = metadata.get("model_type", "")
+    if kind == "sense_voice_ctc" or "with_itn" in metadata:
         return SherpaModel("sense_voice", False, parts)
-    if kind == "paraformer" or "lfr_window_size" in said:
+    if kind == "paraformer" or "lfr_window_size" in metadata:
         return SherpaModel("paraformer", False, {"paraformer": model, "tokens": tokens})
     if kind.startswith("EncDec"):
-        return SherpaModel("nemo_ctc", streams(said), parts)
-    if "decode_chunk_len" in said:
+        return SherpaModel("nemo_ctc", is_streaming(metadata), parts)
+    if "decode_chunk_len" in metadata:
         return SherpaModel("zipformer2_ctc", True, parts)
     if kind == "t-one":
         return SherpaModel("t_one_ctc", True, parts)
-    if kind == "wenet_ctc" and "right_context" in said:
+    if kind == "wenet_ctc" and "right_context" in metadata:
         return SherpaModel("wenet_ctc", True, parts)
     if kind in _CTC:
         return SherpaModel(_CTC[kind], False, parts)
-    return SherpaModel("dolphin_ctc", False, parts) if {"mean", "invstd"} <= said.keys() else None
+    return SherpaModel("dolphin_ctc", False, parts) if {"mean", "invstd"} <= metadata.keys() else None
 
 
-def streams(said: Mapping[str, str]) -> bool:
-    """Whether a model that says this of itself hears while one speaks."""
-    return any(name in said for name in _STREAMING)
+def is_streaming(metadata: Mapping[str, str]) -> bool:
+    """Whether a model with this metadata is a streaming one."""
+    return any(name in metadata for name in _STREAMING)

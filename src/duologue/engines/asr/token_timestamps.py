@@ -1,7 +1,7 @@
-"""Words from the tokens a recogniser tells, each with the moment it was heard.
+"""Words with timestamps from a recogniser's tokens with timestamps.
 
-Owns where one word ends and the next begins. Pure. Knows no engine: a token that begins a word begins with a space or the
-sign of SentencePiece for one; a letter of a script without spaces is a word.
+Called by `sherpa`. Owns where one word ends and the next begins: a token that begins a word begins with a space or with
+SentencePiece's sign for one; a letter of a script without spaces is a word. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from duologue.text.speech.word_spans import SPACELESS
 from duologue.values.speech import TimedWord
 
 LAST = 0.24
-"""Seconds a word lasts at most of which only the beginning is known: about a syllable."""
+"""Seconds a word lasts at most when only its beginning is known: about a syllable."""
 _SPACE = "▁"
 _SPACELESS = re.compile(rf"[{SPACELESS}]")
 
@@ -21,8 +21,8 @@ _SPACELESS = re.compile(rf"[{SPACELESS}]")
 def words_of(
     tokens: Sequence[str], starts: Sequence[float], durations: Sequence[float] = (), *, end: float
 ) -> tuple[TimedWord, ...]:
-    """The words that `tokens` spell, heard at `starts` seconds; `durations` are known to some models. `end` is the sound's.
-    Nothing where the two do not belong together."""
+    """The words that `tokens` spell, beginning at `starts` seconds; some models know `durations`. `end` is the sound's.
+    Empty where the numbers of tokens and times differ."""
     if len(tokens) != len(starts) or (durations and len(durations) != len(tokens)):
         return ()
     words: list[TimedWord] = []

@@ -1,8 +1,8 @@
 """Whisper through faster-whisper (CTranslate2): many languages, on a processor or a graphics card, without PyTorch.
 
-Owns where its weights are looked for, and the way from its segments to a transcript. It hears whole recordings; while
-somebody speaks, the utterance is heard again and again (`growing.py`). Every call of the library blocks and is made in a
-lane. Nothing is downloaded: what is missing is said together with the command that fetches it.
+Loaded by `registry`. Owns where its weights are, and how its segments become a transcript. Whisper transcribes whole
+recordings; while a caller speaks, the utterance is transcribed again and again (`incremental`). Every call of the library
+blocks and is made in a lane. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from duologue.engines.asr.incremental import SHORTEST, IncrementalTranscriber
-from duologue.engines.audio.pcm import numbers
+from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
-from duologue.engines.options import device_of, read
-from duologue.engines.weights import check_files, folder_of, hub_command, missing, target
-from duologue.errors import EngineFailed, StartFailed, Unsupported
+from duologue.engines.optional_library import importing, load_in_thread, loading
+from duologue.engines.options import check_parallel, parse_device, read_options
+from duologue.engines.weights import find_hub_folder
+from duologue.errors import EngineFailed, Unsupported
 from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import HEARD_RATE, samples
 from duologue.values.speech import TimedWord, Transcript
@@ -40,22 +41,22 @@ OTHERS = {
     "distil-large-v3": "Systran/faster-distil-whisper-large-v3",
     "distil-large-v3.5": "distil-whisper/distil-large-v3.5-ct2",
 }
-"""Where the hub has the sizes that are not by Systran under their own name."""
+"""The hub's repositories of the sizes that are not by Systran under their own name."""
 FILES = ("config.json", "model.bin", "tokenizer.json")
-"""Without the last the library would ask the hub for it."""
+"""Without the last the library would download it from the hub."""
 ROOM = 256
-"""Segments that may wait to be taken: half an hour of speech."""
-DOUBTED = (0.6, -0.8)
-"""A segment that is more likely silence than the first and less likely its words than the second (logarithm) is nothing
-anybody said: the model makes up thanks and farewells in noise."""
+"""Segments that may be buffered: half an hour of speech."""
+NO_SPEECH, UNSURE = 0.6, -0.8
+"""A segment with a higher no-speech probability and a lower mean log probability than these is a hallucination: in noise
+the model makes up thanks and farewells."""
 PROMPT = 200
-"""Characters of what was said before that are told the model: it uses at most 224 tokens."""
+"""Characters of earlier text that are passed as context: the model uses at most 224 tokens."""
 
 
 class WhisperOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`compute` is CTranslate2's type of numbers (int8, float16 ...), `threads` 0 its own choice; `parallel`: how many
-    utterances are heard at the same time; `beam` and `listening_beam`: how many hypotheses are followed in a whole
-    recording, and while somebody speaks."""
+    """`compute` is CTranslate2's number type (int8, float16 ...), `threads` 0 its own choice; `parallel`: utterances
+    transcribed at the same time; `beam` and `listening_beam`: the beam size for a whole recording, and while a caller
+    speaks."""
 
     model: str = MODEL
     models: str = ""
@@ -70,7 +71,7 @@ class WhisperOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WhisperSegment(Protocol):
-    """What of the library's segments is used."""
+    """The part of the library's segments that is used."""
 
     @property
     def text(self) -> str: ...
@@ -83,7 +84,7 @@ class WhisperSegment(Protocol):
 
 
 class WhisperRecogniser:
-    """Fulfils `engines.RecogniserEngine`."""
+    """Implements `contracts.RecogniserEngine`."""
 
     limitation = ""
     word_timestamps = True
@@ -109,63 +110,63 @@ class WhisperRecogniser:
 
     @asynccontextmanager
     async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
-        """A listener for one utterance. Raises Unsupported for a language the model does not know."""
-        spoken = self._language(language)
+        """A transcriber for one utterance. Raises Unsupported for a language the model does not know."""
+        code = self._language_code(language)
 
-        def hear(pcm: bytes, before: str) -> Transcript:
+        def transcribe(pcm: bytes, before: str) -> Transcript:
             context = f"{prompt} {before}".strip()[-PROMPT:]
-            return self._heard(
+            return self._transcribe(
                 pcm,
-                language=spoken,
+                language=code,
                 beam_size=self._options.listening_beam,
                 temperature=0.0,
                 initial_prompt=context or None,
                 without_timestamps=True,
             )
 
-        yield IncrementalTranscriber(hear, self._lane, partials=self._options.partials)
+        yield IncrementalTranscriber(transcribe, self._lane, partials=self._options.partials)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a recording. Leaving ends the work after at most half a minute of sound. Raises as `listen`."""
-        spoken = self._language(language)
+        """Transcribe a recording. Leaving ends the work after at most half a minute of sound. Raises as `stream`."""
+        code = self._language_code(language)
         if samples(pcm) < SHORTEST:
             return Transcript("", understood=False)
 
         def step(emit: Emit[tuple[WhisperSegment, str]]) -> None:
-            self._each(
+            self._for_each_segment(
                 pcm,
-                lambda segment, found: emit((segment, found)),
-                language=spoken,
+                lambda segment, language: emit((segment, language)),
+                language=code,
                 beam_size=self._options.beam,
                 hotwords=prompt or None,
                 word_timestamps=word_timestamps,
                 condition_on_previous_text=False,
             )
 
-        async with self._lane.stream(step, ROOM) as heard:
-            told = [item async for item in heard]
-        return transcript_of([segment for segment, _ in told], told[0][1] if told else spoken or "")
+        async with self._lane.stream(step, ROOM) as items:
+            segments = [item async for item in items]
+        return transcript_of([segment for segment, _ in segments], segments[0][1] if segments else code or "")
 
     async def close(self) -> None:
         """Free the memory of the model."""
         await self._lane.run(self._model.model.unload_model)
 
-    def _language(self, language: str) -> str | None:
-        """The model's name of a language; None: it is to find out."""
-        wanted = language or self._options.language
-        code = code_of(wanted)
+    def _language_code(self, language: str) -> str | None:
+        """The model's code of a language; None: detect it."""
+        tag = language or self._options.language
+        code = code_of(tag)
         if code in self._languages:
             return code
-        if self.languages and wanted:
+        if self.languages and tag:
             raise Unsupported(
-                f"The model {self._name} hears English only; a model without .en in its name hears other languages.",
+                f"The model {self._name} recognises English only; models without .en in their name recognise other languages.",
                 param="language",
             )
         return "en" if self.languages else None
 
-    def _heard(self, pcm: bytes, **how: Any) -> Transcript:
+    def _transcribe(self, pcm: bytes, **parameters: Any) -> Transcript:
         segments: list[WhisperSegment] = []
         languages: list[str] = []
 
@@ -174,38 +175,39 @@ class WhisperRecogniser:
             languages.append(language)
             return True
 
-        self._each(pcm, take, **how)
+        self._for_each_segment(pcm, take, **parameters)
         return transcript_of(segments, languages[0] if languages else "")
 
-    def _each(self, pcm: bytes, take: Callable[[WhisperSegment, str], bool], **how: Any) -> None:
-        """Call `take` with each segment as it is heard, until it answers False. Blocks."""
+    def _for_each_segment(
+        self, pcm: bytes, take: Callable[[WhisperSegment, str], bool], **parameters: Any
+    ) -> None:
+        """Call `take` with each segment as it is decoded, and its language, until it returns False. Blocks."""
         try:
-            segments, about = self._model.transcribe(numbers(pcm), **how)
+            segments, info = self._model.transcribe(to_floats(pcm), **parameters)
             for segment in segments:
-                if not take(segment, about.language):
+                if not take(segment, info.language):
                     break
         except RuntimeError as error:
             raise EngineFailed(f"Whisper failed: {error}") from error
 
 
 def transcript_of(segments: Iterable[WhisperSegment], language: str) -> Transcript:
-    """What is to be believed of a recording's segments."""
-    silence, doubt = DOUBTED
-    told = [
+    """The transcript of a recording's segments, without the hallucinated ones. Confidence is weighted by length."""
+    credible = [
         segment
         for segment in segments
-        if segment.text.strip() and not (segment.no_speech_prob > silence and segment.avg_logprob < doubt)
+        if segment.text.strip() and not (segment.no_speech_prob > NO_SPEECH and segment.avg_logprob < UNSURE)
     ]
-    text = "".join(segment.text for segment in told).strip()
-    weight = sum(len(segment.text) for segment in told)
-    sure = sum(math.exp(min(0.0, segment.avg_logprob)) * len(segment.text) for segment in told)
+    text = "".join(segment.text for segment in credible).strip()
+    weight = sum(len(segment.text) for segment in credible)
+    confidence = sum(math.exp(min(0.0, segment.avg_logprob)) * len(segment.text) for segment in credible)
     words = tuple(
         TimedWord(word.word.strip(), round(float(word.start), 3), round(float(word.end), 3))
-        for segment in told
+        for segment in credible
         for word in segment.words or ()
         if word.word.strip()
     )
-    return Transcript(text, words, language, sure / weight if weight else None, understood=bool(text))
+    return Transcript(text, words, language, confidence / weight if weight else None, understood=bool(text))
 
 
 def code_of(language: str) -> str:
@@ -216,41 +218,33 @@ def code_of(language: str) -> str:
 
 async def load(options: dict[str, Any]) -> RecogniserEngine:
     """The engine. Options: see `WhisperOptions`. Raises StartFailed without the library or the weights."""
-    wanted = read(WhisperOptions, options, "whisper")
-    device = device_of(wanted.device)
-    if wanted.parallel < 1:
-        raise StartFailed("Whisper's option 'parallel' must be at least 1.", param="parallel")
+    settings = read_options(WhisperOptions, options, "whisper")
+    device = parse_device(settings.device)
+    check_parallel("Whisper", settings.parallel)
 
     def start() -> WhisperRecogniser:
-        try:
+        with importing("whisper", "whisper", role="recogniser"):
             from faster_whisper import WhisperModel
-        except ImportError as error:
-            raise StartFailed(
-                f"The recogniser whisper needs one more package ({error.name}): pip install 'duologue[whisper]'.",
-                code="engine_missing",
-            ) from None
-        folder = found(wanted.model, wanted.models)
-        try:
+        folder = find_weights(settings.model, settings.models)
+        with loading(f"Whisper's model in {folder} cannot be loaded"):
             model = WhisperModel(
                 str(folder),
                 device=device.kind,
                 device_index=device.index,
-                compute_type=wanted.compute,
-                cpu_threads=wanted.threads,
-                num_workers=wanted.parallel,
+                compute_type=settings.compute,
+                cpu_threads=settings.threads,
+                num_workers=settings.parallel,
                 local_files_only=True,
             )
-        except (RuntimeError, ValueError, OSError) as error:
-            raise StartFailed(f"Whisper's model in {folder} cannot be loaded: {error}") from error
-        return WhisperRecogniser(model, folder.name, wanted)
+        return WhisperRecogniser(model, folder.name, settings)
 
-    return await ThreadLane(1).run(start)
+    return await load_in_thread(start)
 
 
 def weights(options: dict[str, Any]) -> Path:
-    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
-    wanted = read(WhisperOptions, options, "whisper")
-    return found(wanted.model, wanted.models)
+    """The folder of the weights, without loading anything. Raises StartFailed as `find_weights`."""
+    settings = read_options(WhisperOptions, options, "whisper")
+    return find_weights(settings.model, settings.models)
 
 
 def repository_of(model: str) -> str:
@@ -260,16 +254,9 @@ def repository_of(model: str) -> str:
     return model if model.count("/") == 1 and model[0].isalnum() else ""
 
 
-def found(model: str, models: str) -> Path:
+def find_weights(model: str, models: str) -> Path:
     """The folder of a model. Raises StartFailed with the command that fetches it, or naming the file it lacks."""
-    repository = repository_of(model)
-    name = repository.rpartition("/")[2]
-    folder = folder_of(model, models, (name,))
-    if folder is None:
-        place = target(model, models, name)
-        raise missing("whisper", model, [hub_command(repository, place)] if repository else [], place)
-    check_files("whisper", folder, FILES)
-    return folder
+    return find_hub_folder("whisper", model, models, repository_of(model), FILES)
 
 
-assert HEARD_RATE == 16_000, "the rate Whisper hears"
+assert HEARD_RATE == 16_000, "Whisper's sample rate"

@@ -1,12 +1,11 @@
-"""Sound between networks and everybody else: the numbers one hears, and what one made as 16-bit samples, in pieces, with the
-words that begin in each.
+"""Sound between neural networks and the rest of the server: float arrays to and from 16-bit PCM, and PCM as chunks.
 
-Owns the way there and back. Knows no network. It needs numpy, which every such network brings along.
+Used by the recognisers and speakers whose libraries work on numpy arrays; numpy comes with those libraries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,56 +13,63 @@ import msgspec
 from duologue.engines.contracts import SpeechChunk, SpokenWord
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
 
-PIECE = SPOKEN_RATE // 5
-"""Samples told at a time."""
+CHUNK = SPOKEN_RATE // 5
+"""Samples of one chunk."""
 FAINT = 0.01
-"""Of full volume, under which a beginning is taken for silence."""
-KEPT = SPOKEN_RATE // 50
-"""Samples of such a beginning that stay."""
+"""Share of full scale below which a beginning counts as silence."""
+MARGIN = SPOKEN_RATE // 50
+"""Samples of such a beginning that are left, so that a soft consonant is not cut."""
 
 
-def numbers(pcm: bytes) -> Any:
-    """16-bit samples as a network hears them: float32, -1 to 1. Half a sample at the end does not count."""
+def to_floats(pcm: bytes) -> Any:
+    """16-bit samples as a float32 array, -1 to 1. Half a sample at the end is dropped."""
     import numpy
 
     return numpy.frombuffer(pcm[: samples(pcm) * SAMPLE_BYTES], "<i2").astype(numpy.float32) / 32768.0
 
 
-def whole_samples(sound: Any) -> bytes:
-    """A network's numbers (-1 to 1) as 16-bit samples; what is louder is cut off, what is no number is silence."""
+def to_pcm(sound: Any) -> bytes:
+    """A float array (-1 to 1) as 16-bit samples; louder values are clipped, NaN is silence."""
     import numpy
 
     values = numpy.nan_to_num(numpy.asarray(sound, dtype=numpy.float32).ravel())
     return bytes((values.clip(-1.0, 1.0) * 32767.0).round().astype("<i2").tobytes())
 
 
-def silent_start(pcm: bytes) -> int:
-    """The samples of silence a sound begins with, less a fiftieth of a second."""
+def leading_silence(pcm: bytes) -> int:
+    """The samples of silence a sound begins with, less MARGIN; 0 where it is all silence."""
     import numpy
 
     loud = numpy.flatnonzero(numpy.abs(numpy.frombuffer(pcm, "<i2")) > FAINT * 32767)
-    return max(0, int(loud[0]) - KEPT) if len(loud) else 0
+    return max(0, int(loud[0]) - MARGIN) if len(loud) else 0
 
 
-def cut(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[SpeechChunk]:
-    """A sound in pieces, each with the words that begin in it; the first sample is the clause's sample `start`."""
-    size = PIECE * SAMPLE_BYTES
+def split_chunks(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[SpeechChunk]:
+    """A sound in chunks, each with the words that begin in it; its first sample is the clause's sample `start`."""
+    size = CHUNK * SAMPLE_BYTES
     for at in range(0, len(pcm), size):
         first = start + at // SAMPLE_BYTES
         final = at + size >= len(pcm)
-        begun = tuple(
+        beginning = tuple(
             word
             for word in words
-            if (first <= word.start or not at) and (word.start < first + PIECE or final)
+            # Words that begin outside of the sound, by a rounding of the model's, go with its first or last chunk.
+            if (first <= word.start or not at) and (word.start < first + CHUNK or final)
         )
-        yield SpeechChunk(pcm[at : at + size], begun)
+        yield SpeechChunk(pcm[at : at + size], beginning)
 
 
-def later(words: Sequence[SpokenWord], start: int, at: int) -> tuple[SpokenWord, ...]:
-    """The words of a part as words of the clause it begins in at sample `start` and character `at`."""
+def shift_words(words: Sequence[SpokenWord], start: int, at: int) -> tuple[SpokenWord, ...]:
+    """The words of a part as words of its clause, where it begins at sample `start` and character `at`."""
     return tuple(
         msgspec.structs.replace(
             word, start=word.start + start, end=word.end + start, at=word.at + at, to=word.to + at
         )
         for word in words
     )
+
+
+async def no_speech() -> AsyncIterator[SpeechChunk]:
+    """The sound of a clause without any letter or digit: no chunks."""
+    return
+    yield

@@ -76,7 +76,7 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     sizes = plan(header, wanted, machine)
     if READ_AHEAD < header.size < machine.memory:
         await lane.run(partial(_read_ahead, header))
-        load_progress.tell(READ_SHARE)
+        load_progress.report(READ_SHARE)
     key = secrets.token_urlsafe(24)
     server = await lane.run(partial(_start, header, wanted, sizes, key))
     door = LlamaHttpClient(server.listening_address, key)
@@ -360,7 +360,7 @@ def _read_ahead(header: GgufHeader) -> None:
         with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
             while count := file.readinto(buffer):
                 read += count
-                load_progress.tell(READ_SHARE * min(1.0, read / header.size))
+                load_progress.report(READ_SHARE * min(1.0, read / header.size))
 
 
 def _start(header: GgufHeader, options: LlamaOptions, sizes: Plan, key: str) -> Any:

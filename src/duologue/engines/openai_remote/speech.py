@@ -21,8 +21,8 @@ from duologue.engines.asr.qwen_languages import tag_of
 from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
 from duologue.engines.openai_remote.speech_client import SpeechServer
 from duologue.engines.openai_remote.wav_stream import StreamedWav
-from duologue.engines.options import read
-from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voice_of
+from duologue.engines.options import read_options
+from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voice_of
 from duologue.errors import BadRequest, TooLarge
 from duologue.resampler import Resampler
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples, wav_header
@@ -46,7 +46,7 @@ LONGEST = 4096
 """Characters these servers speak at once."""
 MOST_VOICES = 1000
 _RATE = re.compile(r"rate=(\d{4,6})")
-_KOKORO = re.compile(rf"[{''.join(TONGUES)}][fm]_[a-z]+")
+_KOKORO = re.compile(rf"[{''.join(LANGUAGES)}][fm]_[a-z]+")
 
 
 class RemoteRecogniserOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -186,7 +186,7 @@ class RemoteSpeaker:
         body: dict[str, Any] = {
             "model": self._options.model,
             "input": clause,
-            "voice": chosen_voice(self._voices, voice, language),
+            "voice": choose_voice(self._voices, voice, language),
             "response_format": "pcm",
             "speed": max(0.25, min(4.0, speed)),
         }
@@ -282,14 +282,14 @@ async def _nothing() -> AsyncIterator[SpeechChunk]:
 
 async def load_recogniser(options: dict[str, Any]) -> RecogniserEngine:
     """The recogniser. Options: see `RemoteRecogniserOptions`. Raises StartFailed for an impossible address."""
-    wanted = read(RemoteRecogniserOptions, options, "remote")
+    wanted = read_options(RemoteRecogniserOptions, options, "remote")
     return RemoteRecogniser(SpeechServer(wanted.url, wanted.key, "voice.recogniser"), wanted)
 
 
 async def load_speaker(options: dict[str, Any]) -> SpeakerEngine:
     """The speaker. Options: see `RemoteSpeakerOptions`. Raises StartFailed for an impossible address. A server that does not
     list its voices is taken to have OpenAI's."""
-    wanted = read(RemoteSpeakerOptions, options, "remote")
+    wanted = read_options(RemoteSpeakerOptions, options, "remote")
     server = SpeechServer(wanted.url, wanted.key, "voice.speaker")
     listed = wanted.voices or await server.listed("/audio/voices", ("voices", "data"))
     voices = voices_in(listed or OPENAI_VOICES, wanted.language)

@@ -21,7 +21,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
-from duologue.engines.options import read
+from duologue.engines.options import read_options
 from duologue.errors import EngineFailed
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.speech import TimedWord, Transcript
@@ -109,7 +109,7 @@ class ScriptedRecogniser:
 
 async def load(options: dict[str, Any]) -> ScriptedRecogniser:
     """The scripted recogniser. Options: texts, default, word_ms, model (its name)."""
-    wanted = read(ScriptedRecogniserOptions, options, "scripted")
+    wanted = read_options(ScriptedRecogniserOptions, options, "scripted")
     return ScriptedRecogniser(
         wanted.texts, default=wanted.default, word_ms=wanted.word_ms, name=wanted.model or "scripted"
     )

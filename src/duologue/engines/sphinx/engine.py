@@ -15,7 +15,7 @@ import anyio
 from msgspec import Struct
 
 from duologue.engines.audio.silence import peak
-from duologue.engines.options import read
+from duologue.engines.options import read_options
 from duologue.engines.sphinx.confidence import HeardWord
 from duologue.engines.sphinx.decoder import PIECE, sentence
 from duologue.engines.sphinx.decoder_pool import DecoderHandle, DecoderPool
@@ -148,7 +148,7 @@ def transcript(words: Sequence[HeardWord], sure: float, *, since: float = 0.0) -
 
 async def load(options: dict[str, Any]) -> PocketsphinxRecogniser:
     """The recogniser. Options: decoders. Raises StartFailed where pocketsphinx is not installed or cannot start."""
-    wanted = read(PocketsphinxOptions, options, "pocketsphinx")
+    wanted = read_options(PocketsphinxOptions, options, "pocketsphinx")
     if wanted.decoders < 1:
         raise StartFailed("pocketsphinx needs at least one decoder.", param="decoders")
     ears = DecoderPool(HEARING)

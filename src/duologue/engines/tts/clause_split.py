@@ -1,6 +1,7 @@
-"""A long clause in parts that a speech model makes one after the other: the first is heard soon, and a cancel comes soon.
+"""A long clause in parts that a speech model synthesises one after the other, so that the first sounds soon and a cancel
+takes effect soon.
 
-Owns where it is cut: after a mark, else between words. Pure.
+Called by `kokoro_speech`. Owns where a clause is cut: after punctuation, else between words. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def parts_of(clause: str, longest: int = LONGEST) -> Iterator[tuple[int, int]]:
-    """The ranges of the parts, in order; together they are the clause. A part without any letter is left out."""
+    """The ranges of the parts, in order; together they are the clause. Parts without a letter or digit are left out."""
     at = 0
     while at < len(clause):
         to = len(clause) if len(clause) - at <= longest else _cut(clause, at, at + longest)
@@ -27,7 +28,7 @@ def parts_of(clause: str, longest: int = LONGEST) -> Iterator[tuple[int, int]]:
 def _cut(clause: str, at: int, limit: int) -> int:
     """The last good place before `limit` that leaves a part of some length."""
     for pattern in (_MARK, _SPACE):
-        ends = [found.end() for found in pattern.finditer(clause, at, limit)]
+        ends = [match.end() for match in pattern.finditer(clause, at, limit)]
         if ends and ends[-1] - at > (limit - at) // 4:
             return ends[-1]
     return limit

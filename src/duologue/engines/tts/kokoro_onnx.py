@@ -1,29 +1,36 @@
 """Kokoro through kokoro-onnx: natural voices in seven languages on a processor, without PyTorch.
 
-Owns where its two files are looked for, and the way from its sound to clauses with word times. Text becomes phonemes by
-espeak-ng, which the package brings. The library's calls block, hold a clause each, and are made in a lane.
+Loaded by `registry`. Owns where its two files are, and how its sound becomes clauses with word timestamps. espeak-ng,
+which comes with the package, turns text into phonemes. The library's calls block for a whole part and are made in a lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from duologue.engines.audio.pcm import cut, later, whole_samples
+from duologue.engines.audio.pcm import to_pcm
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.engines.hardware import machine_limits
-from duologue.engines.options import device_of, read
-from duologue.engines.tts.clause_split import parts_of
-from duologue.engines.tts.kokoro_voices import TONGUES, chosen_voice, voices_of
-from duologue.engines.tts.word_alignment import Stretch, words_from_phonemes
-from duologue.engines.weights import check_files, fetch_command, folder_of, missing, target
-from duologue.errors import EngineFailed, StartFailed, TooLarge
-from duologue.threads import Emit, ThreadLane
-from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
+from duologue.engines.optional_library import importing, load_in_thread, loading
+from duologue.engines.options import check_parallel, parse_device, read_options
+from duologue.engines.tts.kokoro_speech import speak_clause
+from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voices_of
+from duologue.engines.tts.word_alignment import TimedText, words_from_phonemes
+from duologue.engines.weights import (
+    check_files,
+    fetch_command,
+    find_folder,
+    missing_weights,
+    target_folder,
+)
+from duologue.errors import EngineFailed, StartFailed
+from duologue.threads import ThreadLane
+from duologue.values.audio import SPOKEN_RATE
 from duologue.values.speech import Voice
 
 MODEL = "kokoro-onnx"
@@ -31,15 +38,12 @@ RELEASE = "https://github.com/thewh1teagle/kokoro-onnx/releases/download/model-f
 NETWORKS = ("kokoro-v1.0.onnx", "kokoro-v1.0.int8.onnx", "kokoro-v1.0.fp16.onnx")
 VOICES = "voices-v1.0.bin"
 LETTERS = "abefhip"
-"""The languages whose phonemes espeak-ng writes as the model was taught them; Japanese and Chinese it does not."""
-SLOWEST, FASTEST = 0.5, 2.0
-LONGEST = 4000
-"""Characters of one clause."""
+"""The languages whose phonemes espeak-ng writes as the model was trained on them; not so Japanese and Chinese."""
 
 
 class KokoroOnnxOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`model`: the folder with the network and the voices; `network`: the file of it, where there are several; `parallel`:
-    how many clauses are spoken at the same time; `threads` 0: the machine's cores."""
+    """`model`: the folder with the network and the voices; `network`: the network's file, where there are several;
+    `parallel`: clauses synthesised at the same time; `threads` 0: the machine's cores."""
 
     model: str = MODEL
     models: str = ""
@@ -51,7 +55,7 @@ class KokoroOnnxOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KokoroOnnxSpeaker:
-    """Fulfils `engines.SpeakerEngine`."""
+    """Implements `contracts.SpeakerEngine`."""
 
     def __init__(self, kokoro: Any, name: str, options: KokoroOnnxOptions) -> None:
         self._kokoro = kokoro
@@ -73,103 +77,80 @@ class KokoroOnnxSpeaker:
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
     ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
-        """The sound of the clause, a part of at most two lines at a time; leaving waits until the part that is being made is
-        made. Raises NotFound for an unknown voice, TooLarge for more than LONGEST characters."""
-        chosen = chosen_voice(self._voices, voice, language)
-        if len(clause) > LONGEST:
-            raise TooLarge(
-                f"A clause to be spoken has at most {LONGEST:,} characters, this one {len(clause):,}."
-            )
-        if not any(map(str.isalnum, clause)):
-            yield _nothing()
-            return
-
-        def step(emit: Emit[SpeechChunk]) -> None:
-            start = 0
-            for at, to in parts_of(clause):
-                pcm, words = self._made(clause[at:to], chosen, max(SLOWEST, min(FASTEST, speed)))
-                if not all(map(emit, cut(pcm, later(words, start, at), start))):
-                    return
-                start += len(pcm) // SAMPLE_BYTES
-
-        async with self._lane.stream(step, 8) as spoken:
-            yield spoken
+        """The sound of the clause. Raises NotFound for an unknown voice, and as `speak_clause`."""
+        name = choose_voice(self._voices, voice, language)
+        async with speak_clause(
+            self._lane, clause, speed, lambda text, speed: self._synthesise(text, name, speed)
+        ) as chunks:
+            yield chunks
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Drop the model; its memory is freed when the last clause with it has ended."""
         self._kokoro = None
 
-    def _made(self, clause: str, voice: str, speed: float) -> tuple[bytes, tuple[SpokenWord, ...]]:
+    def _synthesise(
+        self, text: str, voice: str, speed: float
+    ) -> Iterator[tuple[bytes, tuple[SpokenWord, ...]]]:
         try:
             sound, rate, timings = self._kokoro.create_timed(
-                clause, voice, speed=speed, lang=TONGUES[voice[0]].espeak
+                text, voice, speed=speed, lang=LANGUAGES[voice[0]].espeak
             )
         except ValueError as error:
             if "phoneme" in str(error):
-                return b"", ()  # signs that nobody reads aloud
+                return  # only signs that have no sound
             raise EngineFailed(f"Kokoro failed: {error}") from error
         except RuntimeError as error:
             raise EngineFailed(f"Kokoro failed: {error}") from error
         if rate != SPOKEN_RATE:
             raise EngineFailed(f"Kokoro spoke at {rate} Hz, not at {SPOKEN_RATE}.")
-        stretches = [Stretch(each.phoneme, each.start, each.end) for each in timings]
-        return whole_samples(sound), words_from_phonemes(clause, stretches)
-
-
-async def _nothing() -> AsyncIterator[SpeechChunk]:
-    return
-    yield
+        phonemes = [TimedText(each.phoneme, each.start, each.end) for each in timings]
+        yield to_pcm(sound), words_from_phonemes(text, phonemes)
 
 
 async def load(options: dict[str, Any]) -> SpeakerEngine:
     """The engine. Options: see `KokoroOnnxOptions`. Raises StartFailed without the library or the weights."""
-    wanted = read(KokoroOnnxOptions, options, "kokoro_onnx")
-    device = device_of(wanted.device)
-    if wanted.parallel < 1:
-        raise StartFailed("kokoro_onnx's option 'parallel' must be at least 1.", param="parallel")
+    settings = read_options(KokoroOnnxOptions, options, "kokoro_onnx")
+    device = parse_device(settings.device)
+    check_parallel("kokoro_onnx", settings.parallel)
 
     def start() -> KokoroOnnxSpeaker:
-        try:
+        with importing("kokoro_onnx", "kokoro-onnx", role="voice"):
             import onnxruntime
             from kokoro_onnx import Kokoro
-        except ImportError as error:
-            raise StartFailed(
-                f"The voice kokoro_onnx needs one more package ({error.name}): pip install 'duologue[kokoro-onnx]'.",
-                code="engine_missing",
-            ) from None
-        folder, network = found(wanted)
-        how = onnxruntime.SessionOptions()
-        how.intra_op_num_threads = wanted.threads or machine_limits().cores
+        folder, network = find_weights(settings)
+        session_options = onnxruntime.SessionOptions()
+        session_options.intra_op_num_threads = settings.threads or machine_limits().cores
         providers = ["CPUExecutionProvider"]
         if device.kind == "cuda":
             providers.insert(0, "CUDAExecutionProvider")
-        try:
-            session = onnxruntime.InferenceSession(str(folder / network), how, providers=providers)
+        # onnxruntime's own errors derive from Exception alone.
+        with loading(f"The model in {folder} cannot be loaded by kokoro-onnx", Exception):
+            session = onnxruntime.InferenceSession(
+                str(folder / network), session_options, providers=providers
+            )
             kokoro = Kokoro.from_session(session, str(folder / VOICES))
-        except Exception as error:
-            raise StartFailed(f"The model in {folder} cannot be loaded by kokoro-onnx: {error}") from error
-        return KokoroOnnxSpeaker(kokoro, folder.name, wanted)
+        return KokoroOnnxSpeaker(kokoro, folder.name, settings)
 
-    return await ThreadLane(1).run(start)
+    return await load_in_thread(start)
 
 
 def weights(options: dict[str, Any]) -> Path:
-    """The folder of the weights, without loading anything. Raises StartFailed as `found`."""
-    return found(read(KokoroOnnxOptions, options, "kokoro_onnx"))[0]
+    """The folder of the weights, without loading anything. Raises StartFailed as `find_weights`."""
+    return find_weights(read_options(KokoroOnnxOptions, options, "kokoro_onnx"))[0]
 
 
-def found(options: KokoroOnnxOptions) -> tuple[Path, str]:
+def find_weights(options: KokoroOnnxOptions) -> tuple[Path, str]:
     """The folder of the model and its network. Raises StartFailed with the commands that fetch it."""
-    folder = folder_of(options.model, options.models)
+    folder = find_folder(options.model, options.models)
     if folder is None:
-        place = target(options.model, options.models)
+        target = target_folder(options.model, options.models)
         commands = [
-            fetch_command(f"{RELEASE}/{file}", place / file)
+            fetch_command(f"{RELEASE}/{file}", target / file)
             for file in (options.network or NETWORKS[0], VOICES)
         ]
-        raise missing("kokoro_onnx", options.model, commands, place)
-    there = sorted(path.name for path in folder.glob("*.onnx"))
-    choices = [options.network] if options.network else [*NETWORKS, *there]
-    network = next((name for name in choices if name in there), choices[0])
+        raise missing_weights("kokoro_onnx", options.model, commands, target)
+    files = sorted(path.name for path in folder.glob("*.onnx"))
+    choices = [options.network] if options.network else [*NETWORKS, *files]
+    network = next((name for name in choices if name in files), choices[0])
     check_files("kokoro_onnx", folder, (network, VOICES))
     return folder, network

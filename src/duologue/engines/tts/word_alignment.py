@@ -1,6 +1,6 @@
-"""When the words of a clause sound, from what a speech model tells of its own tokens or phonemes.
+"""Word timestamps of a clause from a speech model's own timestamps, which are per token or per phoneme.
 
-Owns the way from those to the words of the text: a model may cut a word in two, or say two as one. Pure. Knows no model.
+Used by the Kokoro engines. A model may split one word, or pronounce two as one. Pure.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from duologue.text.speech.word_spans import letters_in, words_in
 from duologue.values.audio import SPOKEN_RATE
 
 
-class Stretch(Struct, frozen=True):
-    """A piece of what is spoken, from `start` to `end` seconds."""
+class TimedText(Struct, frozen=True):
+    """A token or phoneme that sounds from `start` to `end` seconds."""
 
     text: str
     start: float
@@ -24,13 +24,12 @@ class Stretch(Struct, frozen=True):
 
 
 def words_from_tokens(
-    clause: str, tokens: Iterable[Stretch], *, delay: float = 0.0
+    clause: str, tokens: Iterable[TimedText], *, delay: float = 0.0
 ) -> tuple[SpokenWord, ...]:
-    """The words of the clause, from a model's tokens, which are parts of its text in their order. `delay` seconds come
-    before what the model calls its beginning; it is negative where its beginning was cut off. A word none of whose tokens
-    is found has no time, and is left out."""
+    """The words of the clause, from a model's tokens, which are parts of its text in order. `delay` in seconds is added to
+    all times; it is negative where the beginning of the sound was cut off. A word without a matching token is left out."""
     ranges = words_in(clause)
-    times: list[list[Stretch]] = [[] for _ in ranges]
+    times: list[list[TimedText]] = [[] for _ in ranges]
     at = index = 0
     for token in tokens:
         text = token.text.strip()
@@ -49,9 +48,9 @@ def words_from_tokens(
     )
 
 
-def words_from_phonemes(clause: str, phonemes: Sequence[Stretch]) -> tuple[SpokenWord, ...]:
-    """The words of the clause, from phonemes with spaces between words. Where there are other words among the phonemes than
-    in the text ("of the" is one), the words are spread over them by their letters."""
+def words_from_phonemes(clause: str, phonemes: Sequence[TimedText]) -> tuple[SpokenWord, ...]:
+    """The words of the clause, from phonemes with spaces between words. Where the phonemes have another number of words
+    than the text ("of the" is one), the words are spread over them by their letters."""
     ranges = words_in(clause)
     groups = _groups(phonemes)
     if not ranges or not groups:
@@ -76,25 +75,25 @@ def words_from_phonemes(clause: str, phonemes: Sequence[Stretch]) -> tuple[Spoke
     )
 
 
-def _groups(phonemes: Sequence[Stretch]) -> list[Stretch]:
-    """What stands between spaces and has a sound: not a mark alone."""
-    groups: list[Stretch] = []
-    current: list[Stretch] = []
-    for phoneme in [*phonemes, Stretch(" ", 0.0, 0.0)]:
+def _groups(phonemes: Sequence[TimedText]) -> list[TimedText]:
+    """The phonemes between spaces as one each; punctuation alone has no sound and is left out."""
+    groups: list[TimedText] = []
+    current: list[TimedText] = []
+    for phoneme in [*phonemes, TimedText(" ", 0.0, 0.0)]:
         if phoneme.text.isspace():
             sounding = [each for each in current if any(map(str.isalpha, each.text))]
             if sounding:
                 text = "".join(each.text for each in current)
-                groups.append(Stretch(text, sounding[0].start, sounding[-1].end))
+                groups.append(TimedText(text, sounding[0].start, sounding[-1].end))
             current = []
         else:
             current.append(phoneme)
     return groups
 
 
-def _moment(groups: Sequence[Stretch], share: float, *, last: bool) -> float:
-    """When so much of what sounds in `groups` is over. Between two of them: the end of the one, or the beginning of the
-    other."""
+def _moment(groups: Sequence[TimedText], share: float, *, last: bool) -> float:
+    """The time at which `share` of the sound in `groups` has passed. On the border of two groups: the end of the first
+    (`last`), or the beginning of the second."""
     left = share * sum(group.end - group.start for group in groups)
     for number, group in enumerate(groups):
         length = group.end - group.start

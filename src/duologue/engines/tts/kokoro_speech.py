@@ -1,0 +1,54 @@
+"""Speaking a clause with Kokoro, whichever library runs it: part by part, in a lane, with word timestamps.
+
+Called by `kokoro` and `kokoro_onnx`, which each pass a function that synthesises one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+from duologue.engines.audio.pcm import no_speech, shift_words, split_chunks
+from duologue.engines.contracts import SpeechChunk, SpokenWord
+from duologue.engines.tts.clause_split import parts_of
+from duologue.errors import TooLarge
+from duologue.threads import Emit, ThreadLane
+from duologue.values.audio import SAMPLE_BYTES
+
+SLOWEST, FASTEST = 0.5, 2.0
+LONGEST = 4000
+"""Characters of one clause."""
+AHEAD = 8
+"""Chunks that may be synthesised ahead of the listener."""
+
+Synthesise = Callable[[str, float], Iterator[tuple[bytes, tuple[SpokenWord, ...]]]]
+"""Text and speed -> the PCM of the text, in one or more pieces, each with its words. Blocks."""
+
+
+@asynccontextmanager
+async def speak_clause(
+    lane: ThreadLane, clause: str, speed: float, synthesise: Synthesise
+) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
+    """The sound of the clause, a part of at most two lines at a time; leaving waits for the part at work. Raises TooLarge
+    for more than LONGEST characters."""
+    check_length(clause, LONGEST)
+    if not any(map(str.isalnum, clause)):
+        yield no_speech()
+        return
+
+    def step(emit: Emit[SpeechChunk]) -> None:
+        start = 0
+        for at, to in parts_of(clause):
+            for pcm, words in synthesise(clause[at:to], max(SLOWEST, min(FASTEST, speed))):
+                if not all(map(emit, split_chunks(pcm, shift_words(words, start, at), start))):
+                    return
+                start += len(pcm) // SAMPLE_BYTES
+
+    async with lane.stream(step, AHEAD) as chunks:
+        yield chunks
+
+
+def check_length(clause: str, longest: int) -> None:
+    """Raises TooLarge for a clause of more than `longest` characters."""
+    if len(clause) > longest:
+        raise TooLarge(f"A clause to be spoken has at most {longest:,} characters, this one {len(clause):,}.")
