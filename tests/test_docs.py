@@ -175,15 +175,15 @@ def texts(node: ast.expr) -> Iterator[str]:
 
 
 def test_every_state_of_the_default_model_is_a_documented_code() -> None:
-    # `/ready` says model_STATE; the states are the first halves of what `standing` returns.
-    standing = next(
+    # `/ready` says model_STATE; the states are the first halves of what `model_state` returns.
+    function = next(
         node
         for node in ast.walk(ast.parse((SOURCE / "gateway/admin/status.py").read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.name == "standing"
+        if isinstance(node, ast.FunctionDef) and node.name == "model_state"
     )
     states = {
         state
-        for node in ast.walk(standing)
+        for node in ast.walk(function)
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)
         for state in texts(node.value.elts[0])
     }

@@ -49,9 +49,9 @@ def run(monkeypatch, capfd):
 def served(monkeypatch):
     """What `serve` would have started with."""
     started = []
-    from duologue.gateway import app
+    from duologue.gateway import server
 
-    monkeypatch.setattr(app, "serve", lambda settings, announce, look: started.append(settings))
+    monkeypatch.setattr(server, "serve", lambda settings, announce, probe_hardware: started.append(settings))
     return started
 
 
@@ -101,12 +101,12 @@ def test_flags_not_given_change_nothing(run, served, monkeypatch):
 
 
 def test_a_problem_is_one_sentence_and_exit_code_one(run, monkeypatch):
-    from duologue.gateway import app
+    from duologue.gateway import server
 
-    def fail(settings, announce, look):
+    def fail(settings, announce, probe_hardware):
         raise StartFailed("Port 8006 is in use.")
 
-    monkeypatch.setattr(app, "serve", fail)
+    monkeypatch.setattr(server, "serve", fail)
     assert run("serve") == (1, "", "duologue: Port 8006 is in use.\n")
 
 
@@ -124,12 +124,12 @@ def test_a_wrong_flag_is_told_without_a_trace(run):
 
 
 def test_ctrl_c_leaves_no_trace(run, monkeypatch):
-    from duologue.gateway import app
+    from duologue.gateway import server
 
-    def interrupt(settings, announce, look):
+    def interrupt(settings, announce, probe_hardware):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app, "serve", interrupt)
+    monkeypatch.setattr(server, "serve", interrupt)
     code, _, errors = run("serve")
     assert code == 130
     assert "Traceback" not in errors

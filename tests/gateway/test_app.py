@@ -8,7 +8,8 @@ import pytest
 
 from duologue.config import load
 from duologue.errors import EngineFailed
-from duologue.gateway.app import Gateway, guarded
+from duologue.gateway.app import Gateway
+from duologue.gateway.server import public_app
 from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +23,7 @@ def made(tmp_path, **flags):
 
 
 def client(app) -> httpx.AsyncClient:
-    outside = guarded(app, load(None, {}, {}))
+    outside = public_app(app, load(None, {}, {}))
     transport = httpx.ASGITransport(outside, raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006")
 
@@ -179,7 +180,7 @@ def before(tmp_path, **flags):
     """A browser before a whole server with these settings, and behind a proxy that says who it is."""
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted", **flags})
     gateway = Gateway(settings, [LoadSpec("w", "scripted", "m")], announce=lambda line: None)
-    transport = httpx.ASGITransport(guarded(gateway.app, settings), client=("10.0.0.1", 4711))
+    transport = httpx.ASGITransport(public_app(gateway.app, settings), client=("10.0.0.1", 4711))
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006")
 
 
@@ -219,7 +220,7 @@ async def test_the_host_and_scheme_of_a_believed_proxy_count_at_the_doors(tmp_pa
 
 
 async def test_the_log_says_for_whom_a_proxy_asked(tmp_path, caplog):
-    caplog.set_level("INFO", "duologue.gateway.middleware.host_check")
+    caplog.set_level("INFO", "duologue.gateway.middleware.request_id")
     async with before(tmp_path, proxies=["10.0.0.1"], host_names=["chat.example"]) as asking:
         await asking.get("/status", headers=FORWARDED)
     assert "GET /status 200" in caplog.text

@@ -5,7 +5,7 @@ import pytest
 from duologue.config import load
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
-from duologue.gateway.startup_messages import Herald, address
+from duologue.gateway.startup_messages import StartupMessages, server_url
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus
 from duologue.wire.worker_protocol import LoadSpec
@@ -16,27 +16,27 @@ pytestmark = pytest.mark.anyio
 def herald(tmp_path, announce):
     """Whoever tells the terminal, and what it looks at: a state and a sentence."""
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})
-    telling = Herald(settings, announce)
+    messages = StartupMessages(settings, announce)
     pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
-    telling.begin(pool)
+    messages.start(pool)
 
     def become(state: str, detail: str = "") -> None:
         view = pool.workers["w"]
         view.state, view.detail, view.card = state, detail, ModelCard("m", "scripted", 100)
-        telling.look(pool)
+        messages.update(pool)
 
     return become
 
 
 async def test_the_terminal_is_told_nothing_before_requests_are_answered(tmp_path):
     lines: list[str] = []
-    telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
+    messages = StartupMessages(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
     pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
     view = pool.workers["w"]
     view.state, view.card = "ready", ModelCard("m", "scripted", 100)
-    telling.look(pool)
+    messages.update(pool)
     assert lines == []
-    telling.begin(pool)
+    messages.start(pool)
     assert len(lines) == 1
 
 
@@ -59,10 +59,10 @@ async def test_the_terminal_is_told_each_reason_why_a_model_cannot_be_used_once(
 
 async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_path):
     lines: list[str] = []
-    telling = Herald(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
+    messages = StartupMessages(load(None, {}, {"data": str(tmp_path), "engine": "scripted"}), lines.append)
     pool = Pool([LoadSpec("w", "scripted", "m")], Scheduler())
     voice = Pool([LoadSpec("voice", "voice", "voice")], Scheduler())
-    telling.begin(pool, voice)
+    messages.start(pool, voice)
     view = voice.workers["voice"]
     view.speech = SpeechCard(
         detector=SpeechEngineStatus("ready", "silero"),
@@ -71,13 +71,13 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
     )
     for state in ("loading", "ready", "ready"):
         view.state = state
-        telling.look(pool, voice)
+        messages.update(pool, voice)
     assert lines == [
-        "Nothing is heard: Its package is missing.",
-        "Nothing is spoken: Its weights are missing.",
+        "Speech recognition is unavailable: Its package is missing.",
+        "Speech output is unavailable: Its weights are missing.",
     ]
     view.state, view.detail = "failed", "There is no memory."
-    telling.look(pool, voice)
+    messages.update(pool, voice)
     assert lines[2:] == ["The voice cannot be used: There is no memory."]
 
 
@@ -90,7 +90,7 @@ async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):
 
 def test_the_address_is_one_that_a_browser_here_can_open(tmp_path):
     def where(**flags):
-        return address(load(None, {}, {"data": str(tmp_path), **flags}), 8006)
+        return server_url(load(None, {}, {"data": str(tmp_path), **flags}), 8006)
 
     assert where() == "http://127.0.0.1:8006"
     assert where(host="0.0.0.0") == "http://127.0.0.1:8006"

@@ -5,7 +5,7 @@ import gzip
 import httpx
 import pytest
 
-from duologue.gateway.static_page import Pages, read_files
+from duologue.gateway.static_page import StaticPage, read_files
 
 NAVIGATION = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 SCRIPT = b"export const hello = 'hello';" * 20
@@ -24,13 +24,13 @@ def folder(tmp_path):
     return page
 
 
-def browser(pages: Pages) -> httpx.AsyncClient:
+def browser(pages: StaticPage) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(pages), base_url="http://localhost")
 
 
 @pytest.mark.anyio
 async def test_the_page_is_served_and_never_kept_without_asking(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.get("/")
     assert answer.text.startswith("<!doctype html>")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -39,14 +39,14 @@ async def test_the_page_is_served_and_never_kept_without_asking(folder):
 
 @pytest.mark.anyio
 async def test_a_browser_at_an_unknown_address_is_shown_the_page(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         assert (await http.get("/settings", headers=NAVIGATION)).text.startswith("<!doctype html>")
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(("path", "up"), [("/chat/17", "../"), ("/a/b/c", "../../"), ("/settings/", "../")])
 async def test_a_browser_at_a_deep_address_is_led_to_where_the_pages_files_are(folder, path, up):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.get(path, headers=NAVIGATION)
     assert (answer.status_code, answer.headers["location"]) == (307, up)
 
@@ -54,7 +54,7 @@ async def test_a_browser_at_a_deep_address_is_led_to_where_the_pages_files_are(f
 @pytest.mark.anyio
 @pytest.mark.parametrize("path", ["/models", "/chat/completions", "/settings"])
 async def test_a_program_at_a_wrong_address_is_given_no_page(folder, path):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.get(path, headers={"Accept": "application/json"})
     assert answer.status_code == 404
     assert answer.json()["error"]["code"] == "not_found"
@@ -65,7 +65,7 @@ async def test_a_program_at_a_wrong_address_is_given_no_page(folder, path):
     ("path", "told"), [("/chat/completions", True), ("/models", True), ("/chats", False)]
 )
 async def test_a_client_without_v1_in_its_base_url_is_told(folder, path, told):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.post(path)
     assert ("ends in /v1" in answer.json()["error"]["message"]) is told
 
@@ -75,7 +75,7 @@ async def test_a_client_without_v1_in_its_base_url_is_told(folder, path, told):
     "path", ["/v1/nothing", "/api/nothing", "/ws/chat", "/assets/gone-123.js", "/gone.png"]
 )
 async def test_unknown_addresses_of_apis_and_files_are_errors(folder, path):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.get(path)
     assert answer.status_code == 404
     assert answer.json()["error"]["code"] == "not_found"
@@ -83,7 +83,7 @@ async def test_unknown_addresses_of_apis_and_files_are_errors(folder, path):
 
 @pytest.mark.anyio
 async def test_other_methods_find_no_endpoint(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.post("/v1/nothing")
     assert answer.status_code == 404
     assert "POST /v1/nothing" in answer.json()["error"]["message"]
@@ -108,13 +108,13 @@ async def test_nothing_outside_the_folder_can_be_named(folder, path):
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": []}
-    await Pages(folder)(scope, None, send)
+    await StaticPage(folder)(scope, None, send)
     assert sent[0]["status"] == 404
 
 
 @pytest.mark.anyio
 async def test_built_files_are_kept_for_good(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.get("/assets/app-1a2b3c4d.js", headers={"Accept-Encoding": "identity"})
         assert answer.content == SCRIPT
         assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
@@ -142,7 +142,7 @@ async def test_what_the_build_compressed_is_sent_to_who_takes_it(folder, accepte
 
     headers = [(b"accept-encoding", accepted.encode())]
     scope = {"type": "http", "method": "GET", "path": "/assets/app-1a2b3c4d.js", "headers": headers}
-    await Pages(folder)(scope, None, send)
+    await StaticPage(folder)(scope, None, send)
     fields = dict(sent[0]["headers"])
     assert fields.get(b"content-encoding") == (coding.encode() if coding else None)
     assert fields[b"vary"] == b"Accept-Encoding"
@@ -155,7 +155,7 @@ def test_compressed_twins_have_no_address_of_their_own(folder):
 
 @pytest.mark.anyio
 async def test_what_the_browser_has_already_is_not_sent_again(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         plain = {"Accept-Encoding": "identity"}
         etag = (await http.get("/", headers=plain)).headers["etag"]
         for tags in (etag, f'"other", W/{etag}', "*"):
@@ -166,7 +166,7 @@ async def test_what_the_browser_has_already_is_not_sent_again(folder):
 
 @pytest.mark.anyio
 async def test_head_says_the_length_and_sends_nothing(folder):
-    async with browser(Pages(folder)) as http:
+    async with browser(StaticPage(folder)) as http:
         answer = await http.head("/assets/app-1a2b3c4d.js", headers={"Accept-Encoding": "identity"})
     assert answer.headers["content-length"] == str(len(SCRIPT))
     assert answer.content == b""
@@ -174,7 +174,7 @@ async def test_head_says_the_length_and_sends_nothing(folder):
 
 @pytest.mark.anyio
 async def test_a_page_that_was_not_built_says_how_to_build_it(tmp_path):
-    pages = Pages(tmp_path / "page")
+    pages = StaticPage(tmp_path / "page")
     async with browser(pages) as http:
         answer = await http.get("/")
     assert answer.status_code == 503
@@ -184,28 +184,28 @@ async def test_a_page_that_was_not_built_says_how_to_build_it(tmp_path):
 
 @pytest.mark.anyio
 async def test_a_server_without_its_page_says_so():
-    pages = Pages(None)
+    pages = StaticPage(None)
     async with browser(pages) as http:
         answer = await http.get("/")
     assert answer.status_code == 404
     assert "--no-ui" in answer.json()["error"]["message"]
-    assert pages.addresses == frozenset()
+    assert pages.paths == frozenset()
 
 
 def test_the_open_addresses_are_the_files_and_nothing_else(folder):
-    assert Pages(folder).addresses == {"/", "/index.html", "/favicon.svg", "/assets/app-1a2b3c4d.js"}
+    assert StaticPage(folder).paths == {"/", "/index.html", "/favicon.svg", "/assets/app-1a2b3c4d.js"}
 
 
 def test_another_build_has_another_name(folder):
-    before = Pages(folder).build
-    assert before == Pages(folder).build
+    before = StaticPage(folder).build
+    assert before == StaticPage(folder).build
     (folder / "index.html").write_text("<!doctype html><title>Newer</title>")
-    assert Pages(folder).build != before
+    assert StaticPage(folder).build != before
 
 
 @pytest.mark.anyio
 async def test_the_login_is_the_page_with_the_status_of_a_missing_key(folder):
-    pages = Pages(folder)
+    pages = StaticPage(folder)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(pages.login), base_url="http://localhost"
     ) as http:
@@ -224,7 +224,7 @@ async def test_a_socket_nobody_serves_is_refused(folder):
     async def send(message):
         sent.append(message)
 
-    await Pages(folder)({"type": "websocket", "path": "/ws/nothing", "headers": []}, receive, send)
+    await StaticPage(folder)({"type": "websocket", "path": "/ws/nothing", "headers": []}, receive, send)
     assert sent[0]["type"] == "websocket.close"
 
 
@@ -239,7 +239,7 @@ def documented(folder):
 
 @pytest.mark.anyio
 async def test_the_apis_are_described_at_docs(documented):
-    async with browser(Pages(documented)) as http:
+    async with browser(StaticPage(documented)) as http:
         page, script = await http.get("/docs"), await http.get("/docs/docs.js")
         slash = await http.get("/docs/", follow_redirects=False)
     assert "The HTTP APIs" in page.text
@@ -248,15 +248,15 @@ async def test_the_apis_are_described_at_docs(documented):
 
 
 def test_the_description_of_the_apis_is_not_open_to_everyone(documented):
-    assert [address for address in Pages(documented).addresses if "docs" in address] == []
+    assert [address for address in StaticPage(documented).paths if "docs" in address] == []
 
 
 @pytest.mark.anyio
 async def test_without_the_built_documentation_the_description_is_named(tmp_path):
-    async with browser(Pages(tmp_path)) as http:
+    async with browser(StaticPage(tmp_path)) as http:
         answer = await http.get("/docs")
     assert (answer.status_code, "/openapi.json" in answer.text) == (503, True)
-    async with browser(Pages(None)) as http:
+    async with browser(StaticPage(None)) as http:
         answer = await http.get("/docs")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     assert "/openapi.json" in answer.json()["error"]["message"]
@@ -264,7 +264,7 @@ async def test_without_the_built_documentation_the_description_is_named(tmp_path
 
 def test_a_build_that_names_itself_goes_by_that_name(folder):
     (folder / "index.html").write_text('<!doctype html><meta name="duologue-build" content="0a1b2c3d4e5f">')
-    assert Pages(folder).build == "0a1b2c3d4e5f"
+    assert StaticPage(folder).build == "0a1b2c3d4e5f"
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def previewing(folder):
 
 @pytest.mark.anyio
 async def test_the_preview_may_be_framed_by_the_page_and_reach_nothing(previewing):
-    async with browser(Pages(previewing)) as http:
+    async with browser(StaticPage(previewing)) as http:
         answer = await http.get("/preview.html")
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts; default-src 'none';")
@@ -290,10 +290,10 @@ async def test_the_preview_may_be_framed_by_the_page_and_reach_nothing(previewin
 
 @pytest.mark.anyio
 async def test_what_draws_in_the_preview_may_be_loaded_by_a_frame_without_an_origin(previewing):
-    async with browser(Pages(previewing)) as http:
+    async with browser(StaticPage(previewing)) as http:
         drawing, page = await http.get("/preview/drawing.js"), await http.get("/")
         gone = await http.get("/preview/gone", headers=NAVIGATION)
     assert drawing.headers["cross-origin-resource-policy"] == "cross-origin"
     assert "cross-origin-resource-policy" not in page.headers
     assert gone.status_code == 404
-    assert {"/preview.html", "/preview/drawing.js"} <= Pages(previewing).addresses
+    assert {"/preview.html", "/preview/drawing.js"} <= StaticPage(previewing).paths

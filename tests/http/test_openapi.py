@@ -11,7 +11,7 @@ from duologue.wire.transcripts import TranscriptionFields
 
 
 def test_a_json_body_shows_every_field_and_no_reference():
-    described = json_body(ChatCompletionBody, "application/json", "text/event-stream", said="A reply.")
+    described = json_body(ChatCompletionBody, "application/json", "text/event-stream", description="A reply.")
     schema = described["requestBody"]["content"]["application/json"]["schema"]
     assert {"messages", "audio", "modalities"} <= set(schema["properties"])
     assert "$ref" not in json.dumps(schema)

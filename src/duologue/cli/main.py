@@ -172,9 +172,9 @@ def serve(
             "log.format": log_format,
         },
     )
-    from duologue.gateway.app import serve as run
+    from duologue.gateway.server import serve as run
 
-    run(settings, announce=lambda line: print(line, flush=True), look=_look)
+    run(settings, announce=lambda line: print(line, flush=True), probe_hardware=_look)
 
 
 @app.command(hidden=True)

@@ -1,29 +1,24 @@
-"""The gateway program: the composition root where doors, routes, queue and workers are put together.
+"""The composition root: puts pools, services, routes and authentication together into one application.
 
-Owns the order of things at start and stop. Decides nothing else: every part is in its own file and is handed what it
-needs here.
+Owns the order of start-up. `server` runs the result; every part is in its own file and gets what it needs here.
 """
 
 from __future__ import annotations
 
 import logging
-import signal
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import uvicorn
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp
 
-from duologue import __version__, telemetry
+from duologue import __version__
 from duologue.config import Settings
-from duologue.errors import StartFailed, Unavailable
-from duologue.gateway import process_lock, tls
+from duologue.errors import Unavailable
+from duologue.gateway import tls
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
@@ -32,8 +27,8 @@ from duologue.gateway.auth import key_routes, middleware, sessions
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
 from duologue.gateway.calls import duplex_socket, voice_socket
 from duologue.gateway.dialects import audio, chat_completions, chat_socket
-from duologue.gateway.middleware import host_check
-from duologue.gateway.middleware.forwarded import Proxies
+from duologue.gateway.middleware.body_limit import BodyLimit
+from duologue.gateway.middleware.socket_limit import SocketLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.service import ModelService
@@ -43,9 +38,9 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
-from duologue.gateway.startup_messages import Herald, address
-from duologue.gateway.static_page import FOLDER, Pages
-from duologue.gateway.workers.load_specs import load_specs, voice_load_spec
+from duologue.gateway.startup_messages import StartupMessages
+from duologue.gateway.static_page import FOLDER, StaticPage
+from duologue.gateway.workers.load_specs import voice_load_spec
 from duologue.http.error_responses import exception_handlers
 from duologue.values.events import Done, Failed
 from duologue.wire.worker_protocol import LoadSpec
@@ -61,44 +56,43 @@ log = logging.getLogger(__name__)
 
 MEGABYTE = 1024 * 1024
 VOICE_PORT = 50
-"""How far behind the first worker's port the voice worker looks for its own."""
+"""The voice worker searches its port from this far behind the first worker's port."""
 SETTLED_SECONDS = 20.0
-STOP_SECONDS = 0.7
-"""Seconds that running answers have to say why they end; as long again for their connections to close."""
+"""Seconds that work of lower priority waits for the first model: it may never load."""
 
 
 class Gateway:
-    """The parts of the program, and the application over them, to be put behind its doors.
+    """The parts of the program and the application over them, which `server` puts behind the middleware.
 
-    `running()` is what stands behind `app`, for as long as that block lasts: workers, database and conversations, whose
-    routes come with them. `look` sees this machine; without it no model is refused for want of memory.
+    Inside `running()` the workers, the database and the conversations are up; the routes of the conversations are added then.
+    `probe_hardware` measures this machine; without it no model is refused for lack of memory.
     """
 
     def __init__(
         self,
         settings: Settings,
-        worker_loadouts: Sequence[LoadSpec],
+        load_specs: Sequence[LoadSpec],
         announce: Callable[[str], None],
-        look: ProbeHardware | None = None,
+        probe_hardware: ProbeHardware | None = None,
     ) -> None:
-        reachable = not middleware.is_loopback(settings.host)
+        is_remote = not middleware.is_loopback(settings.host)
         self.settings = settings
-        self.keys = Keys(read_key(_key(settings), settings.key_file), always=reachable)
-        self.pages = Pages(FOLDER if settings.ui.enabled else None)
-        self.herald = Herald(settings, announce)
+        self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
+        self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
+        self.startup_messages = StartupMessages(settings, announce)
         self.voice: Pool | None = None
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
         self.pool = Pool(
-            worker_loadouts,
+            load_specs,
             Scheduler(settings.queue.limit, estimator),
             port=settings.worker_port_base,
             log=(settings.log.level, settings.log.format),
-            on_change=self._look,
+            on_change=self._pool_changed,
         )
-        self.figures = MetricsHistory(time.time())
-        self.generate = Generator(self.pool, observe=self._observe, wrote=self.figures.wrote)
+        self.metrics_history = MetricsHistory(time.time())
+        self.generate = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
         self.models = ModelRegistry(self.pool.cards, settings.aliases)
-        self.voice = self._voice()
+        self.voice = self._voice_pool()
         self.speech = SpeechService(self.voice, settings.voice)
         self.call_services = voice_socket.CallServices(
             self.voice,
@@ -111,7 +105,7 @@ class Gateway:
             observe=measure_turn,
         )
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
-        self.stock = ModelService(settings, worker_loadouts, self.pool, self.models, look)
+        self.model_service = ModelService(settings, load_specs, self.pool, self.models, probe_hardware)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
@@ -121,64 +115,64 @@ class Gateway:
         return [self.pool, *([] if self.voice is None else [self.voice])]
 
     async def _conversing(self, user: str, conversation: str, model: str, tools: Sequence[Tool]) -> CallTurns:
-        """A conversation that goes on as a call. Raises Problem."""
+        """A conversation that is continued as a call. Raises Problem."""
         from duologue.conversations.call_turns import spoken_turns
 
         if self.service is None:
             raise Unavailable("The server is starting. Call again in a moment.")
         return await spoken_turns(self.service, user, conversation, model=model, tools=tools)
 
-    def _voice(self) -> Pool | None:
-        """The seats for calls, speeches and transcriptions: slots of a worker of their own."""
-        loadout = voice_load_spec(self.settings)
-        if loadout is None:
+    def _voice_pool(self) -> Pool | None:
+        """The pool of the voice worker, whose slots are the seats for calls, speech and transcription."""
+        load_spec = voice_load_spec(self.settings)
+        if load_spec is None:
             return None
         return Pool(
-            [loadout],
+            [load_spec],
             Scheduler(self.settings.queue.limit, Estimator(BASES, alpha=self.settings.eta.alpha)),
             port=self.settings.worker_port_base + VOICE_PORT,
             log=(self.settings.log.level, self.settings.log.format),
-            tickets="q_v",
-            on_change=self._look,
+            ticket_prefix="q_v",
+            on_change=self._pool_changed,
         )
 
-    def _look(self) -> None:
-        self.herald.look(self.pool, self.voice)
-        self.stock.look()
+    def _pool_changed(self) -> None:
+        self.startup_messages.update(self.pool, self.voice)
+        self.model_service.publish_changes()
         if self.pool.ready:
             self._settled.set()
 
     def _observe(self, kind: str, event: Done | Failed) -> None:
         if isinstance(event, Failed):
-            self.figures.ended(failed=True)
+            self.metrics_history.ended(failed=True)
         elif event.finish == "cancelled":
-            self.figures.ended()
+            self.metrics_history.ended()
         else:
-            self.figures.ended(first=event.timings.first, waited=event.timings.queue)
+            self.metrics_history.ended(first=event.timings.first, waited=event.timings.queue)
             measure_reply(event)
 
     async def _sample(self) -> None:
-        """End a sample of the figures every few seconds."""
+        """End a sample of the metrics history every few seconds."""
         due = anyio.current_time()
         while True:
-            # After a sleep of the machine there is one long sample, and not many empty ones.
+            # After the machine was suspended there is one long sample instead of many empty ones.
             due = max(due + STEP, anyio.current_time())
             await anyio.sleep_until(due)
             running = sum(self.pool.queue.busy(worker) for worker in self.pool.workers)
-            self.figures.close(time.time(), running, len(self.pool.queue.entries()))
+            self.metrics_history.close(time.time(), running, len(self.pool.queue.entries()))
 
-    async def _run_voice(self, seats: Pool) -> None:
-        """The voice's engines load behind the model: a chat is what most come for."""
+    async def _run_voice(self, voice: Pool) -> None:
+        """Run the voice worker. Its engines load after the model: most users come for a chat."""
         await self._settle()
-        await seats.run()
+        await voice.run()
 
     async def _settle(self) -> None:
-        """Returns when a chat would be answered: until then there is more urgent work. Not every model ever loads."""
+        """Return once a chat could be answered, or after SETTLED_SECONDS: until then, loading the model comes first."""
         with anyio.move_on_after(SETTLED_SECONDS):
             await self._settled.wait()
 
     def _application(self) -> FastAPI:
-        settings, keys, pages = self.settings, self.keys, self.pages
+        settings, keys, page = self.settings, self.keys, self.static_page
         logins = sessions.LoginSessions(keys)
         cookie = middleware.cookie_name(settings.port)
         app = FastAPI(
@@ -187,7 +181,7 @@ class Gateway:
             description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
             docs_url=None,
             redoc_url=None,
-            # Beside the description itself, whatever path a proxy put before it.
+            # Relative to the URL of the description, which works under any path a proxy puts before it.
             servers=[{"url": "."}],
             middleware=[
                 Middleware(
@@ -195,13 +189,11 @@ class Gateway:
                     keys,
                     logins,
                     cookie=cookie,
-                    open_files=pages.addresses | {tls.CA_PATH},
-                    login_page=pages.login if settings.ui.enabled else None,
+                    open_files=page.paths | {tls.CA_PATH},
+                    login_page=page.login if settings.ui.enabled else None,
                 ),
-                Middleware(middleware.SocketLimit, settings.limits.sockets_per_user),
-                Middleware(
-                    host_check.BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)
-                ),
+                Middleware(SocketLimit, settings.limits.sockets_per_user),
+                Middleware(BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)),
             ],
             exception_handlers=exception_handlers(),
         )
@@ -211,7 +203,7 @@ class Gateway:
         app.include_router(
             status.router(
                 self.pool,
-                build=pages.build,
+                build=page.build,
                 auth_required=lambda: keys.required,
                 metrics=lambda: rendered(self.pool),
                 limits={
@@ -224,29 +216,29 @@ class Gateway:
                 ui_defaults=settings.ui.defaults.said(),
             )
         )
-        app.include_router(admin_routes.router(self._pools(), self.figures, time.time))
-        given: dict[str, Any] = {
+        app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))
+        shared: dict[str, Any] = {
             "limits": settings.limits,
             "speech": self.speech,
             "transcriber": AudioTranscriber(self.speech),
         }
         app.include_router(audio.router(self.speech, limits=settings.limits))
-        app.include_router(chat_completions.router(self.generate, self.models, **given))
-        for more in self.stock.routes():
-            app.include_router(more)
+        app.include_router(chat_completions.router(self.generate, self.models, **shared))
+        for router in self.model_service.routes():
+            app.include_router(router)
         app.include_router(
             chat_socket.router(
-                self.generate, self.models, timeouts=settings.chat, call_services=self.call_services, **given
+                self.generate, self.models, timeouts=settings.chat, call_services=self.call_services, **shared
             )
         )
         app.include_router(voice_socket.router(self.call_services))
         app.include_router(duplex_socket.router(self.duplex))
-        app.router.default = pages
+        app.router.default = page
         return app
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Raises StartFailed, within an exception group, when the database cannot be used."""
+        """Run everything behind `app`. Raises StartFailed, within an exception group, when the database cannot be used."""
         from duologue.conversations import service as conversations
         from duologue.conversations.api import router
         from duologue.store.users import Users
@@ -254,13 +246,13 @@ class Gateway:
         async with AsyncExitStack() as stack:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            # The workers load their models while the database is opened.
+            # First, so that the workers load their models while the database is opened.
             await tasks.start(self.pool.run)
             if self.voice is not None:
                 tasks.start_soon(self._run_voice, self.voice)
             tasks.start_soon(self._sample)
             await tasks.start(self.duplex.run)
-            await tasks.start(self.stock.run)
+            await tasks.start(self.model_service.run)
             self.service = await stack.enter_async_context(
                 conversations.opened(
                     self.settings,
@@ -275,106 +267,19 @@ class Gateway:
             self.app.include_router(router(self.service))
             if self.tls is not None:
                 tasks.start_soon(tls.keep_fresh, self.settings, self.tls)
-            self.herald.begin(self.pool, self.voice)
+            self.startup_messages.start(self.pool, self.voice)
             yield
             await self.keys.note_used()
 
 
-def serve(settings: Settings, *, announce: Callable[[str], None], look: ProbeHardware | None = None) -> None:
-    """Serve until told to end. Raises StartFailed when it cannot start.
-
-    `announce` is given the lines meant for the person at the terminal; `look` sees this machine, without loading an
-    engine into this process.
-    """
-    telemetry.set_up_logging(settings.log.level, settings.log.format)
-    has_key = middleware.has_key(settings)
-    middleware.check_start(
-        settings.host,
-        has_key=has_key,
-        insecure_http=settings.insecure_http,
-        tls=tls.is_on(settings.tls),
-    )
-    if settings.proxies and not has_key:
-        log.warning("There is no key: whoever comes through the proxy is an admin. `duologue key add NAME`")
-    worker_loadouts = load_specs(settings)
-    listener = process_lock.port(settings.host, settings.port)
-    with listener, process_lock.data_folder(settings.data, address(settings, listener.getsockname()[1])):
-        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        # Told to end and having ended, uvicorn raises the signal once more; a clean end is no failure of the command.
-        for told in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(told, lambda number, frame: None)
-        _Server(Gateway(settings, worker_loadouts, announce, look)).run(sockets=[listener])
-
-
-def guarded(app: FastAPI, settings: Settings) -> ASGIApp:
-    """The application behind the doors that every request passes, and every answer: errors too."""
-    visitors = host_check.AllowedHosts(settings.host_names, settings.allow_origins)
-    return host_check.with_middleware(app, visitors, settings.base_path, Proxies(settings.proxies))
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, told first to let every running answer end with a sentence."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        settings = gateway.settings
-        files = tls.tls_files(settings) if tls.is_on(settings.tls) else (None, None)
-        super().__init__(
-            uvicorn.Config(
-                guarded(gateway.app, settings),
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                ssl_certfile=files[0],
-                ssl_keyfile=files[1],
-                ssl_ciphers=tls.CIPHERS,
-                proxy_headers=False,
-                ws="websockets-sansio",
-                ws_max_size=settings.limits.body_mb * MEGABYTE,
-                ws_per_message_deflate=False,
-                ws_ping_interval=15,
-                timeout_graceful_shutdown=1,
-                backlog=2048,
-            )
-        )
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        # Not as the application's lifespan: of what goes wrong there uvicorn prints a trace, and nothing can be said.
-        self.config.load()
-        self._gateway.tls = self.config.ssl
-        try:
-            async with self._gateway.running():
-                await super().serve(sockets)
-        except BaseExceptionGroup as group:
-            if (refused := group.subgroup(StartFailed)) is None:
-                raise
-            raise _first(refused) from None
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Before uvicorn closes the sockets: their last message is the one that says why. Runs first, with their text.
-        self._gateway.stock.close()
-        if self._gateway.service is not None:
-            await self._gateway.service.close()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._gateway.pool.stop, STOP_SECONDS)
-            if self._gateway.voice is not None:
-                tasks.start_soon(self._gateway.voice.stop, STOP_SECONDS)
-        await super().shutdown(sockets)
-
-
 def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
-    """Files come as they are, or in a form whose edges need a little room more."""
-    edges = 64 * 1024
+    """The paths that take files. A file may come inside a form, whose boundaries need some extra bytes."""
+    form = 64 * 1024
     return {
-        "/api/blobs": (settings.limits.blob_mb * MEGABYTE + edges, "limits.blob_mb"),
-        "/api/import": (settings.limits.import_mb * MEGABYTE + edges, "limits.import_mb"),
-        "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + edges, "limits.audio_mb"),
+        "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
+        "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
+        "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"),
     }
-
-
-def _first(group: BaseExceptionGroup[StartFailed]) -> StartFailed:
-    inner = group.exceptions[0]
-    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
 
 
 def _key(settings: Settings) -> str | None:

@@ -1,7 +1,6 @@
-"""What the terminal is told: that the server can be talked to, and where; or why its model, or a part of its voice, cannot be
-used.
+"""The lines for the terminal: that the server is ready and at which URL, or why its model or a part of its voice is unusable.
 
-Owns these sentences and that each is said once. Knows the pool only to look at it.
+Owns these sentences, and that each is printed once. The gateway calls `update` whenever a pool changes.
 """
 
 from __future__ import annotations
@@ -15,61 +14,62 @@ from duologue.gateway.admin import status
 from duologue.gateway.scheduling.pool import Pool
 
 
-class Herald:
-    """Tells the terminal, once, that the server can be talked to, and each reason why something of it cannot be used."""
+class StartupMessages:
+    """Prints, once each, that the server is ready and every reason why something in it cannot be used."""
 
     def __init__(self, settings: Settings, announce: Callable[[str], None]) -> None:
         self._settings = settings
         self._announce = announce
-        self._told: set[str] = set()
-        self._begun = False
+        self._printed: set[str] = set()
+        self._started = False
 
-    def begin(self, pool: Pool, voice: Pool | None = None) -> None:
-        """From now on requests are answered."""
-        self._begun = True
-        self.look(pool, voice)
+    def start(self, pool: Pool, voice: Pool | None = None) -> None:
+        """From now on requests are answered, so there is something to announce."""
+        self._started = True
+        self.update(pool, voice)
 
-    def look(self, pool: Pool, voice: Pool | None = None) -> None:
-        if not self._begun:
+    def update(self, pool: Pool, voice: Pool | None = None) -> None:
+        """Print what has become true since the last time."""
+        if not self._started:
             return
-        self._look_at_the_voice(voice)
-        state, detail = status.standing(pool)
+        self._update_voice(voice)
+        state, detail = status.model_state(pool)
         if state == "failed":
-            self._tell(detail, f"The model cannot be used: {detail}")
+            self._print(detail, f"The model cannot be used: {detail}")
         elif state == "ready":
             card = pool.cards()[0]
-            room = f", {card.context:,} tokens of context" if card.context else ""
-            url = address(self._settings, self._settings.port)
-            self._tell(state, f"Duologue is ready at {url} ({card.name}{room}). Ctrl-C ends it.")
+            context = f", {card.context:,} tokens of context" if card.context else ""
+            url = server_url(self._settings, self._settings.port)
+            self._print(state, f"Duologue is ready at {url} ({card.name}{context}). Press Ctrl-C to stop it.")
 
-    def _look_at_the_voice(self, voice: Pool | None) -> None:
-        """Engines of speech that cannot be loaded keep nothing from starting; whoever set them wants to know all the same."""
-        for view in () if voice is None else voice.workers.values():
-            if view.state == "failed":
-                self._tell(view.detail, f"The voice cannot be used: {view.detail}")
-            if view.state != "ready" or view.speech is None:
+    def _update_voice(self, voice: Pool | None) -> None:
+        """Speech engines that cannot be loaded do not stop the server, but the person who configured them must know."""
+        for worker in () if voice is None else voice.workers.values():
+            if worker.state == "failed":
+                self._print(worker.detail, f"The voice cannot be used: {worker.detail}")
+            if worker.state != "ready" or worker.speech is None:
                 continue
-            for station, lack in (
-                (view.speech.detector, "Nobody can call"),
-                (view.speech.recogniser, "Nothing is heard"),
-                (view.speech.speaker, "Nothing is spoken"),
+            for engine, consequence in (
+                (worker.speech.detector, "Calls are unavailable"),
+                (worker.speech.recogniser, "Speech recognition is unavailable"),
+                (worker.speech.speaker, "Speech output is unavailable"),
             ):
-                if station.standing == "failed":
-                    self._tell(station.detail, f"{lack}: {station.detail}")
+                if engine.standing == "failed":
+                    self._print(engine.detail, f"{consequence}: {engine.detail}")
 
-    def _tell(self, what: str, line: str) -> None:
-        if what in self._told:
+    def _print(self, key: str, line: str) -> None:
+        if key in self._printed:
             return
-        self._told.add(what)
-        # A terminal that has gone (or `serve | head -1`) is no reason to stop serving.
+        self._printed.add(key)
+        # A closed terminal, or `serve | head -1`, is no reason to stop serving.
         with suppress(OSError):
             self._announce(line)
 
 
-def address(settings: Settings, port: int) -> str:
-    """Where a browser on this machine finds the server that listens on `port`."""
+def server_url(settings: Settings, port: int) -> str:
+    """The URL under which a browser on this machine reaches the server that listens on `port`."""
     scheme = "https" if tls.is_on(settings.tls) else "http"
     host = settings.host
-    shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    name = f"[{shown}]" if ":" in shown else shown
+    local = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+    name = f"[{local}]" if ":" in local else local
     return f"{scheme}://{name}:{port}" + (f"{settings.base_path}/" if settings.base_path else "")

@@ -1,8 +1,7 @@
-"""The built page: its files, from memory.
+"""Serves the built page from memory.
 
-Owns what is served outside the APIs: `/`, the page's files, and `/` again for addresses that only the page's own
-router knows. All files are read once at the start, so a request can name nothing that was not there: there is no path
-to traverse, and no disk on the event loop. Knows no user.
+Owns everything outside the APIs: `/`, the page's files, a redirect to `/` for paths that only the page's own router knows, and
+the errors for everything else. All files are read once at start, so there is no path to traverse and no disk on the event loop.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duologue.errors import NotFound
-from duologue.gateway.middleware.host_check import FRAMED
+from duologue.gateway.middleware.host_check import PREVIEW_PATH
 from duologue.http.error_responses import refuse
 from duologue.wire.validation_errors import shortened
 
 FOLDER = Path(str(files("duologue.gateway"))) / "page"
 INDEX = "/index.html"
 DOCS, DOCS_PAGE = "/docs", "/docs.html"
-"""Where the HTTP APIs are described, and the page that does it; what it is made of lies below."""
+"""The description of the HTTP APIs and the page that shows it."""
 BUILD = re.compile(rb'<meta name="duologue-build" content="([0-9a-f]+)"')
 PREVIEW = "/preview.html"
-"""What a model wrote is shown in a frame by this page."""
+"""The page inside the sandboxed frame that shows what a model wrote."""
 IMMUTABLE = "/assets/"
-"""The build names the files in there by their content."""
+"""Files whose names contain a hash of their content."""
 RESERVED = frozenset(
     [
         "v1",
@@ -47,13 +46,13 @@ RESERVED = frozenset(
         "preview",
     ]
 )
-"""First segments that belong to APIs: an unknown address below them is an error, not the page."""
+"""First path segments of the APIs: an unknown path below them is an error, not the page."""
 V1 = frozenset(["chat", "completions", "embeddings", "models", "responses"])
-"""First segments of OpenAI's addresses: clients whose base URL lacks its /v1 come by these."""
+"""First path segments of the OpenAI API, which clients request if their base URL lacks the /v1."""
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
 """In order of preference."""
 
-# Not the `mimetypes` module: it reads the machine's tables, and some machines call a script text/plain.
+# Not the `mimetypes` module: it reads the machine's tables, and on some machines a script is text/plain.
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -86,11 +85,11 @@ PREVIEW_POLICY = (
     b"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'self'; style-src 'unsafe-inline'; "
     b"img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'"
 )
-"""A frame without an origin that runs what it is given and reaches nothing."""
+"""The frame has no origin, runs the scripts it is given, and cannot connect anywhere."""
 
 
 class PageFile(Struct, frozen=True):
-    """A file as it is served. `encoded` holds what the build compressed ahead, by content coding."""
+    """A file as it is served. `encoded`: its precompressed versions by content coding."""
 
     body: bytes
     mime: str
@@ -99,31 +98,28 @@ class PageFile(Struct, frozen=True):
 
 
 def read_files(folder: Path) -> dict[str, PageFile]:
-    """Every file below `folder` by its address, compressed twins joined to their original."""
-    found: dict[str, PageFile] = {}
+    """Every file below `folder` by its URL path, each with its precompressed versions."""
+    result: dict[str, PageFile] = {}
     paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     for path in paths:
         if path.suffix in ENCODINGS.values() and path.with_suffix("") in paths:
             continue
         body = path.read_bytes()
-        twins = {coding: Path(f"{path}{suffix}") for coding, suffix in ENCODINGS.items()}
-        found["/" + path.relative_to(folder).as_posix()] = PageFile(
+        versions = {coding: Path(f"{path}{suffix}") for coding, suffix in ENCODINGS.items()}
+        result["/" + path.relative_to(folder).as_posix()] = PageFile(
             body=body,
             mime=TYPES.get(path.suffix.lower(), "application/octet-stream"),
             etag=hashlib.sha256(body).hexdigest()[:20],
-            encoded={coding: twin.read_bytes() for coding, twin in twins.items() if twin.is_file()},
+            encoded={coding: file.read_bytes() for coding, file in versions.items() if file.is_file()},
         )
-    return found
+    return result
 
 
-class Pages:
-    """The ASGI application behind every route: what no endpoint answers comes here.
-
-    `folder` None is a server without a page.
-    """
+class StaticPage:
+    """The ASGI application for requests that no route matches. `folder` None: a server without a page."""
 
     def __init__(self, folder: Path | None = FOLDER) -> None:
-        self._wanted = folder is not None
+        self._enabled = folder is not None
         self._files = read_files(folder) if folder else {}
 
     @property
@@ -132,36 +128,36 @@ class Pages:
 
     @property
     def build(self) -> str | None:
-        """Names the build; a page that was loaded from another one knows it is old. None without a page."""
+        """The id of the build, by which a loaded page learns that it is outdated. None without a page."""
         if not self.built:
             return None
-        said = BUILD.search(self._files[INDEX].body)
-        return said[1].decode() if said else self._files[INDEX].etag
+        match = BUILD.search(self._files[INDEX].body)
+        return match[1].decode() if match else self._files[INDEX].etag
 
     @property
-    def addresses(self) -> frozenset[str]:
-        """What may be fetched without a key: the page's own files, but not the description of the APIs."""
-        files = (address for address in self._files if not address.startswith(DOCS))
-        return frozenset({"/", *files}) if self._wanted else frozenset()
+    def paths(self) -> frozenset[str]:
+        """The paths that need no key: the page's own files, but not the description of the APIs."""
+        files = (path for path in self._files if not path.startswith(DOCS))
+        return frozenset({"/", *files}) if self._enabled else frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
         if scope["type"] != "http":
-            await refuse(scope, receive, send, NotFound(f"There is no socket at {path}."))
+            await refuse(scope, receive, send, NotFound(f"There is no WebSocket at {path}."))
         elif scope["method"] not in ("GET", "HEAD"):
             problem = NotFound(f"There is no endpoint {scope['method']} {shortened(path)}.{_advice(path)}")
             await refuse(scope, receive, send, problem)
         elif (file := self._files.get(path)) is not None:
             await _serve(scope, send, file, immutable=path.startswith(IMMUTABLE))
         elif path == f"{DOCS}/":
-            # Its files are named relative to the address without the slash, whatever path a proxy puts before it.
+            # Its files are relative to the path without the slash, which works under any path a proxy puts before it.
             await _answer(scope, send, 308, [(b"location", b"../docs")], b"")
         elif path == DOCS:
             await self._page(scope, receive, send, DOCS_PAGE)
         elif path == "/":
             await self._page(scope, receive, send, INDEX)
-        elif _is_view(path) and _takes_pages(scope):
-            # The page names its files relative to itself, so it must be shown where they are.
+        elif _is_view(path) and _accepts_html(scope):
+            # The page refers to its files by relative paths, so it must be shown at the root.
             up = path.count("/") - 1
             if up:
                 await _answer(scope, send, 307, [(b"location", b"../" * up)], b"")
@@ -173,32 +169,34 @@ class Pages:
 
     @property
     def login(self) -> ASGIApp | None:
-        """The page for a browser that has no session yet, whatever address it asked for: it shows the login."""
+        """An application that answers any path with the page, status 401: the page then shows its login."""
         return self._login if self.built else None
 
     async def _login(self, scope: Scope, receive: Receive, send: Send) -> None:
         await _serve(scope, send, self._files[INDEX], status=401)
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, file: str) -> None:
-        instead = DESCRIPTION if file == DOCS_PAGE else ""
+        description = DESCRIPTION if file == DOCS_PAGE else ""
         if file in self._files:
             await _serve(scope, send, self._files[file])
-        elif self._wanted:
-            body = NOT_BUILT.format(hint=f"; {instead}" if instead else "")
+        elif self._enabled:
+            body = NOT_BUILT.format(hint=f"; {description}" if description else "")
             await _answer(scope, send, 503, [(b"content-type", TYPES[".html"].encode())], body.encode())
         else:
-            sentence = f"This server runs without its page (--no-ui){f'; {instead}' if instead else ''}."
+            sentence = (
+                f"This server runs without its page (--no-ui){f'; {description}' if description else ''}."
+            )
             await refuse(scope, receive, send, NotFound(sentence))
 
 
 def _is_view(path: str) -> bool:
-    """Whether an address may be one of the page's own views: no API's, no file's, no attempt to climb."""
+    """Whether the page's router may know this path: not an API, not a file, not a path with `..`."""
     segments = path.split("/")[1:]
     return segments[0] not in RESERVED and ".." not in segments and "." not in segments[-1]
 
 
-def _takes_pages(scope: Scope) -> bool:
-    """Whether it is a browser that goes to an address. A program that mistook one must not be given a page for JSON."""
+def _accepts_html(scope: Scope) -> bool:
+    """Whether a browser navigates here. A program with a wrong URL must get an error, not a page where it expects JSON."""
     return any(b"text/html" in value for name, value in scope["headers"] if name == b"accept")
 
 
@@ -210,15 +208,15 @@ def _advice(path: str) -> str:
 async def _serve(
     scope: Scope, send: Send, file: PageFile, *, immutable: bool = False, status: int = 200
 ) -> None:
-    asked = {key: value.decode("latin-1") for key, value in scope["headers"]}
-    coding = _best_coding(asked.get(b"accept-encoding", ""), file)
+    request = {key: value.decode("latin-1") for key, value in scope["headers"]}
+    coding = _best_coding(request.get(b"accept-encoding", ""), file)
     etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
     cache = "public, max-age=31536000, immutable" if immutable else "no-cache"
     headers = [(b"etag", etag.encode()), (b"cache-control", cache.encode())]
     headers += _frame_headers(scope["path"])
     if file.encoded:
         headers.append((b"vary", b"Accept-Encoding"))
-    if status == 200 and _matches(asked.get(b"if-none-match", ""), etag):
+    if status == 200 and _matches(request.get(b"if-none-match", ""), etag):
         await _answer(scope, send, 304, headers, b"")
         return
     headers.append((b"content-type", file.mime.encode()))
@@ -230,7 +228,7 @@ async def _serve(
 def _frame_headers(path: str) -> list[tuple[bytes, bytes]]:
     if path == PREVIEW:
         return [(b"content-security-policy", PREVIEW_POLICY), (b"x-frame-options", b"SAMEORIGIN")]
-    if path.startswith(FRAMED):  # the frame is foreign to every origin, ours too
+    if path.startswith(PREVIEW_PATH):  # a sandboxed frame is foreign to every origin, also to this one
         return [(b"cross-origin-resource-policy", b"cross-origin"), (b"access-control-allow-origin", b"*")]
     return []
 
@@ -250,11 +248,13 @@ def _matches(if_none_match: str, etag: str) -> bool:
 
 
 def _best_coding(accepted: str, file: PageFile) -> str | None:
-    """The best coding the client takes and the build made; `q=0` is a refusal."""
-    taken = set()
+    """The best coding that the client accepts and the build has; `q=0` is a refusal."""
+    accepted_codings = set()
     for entry in accepted.lower().split(","):
         name, _, quality = entry.partition(";")
         weight = quality.strip().removeprefix("q=") or "1"
         if weight.strip("0.") != "":
-            taken.add(name.strip())
-    return next((coding for coding in ENCODINGS if coding in taken and coding in file.encoded), None)
+            accepted_codings.add(name.strip())
+    return next(
+        (coding for coding in ENCODINGS if coding in accepted_codings and coding in file.encoded), None
+    )

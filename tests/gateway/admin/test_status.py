@@ -6,10 +6,10 @@ from tests.gateway.voices import Seats
 
 from duologue.errors import Problem
 from duologue.gateway.admin.status import (
-    model_standing,
+    card_state,
+    model_state,
     overview,
     router,
-    standing,
     voice_row,
     waiting,
     worker_row,
@@ -112,24 +112,24 @@ def test_the_queue_tells_who_waits_where(pool, clock):
 
 
 def test_the_standing_goes_from_loading_to_ready(pool):
-    assert standing(pool)[0] == "loading"
+    assert model_state(pool)[0] == "loading"
     come_up(pool, "w1")
-    assert standing(pool) == ("ready", "")
+    assert model_state(pool) == ("ready", "")
 
 
 def test_a_worker_that_ended_is_restarting(pool):
     pool.workers["w0"].restarts = 1
-    assert standing(pool)[0] == "restarting"
+    assert model_state(pool)[0] == "restarting"
 
 
 def test_a_model_nobody_can_load_has_failed_with_the_reason(pool):
     for view in pool.workers.values():
         view.state, view.detail = "failed", "The file is broken."
-    assert standing(pool) == ("failed", "The file is broken.")
+    assert model_state(pool) == ("failed", "The file is broken.")
 
 
 def test_without_any_worker_the_server_is_empty_and_says_where_models_are():
-    state, detail = standing(Pool([], Scheduler()))
+    state, detail = model_state(Pool([], Scheduler()))
     assert state == "empty"
     assert "models page" in detail
     assert "duologue models" in detail
@@ -137,20 +137,20 @@ def test_without_any_worker_the_server_is_empty_and_says_where_models_are():
 
 def test_a_model_is_as_well_as_the_best_of_its_workers(pool):
     card = pool.cards()[0]
-    assert model_standing(pool, card)["state"] == "offline"
+    assert card_state(pool, card)["state"] == "offline"
     view = pool.workers["w1"]
     view.state, view.detail, view.progress = "loading", "The model is loading.", 0.5
     expected = {"state": "loading", "detail": "The model is loading.", "progress": 0.5}
-    assert model_standing(pool, card) == expected
+    assert card_state(pool, card) == expected
     pool.workers["w0"].state = "failed"
-    assert model_standing(pool, card) == expected
+    assert card_state(pool, card) == expected
     come_up(pool, "w0")
-    assert model_standing(pool, card)["state"] == "ready"
+    assert card_state(pool, card)["state"] == "ready"
 
 
 def test_a_model_that_nobody_has_is_offline(pool):
     card = ModelCard("gone", "scripted", 100)
-    assert model_standing(pool, card) == {"state": "offline", "detail": "", "progress": None}
+    assert card_state(pool, card) == {"state": "offline", "detail": "", "progress": None}
 
 
 def test_the_voice_lends_seats_and_no_slots(pool, clock):

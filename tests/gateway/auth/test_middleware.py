@@ -13,7 +13,6 @@ from duologue.errors import Problem, StartFailed
 from duologue.gateway.auth.keys import Keys, wall_clock
 from duologue.gateway.auth.middleware import (
     Authentication,
-    SocketLimit,
     admin,
     check_start,
     cookie_name,
@@ -436,35 +435,3 @@ def test_whether_a_server_will_ask_for_a_key_is_known_before_it_starts(tmp_path)
 
     anyio.run(add)
     assert has_key(settings)
-
-
-@pytest.mark.anyio
-async def test_a_user_may_hold_so_many_sockets_and_gets_the_place_of_a_closed_one_back():
-    release = anyio.Event()
-    statuses = []
-
-    async def app(scope, receive, send):
-        statuses.append("open")
-        await release.wait()
-
-    limit = SocketLimit(app, 2)
-
-    async def knock():
-        async def receive():
-            return {"type": "websocket.connect"}
-
-        async def send(message):
-            if "status" in message:
-                statuses.append(message["status"])
-
-        scope = {"type": "websocket", "path": "/ws", "state": {"user": "ada"}}
-        await limit(scope | {"extensions": {"websocket.http.response": {}}}, receive, send)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(knock)
-        await anyio.wait_all_tasks_blocked()
-        assert statuses == ["open", "open", 429]
-        release.set()
-    await knock()
-    assert statuses[-1] == "open"

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from duologue.errors import Problem, Unavailable
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import Authentication, cookie_name
-from duologue.gateway.auth.sessions import LIFETIME, LoginRateLimit, LoginSessions, TokenBucket, router
+from duologue.gateway.auth.sessions import LIFETIME, LoginSessions, router
 from duologue.gateway.middleware.forwarded import Proxies
 from duologue.gateway.middleware.proxy import ProxyMiddleware
 from duologue.http.error_responses import problem_body, problem_headers
@@ -123,36 +123,6 @@ async def test_before_there_is_a_database_nobody_can_log_in():
         await logins.open("local", 0)
     await logins.close("whatever")
     assert logins.user("whatever", 0) is None
-
-
-def test_a_bucket_gives_its_burst_then_one_at_a_time():
-    bucket = TokenBucket(burst=2, seconds=6, now=0)
-    assert [bucket.take(0), bucket.take(0)] == [0, 0]
-    assert bucket.take(0) == 6
-    assert bucket.take(3) == pytest.approx(3)
-    assert bucket.take(6) == 0
-    assert bucket.take(6) > 0
-
-
-def test_a_quiet_bucket_never_holds_more_than_its_burst():
-    bucket = TokenBucket(burst=1, seconds=1, now=0)
-    assert bucket.take(1000) == 0
-    assert bucket.take(1000) > 0
-
-
-def test_the_brake_holds_one_address_and_not_the_other():
-    brake = LoginRateLimit(burst=1, seconds=10)
-    assert brake.take("a", 0) == 0
-    assert brake.take("a", 0) > 0
-    assert brake.take("b", 0) == 0
-
-
-def test_the_brake_remembers_a_bounded_number_of_addresses():
-    brake = LoginRateLimit(burst=1, seconds=10, limit=2)
-    for address in "abc":
-        brake.take(address, 0)
-    assert len(brake._buckets) == 2
-    assert brake.take("a", 0) == 0, "the address that was quiet longest is forgotten"
 
 
 @pytest.mark.anyio

@@ -34,7 +34,7 @@ def test_the_base_without_its_slash_leads_to_the_page():
 
 
 def test_a_browser_at_the_root_is_led_to_the_page():
-    assert strip_base_path("/", "/a/b") == Elsewhere("a/b/", only_for_browsers=True)
+    assert strip_base_path("/", "/a/b") == Elsewhere("a/b/", browsers_only=True)
 
 
 @pytest.mark.parametrize("path", ["/api/session", "/talking/", "/Talk/", "//talk/", "/t", ""])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.errors import StartFailed
-from duologue.gateway.middleware.forwarded import ForwardedInfo, Proxies, is_here
+from duologue.gateway.middleware.forwarded import ForwardedInfo, Proxies, is_local
 
 NEAR, FAR, OUTSIDE = "10.0.0.1", "10.0.0.2", "203.0.113.7"
 PROXIES = Proxies(["10.0.0.0/8", "::1"])
@@ -13,12 +13,12 @@ PROXIES = Proxies(["10.0.0.0/8", "::1"])
 
 def claim(peer: str = NEAR, **headers: str) -> ForwardedInfo:
     named = {name.replace("_", "-"): [value] for name, value in headers.items()}
-    return PROXIES.claim(named, peer)
+    return PROXIES.read(named, peer)
 
 
 def test_by_default_nobody_is_believed():
     assert not Proxies()
-    assert Proxies().claim({"x-forwarded-for": ["1.2.3.4"]}, "127.0.0.1") == ForwardedInfo()
+    assert Proxies().read({"x-forwarded-for": ["1.2.3.4"]}, "127.0.0.1") == ForwardedInfo()
 
 
 @pytest.mark.parametrize("peer", [OUTSIDE, "11.0.0.1", "::2", "testclient", ""])
@@ -115,7 +115,7 @@ def test_the_standard_header_counts_only_where_the_usual_ones_are_missing():
 
 
 def test_a_header_that_came_twice_is_one_list():
-    assert PROXIES.claim({"x-forwarded-for": ["6.6.6.6", OUTSIDE]}, NEAR).client == OUTSIDE
+    assert PROXIES.read({"x-forwarded-for": ["6.6.6.6", OUTSIDE]}, NEAR).client == OUTSIDE
 
 
 @given(
@@ -124,7 +124,7 @@ def test_a_header_that_came_twice_is_one_list():
     )
 )
 def test_nothing_that_is_said_breaks_the_reading(headers):
-    assert isinstance(PROXIES.claim(headers, NEAR), ForwardedInfo)
+    assert isinstance(PROXIES.read(headers, NEAR), ForwardedInfo)
 
 
 def test_a_list_without_end_is_read_to_a_bound():
@@ -149,4 +149,4 @@ def test_a_setting_that_names_no_network_stops_the_start(entry):
     ],
 )
 def test_this_machine_is_known_by_its_own_addresses(peer, here):
-    assert is_here(peer) is here
+    assert is_local(peer) is here

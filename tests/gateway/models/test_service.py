@@ -46,13 +46,13 @@ def published(service) -> Published:
 async def test_a_change_of_state_and_a_change_of_progress_are_events(service, pool, published):
     view = pool.workers["worker_0"]
     view.state = "loading"
-    service.look()
-    service.look()
+    service.publish_changes()
+    service.publish_changes()
     view.progress = 0.5
-    service.look()
-    service.look()
+    service.publish_changes()
+    service.publish_changes()
     view.state, view.progress = "ready", None
-    service.look()
+    service.publish_changes()
     assert await published() == [
         {"type": "loaded"},
         {"type": "loading", "worker": "worker_0", "progress": 0.5},

@@ -594,7 +594,7 @@ async def test_who_waits_can_be_made_to_give_up_by_its_owner_or_an_admin(monkeyp
 
 def test_tickets_of_two_pools_can_be_told_apart():
     pools = [
-        Pool([worker_protocol.LoadSpec("w", "scripted", "m")], Scheduler(1), tickets=name)
+        Pool([worker_protocol.LoadSpec("w", "scripted", "m")], Scheduler(1), ticket_prefix=name)
         for name in ("q_", "q_v")
     ]
     tickets = []

@@ -57,7 +57,7 @@ def router(
         """200 once a chat with the default model would be answered, else 503 with the reason."""
         if pool.ready:
             return JSONResponse({"status": "ready"})
-        state, detail = standing(pool)
+        state, detail = model_state(pool)
         problem = Unavailable(detail, code=f"model_{state}")
         return JSONResponse(problem_body(problem, "/ready") | {"status": state}, 503)
 
@@ -89,7 +89,7 @@ def router(
     @routes.get("/api/capabilities", summary="What this server can do")
     async def capabilities(request: Request) -> dict[str, Any]:
         """What this server can do, for the page."""
-        state, detail = standing(pool)
+        state, detail = model_state(pool)
         cards = pool.cards()
         return {
             "version": __version__,
@@ -99,7 +99,7 @@ def router(
             "state": state,
             "detail": detail,
             "default_model": cards[0].name if cards else None,
-            "models": [model_row(card) | model_standing(pool, card) for card in cards],
+            "models": [model_row(card) | card_state(pool, card) for card in cards],
             **_of_person(request, auth_required(), voice.features()),
             "voice": voice.view(),
             "limits": dict(limits),
@@ -144,7 +144,7 @@ def _of_person(request: Request, required: bool, voice: Mapping[str, bool]) -> d
     }
 
 
-def standing(pool: Pool) -> tuple[str, str]:
+def model_state(pool: Pool) -> tuple[str, str]:
     """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it."""
     if pool.ready:
         return "ready", ""
@@ -159,7 +159,7 @@ def standing(pool: Pool) -> tuple[str, str]:
     return "loading", f"The model {first.model} is loading."
 
 
-def model_standing(pool: Pool, card: ModelCard) -> dict[str, Any]:
+def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
     """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0
     to 1, None where nobody can say). It is as well as the best of its workers."""
     views = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -21,7 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue.config import Settings
-from duologue.errors import Busy, Forbidden, StartFailed, Unauthorized
+from duologue.errors import Forbidden, StartFailed, Unauthorized
 from duologue.gateway.auth.keys import HOW_TO_MAKE_A_KEY, LOCAL, Keys, User, read_key, wall_clock
 from duologue.gateway.auth.sessions import LoginSessions
 from duologue.http.error_responses import refuse
@@ -221,34 +220,6 @@ class _Guard:
             self._seen = self._keys.register
             self.ended = not self._valid()
         return not self.ended
-
-
-class SocketLimit:
-    """Refuses a user's socket when `limit` of theirs are open."""
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self._app = app
-        self._limit = limit
-        self._open: Counter[str] = Counter()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
-            await self._app(scope, receive, send)
-            return
-        user = scope["state"]["user"]
-        if self._open[user] >= self._limit:
-            sentence = (
-                f"{self._limit} sockets are open already; the setting limits.sockets_per_user allows more."
-            )
-            await refuse(scope, receive, send, Busy(sentence, code="too_many_sockets"))
-            return
-        self._open[user] += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._open[user] -= 1
-            if not self._open[user]:
-                del self._open[user]
 
 
 def read_cookie(scope: Scope, name: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Logins of the page: a key once, a cookie from then on.
+"""Login sessions of the page: a key is entered once, a cookie serves from then on.
 
-Owns the tokens, the brake on guessing and `/api/session`. The database keeps a digest of each token, so that a restart
-asks nobody again; which of them are valid is in the table of `Keys`. Time is an argument or a clock.
+Owns the session tokens and `/api/session`. The database stores only a digest of each token, and logins survive a restart; the
+valid ones are in the register of `Keys`. Time is passed in, as ms or as a clock.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from duologue.errors import BadRequest, Busy, Unauthorized, Unavailable
+from duologue.gateway.auth.rate_limit import LoginRateLimit
 from duologue.gateway.middleware.proxy import base_of
 
 if TYPE_CHECKING:
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 
 LIFETIME = 30 * 24 * 3600
 """Seconds a login lasts."""
-ATTEMPTS = 5
-SECONDS_PER_ATTEMPT = 6.0
-ADDRESSES = 10_000
 
 
 class LoginSessions:
-    """Tokens and whose they are. A login is over when its time is, when it is closed, when a key of its user is revoked,
-    and when the key of the settings becomes another one."""
+    """Session tokens and their users. A session ends when it expires or is closed, when a key of its user is revoked, and when
+    the key in the settings changes."""
 
     def __init__(self, keys: Keys, lifetime: int = LIFETIME) -> None:
         self._keys = keys
@@ -48,7 +45,7 @@ class LoginSessions:
         return token
 
     def user(self, token: str, now: int) -> User | None:
-        """Whose login this is; None when it is over or never was."""
+        """The user of a session; None if it has ended or never existed."""
         register = self._keys.register
         login = register.logins.get(self._digest(token)) if register else None
         return self._keys.account(login.user) if login and now < login.expires else None
@@ -62,45 +59,6 @@ class LoginSessions:
         return hashlib.sha256(self._keys.pepper + token.encode("utf-8", "surrogatepass")).digest()
 
 
-class TokenBucket:
-    """`burst` at once, then one every `seconds`."""
-
-    def __init__(self, burst: int, seconds: float, now: float) -> None:
-        self._burst = burst
-        self._seconds = seconds
-        self._level = float(burst)
-        self._at = now
-
-    def take(self, now: float) -> float:
-        """0 when one was there and is taken, else the seconds until one will be."""
-        self._level = min(self._burst, self._level + (now - self._at) / self._seconds)
-        self._at = now
-        if self._level < 1:
-            return (1 - self._level) * self._seconds
-        self._level -= 1
-        return 0.0
-
-
-class LoginRateLimit:
-    """A bucket for each address that tries keys; the address that has been quiet longest is forgotten first."""
-
-    def __init__(
-        self, burst: int = ATTEMPTS, seconds: float = SECONDS_PER_ATTEMPT, limit: int = ADDRESSES
-    ) -> None:
-        self._burst = burst
-        self._seconds = seconds
-        self._limit = limit
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
-
-    def take(self, address: str, now: float) -> float:
-        """0 when the address may try, else the seconds it must wait."""
-        bucket = self._buckets.setdefault(address, TokenBucket(self._burst, self._seconds, now))
-        self._buckets.move_to_end(address)
-        if len(self._buckets) > self._limit:
-            self._buckets.popitem(last=False)
-        return bucket.take(now)
-
-
 def router(
     keys: Keys,
     logins: LoginSessions,
@@ -109,17 +67,16 @@ def router(
     now: Callable[[], int],
     clock: Callable[[], float] = time.monotonic,
 ) -> APIRouter:
-    """`/api/session`: log in with a key, see who one is, log out. `now` in ms since 1970; `clock`, in seconds, slows
-    guessing."""
+    """`/api/session`: log in with a key, see the current user, log out. `now`: ms since 1970; `clock`: seconds, for the rate limit."""
     routes = APIRouter(tags=["session"])
-    brake = LoginRateLimit()
+    rate_limit = LoginRateLimit()
 
-    @routes.post("/api/session", summary="Log in: a key once, a cookie from then on")
+    @routes.post("/api/session", summary="Log in with a key and get a cookie")
     async def log_in(request: Request) -> Response:
         if not keys.required:
             return JSONResponse({"user": "local", "name": "local", "role": "admin", "required": False})
         key = _key_of(await request.body())
-        wait = brake.take(request.client.host if request.client else "", clock())
+        wait = rate_limit.take(request.client.host if request.client else "", clock())
         if wait > 0:
             raise Busy(f"Too many attempts; try again in {wait:.0f} s.", code="rate_limited")
         user = keys.user(key, now())
@@ -138,11 +95,11 @@ def router(
         )
         return response
 
-    @routes.get("/api/session", summary="Who is asking")
-    async def who(request: Request) -> dict[str, Any]:
+    @routes.get("/api/session", summary="The current user")
+    async def current_user(request: Request) -> dict[str, Any]:
         state = request.scope["state"]
-        found = {name: state[name] for name in ("user", "name", "role")}
-        return found | {"required": keys.required}
+        user = {name: state[name] for name in ("user", "name", "role")}
+        return user | {"required": keys.required}
 
     @routes.delete("/api/session", summary="Log out", status_code=204)
     async def log_out(request: Request) -> Response:

@@ -1,7 +1,7 @@
-"""Where under a name the server answers: the path that a proxy, or the operator, put before every address of ours.
+"""The base path: the prefix that a proxy, or the operator, put before every URL of this server.
 
-One decision, in `strip_base_path`. Knows no endpoint and no header. Locations are relative, so that they lead home also behind a
-proxy that takes away a prefix nobody told us of.
+One decision, `strip_base_path`, made for every request by the proxy middleware. Redirects are relative, so that they also work
+behind a proxy that strips a prefix without saying so.
 """
 
 from __future__ import annotations
@@ -10,33 +10,32 @@ from msgspec import Struct
 
 
 class Inside(Struct, frozen=True):
-    """Ours: the address without what stands before it, and what does, as the client sees it ("" or "/x")."""
+    """The request is for this server: its path without the prefix, and the prefix as the client sees it ("" or "/x")."""
 
     path: str
     base: str
 
 
 class Elsewhere(Struct, frozen=True):
-    """Not the address itself, but near it: where to go instead, relative to what was asked for."""
+    """The path is close to the base: redirect to `location`, relative to the requested path."""
 
     location: str
-    only_for_browsers: bool = False
-    """Whether a program that asks for it is rather told that it is wrong."""
+    browsers_only: bool = False
+    """Redirect only requests for HTML; other clients get an error, which shows them that their URL is wrong."""
 
 
 class Outside(Struct, frozen=True):
-    """Not ours."""
+    """The path is not under the base."""
 
 
 Place = Inside | Elsewhere | Outside
 
 
 def strip_base_path(path: str, base: str = "", prefix: str = "") -> Place:
-    """What the address `path` is for a server under `base` ("" or "/x", "/x/y"). `prefix`: what a proxy says it took away
-    from the front of the address.
+    """Where `path` is for a server under `base` ("" or "/x", "/x/y"). `prefix`: what a proxy says it stripped from the path.
 
-    A proxy may keep the base or take it away and say so; both end at the same place. Where one says that it took the
-    base and the address has it still, it did not.
+    A proxy may keep the base, or strip it and say so; both give the same result. If it says that it stripped the base and
+    the path still begins with it, the path counts.
     """
     if not base:
         return Inside(path, prefix)
@@ -47,5 +46,5 @@ def strip_base_path(path: str, base: str = "", prefix: str = "") -> Place:
     if prefix.endswith(base):
         return Inside(path, prefix)
     if path == "/":
-        return Elsewhere(base[1:] + "/", only_for_browsers=True)
+        return Elsewhere(base[1:] + "/", browsers_only=True)
     return Outside()

@@ -1,9 +1,8 @@
-"""What a proxy says of the request it passes on: who asked, over which scheme, by which name, under which prefix.
+"""What a proxy reports about the request it forwards: client address, scheme, host and path prefix.
 
-Owns the reading of `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`, and of `Forwarded` (RFC 7239) where none of
-those is there, and whom to believe. Anybody can write these headers, so each word counts only as far as a believed
-proxy wrote it: the lists are read from their end, where the nearest proxy adds, and not beyond the first address that
-is no proxy of ours. Knows no socket and no ASGI.
+Owns the reading of `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`, and of `Forwarded` (RFC 7239) if none of those is sent,
+and the decision which of them to trust. Any client can send these headers, so an entry counts only if a trusted proxy wrote
+it: lists are read from their end, where the nearest proxy appends, up to the first address that is not a trusted proxy.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from duologue.errors import StartFailed
 
 HEADERS = ("x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-prefix", "forwarded")
 HOPS = 32
-"""Proxies in a row that are looked at; longer lists are not ours."""
+"""Entries of a list that are read. Real chains of proxies are much shorter."""
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _PAIR = re.compile(r'\s*([A-Za-z]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s";,]*)\s*(;|,|$)')
@@ -28,7 +27,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ForwardedInfo(Struct, frozen=True):
-    """What is believed of a request; "" where nothing is said."""
+    """What is known of a request from trusted proxies; "" where nothing is reported."""
 
     client: str = ""
     scheme: str = ""
@@ -37,7 +36,7 @@ class ForwardedInfo(Struct, frozen=True):
 
 
 class _Hop(Struct, frozen=True):
-    """What one proxy wrote of whoever asked it."""
+    """What one proxy reported about the peer that connected to it."""
 
     client: str = ""
     scheme: str = ""
@@ -45,7 +44,7 @@ class _Hop(Struct, frozen=True):
 
 
 class Proxies:
-    """The proxies that are believed. Raises StartFailed for an entry that is no address and no network."""
+    """The trusted proxies. Raises StartFailed for an entry that is neither an address nor a network."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
         self._networks: list[Network] = []
@@ -54,22 +53,21 @@ class Proxies:
                 self._networks.append(ipaddress.ip_network(entry.strip(), strict=False))
             except ValueError:
                 raise StartFailed(
-                    f"proxies: {entry!r} is no address and no network, such as 127.0.0.1 or 10.0.0.0/8.",
+                    f"proxies: {entry!r} is neither an address nor a network like 127.0.0.1 or 10.0.0.0/8.",
                     param="proxies",
                 ) from None
 
     def __bool__(self) -> bool:
         return bool(self._networks)
 
-    def believe(self, peer: str) -> bool:
-        """Whether what the peer of a connection says of others counts."""
+    def trusts(self, peer: str) -> bool:
+        """Whether the peer of a connection is a trusted proxy."""
         address = _address(peer)
         return address is not None and any(address in network for network in self._networks)
 
-    def claim(self, headers: Mapping[str, Sequence[str]], peer: str) -> ForwardedInfo:
-        """What the headers say of a request that came from `peer`. They go by their names in lower case; a header that
-        came several times is one list."""
-        if not self.believe(peer):
+    def read(self, headers: Mapping[str, Sequence[str]], peer: str) -> ForwardedInfo:
+        """What the headers of a request from `peer` report. Names are in lower case; repeated headers form one list."""
+        if not self.trusts(peer):
             return ForwardedInfo()
         lists = {name: _split(headers.get(name, ())) for name in HEADERS[:4]}
         if any(lists.values()):
@@ -80,41 +78,40 @@ class Proxies:
             hops = _hops_of_pairs(headers.get("forwarded", ()))
         if not hops and not lists["x-forwarded-prefix"]:
             return ForwardedInfo()
-        place, client = self._asker([hop.client for hop in hops])
-        told = hops[min(place, len(hops) - 1)] if hops else _Hop()
+        place, client = self._client([hop.client for hop in hops])
+        hop = hops[min(place, len(hops) - 1)] if hops else _Hop()
         prefixes = [entry.rstrip("/") for entry in lists["x-forwarded-prefix"]]
         prefix = prefixes[-1 - min(place, len(prefixes) - 1)] if prefixes else ""
-        scheme = told.scheme.lower()
+        scheme = hop.scheme.lower()
         return ForwardedInfo(
             client,
             scheme if scheme in ("http", "https") else "",
-            told.host,
+            hop.host,
             prefix if _PREFIX.fullmatch(prefix) and ".." not in prefix else "",
         )
 
-    def _asker(self, clients: Sequence[str]) -> tuple[int, str]:
-        """How far from the end of the list whoever asked stands, and the address: the first that is no proxy of ours,
-        else the farthest proxy."""
+    def _client(self, clients: Sequence[str]) -> tuple[int, str]:
+        """The client's position in the list and its address: the first that is not a trusted proxy, else the farthest proxy."""
         best = 0, ""
         for place, text in enumerate(clients):
             address = _address(text)
-            if address is None:  # left out, or hidden by the proxy: nothing beyond it is known
+            if address is None:  # missing, or hidden by the proxy: nothing beyond it can be trusted
                 return (place, best[1]) if text else best
             best = place, str(address)
-            if not self.believe(str(address)):
+            if not self.trusts(str(address)):
                 return best
         return best
 
 
-def is_here(peer: str) -> bool:
+def is_local(peer: str) -> bool:
     """Whether a connection comes from this machine."""
     address = _address(peer)
     return address is not None and address.is_loopback
 
 
 def _hops_of_lists(clients: list[str], schemes: list[str], hosts: list[str]) -> list[_Hop]:
-    """The nearest proxy first. Most proxies add to the first list only, and say the others anew: such a one entry holds
-    for every hop."""
+    """The nearest proxy first. Most proxies append to X-Forwarded-For only and overwrite the other headers, so a single
+    entry of those counts for every hop."""
 
     def at(entries: list[str], place: int) -> str:
         return entries[-1 - min(place, len(entries) - 1)] if entries else ""
@@ -127,7 +124,7 @@ def _hops_of_lists(clients: list[str], schemes: list[str], hosts: list[str]) -> 
 
 
 def _hops_of_pairs(values: Sequence[str]) -> list[_Hop]:
-    """`for=1.2.3.4;proto=https, for="[::1]"`, the nearest proxy first. One that is garbled says nothing."""
+    """The hops of `for=1.2.3.4;proto=https, for="[::1]"`, the nearest proxy first; none if the header is malformed."""
     text, at = ",".join(values), 0
     hops: list[dict[str, str]] = [{}]
     while at < len(text):
@@ -139,8 +136,8 @@ def _hops_of_pairs(values: Sequence[str]) -> list[_Hop]:
         if end == ",":
             hops.append({})
         at = match.end()
-    found = [_Hop(hop.get("for", ""), hop.get("proto", ""), hop.get("host", "")) for hop in hops if hop]
-    return found[::-1][:HOPS]
+    result = [_Hop(hop.get("for", ""), hop.get("proto", ""), hop.get("host", "")) for hop in hops if hop]
+    return result[::-1][:HOPS]
 
 
 def _split(values: Sequence[str]) -> list[str]:
@@ -148,7 +145,7 @@ def _split(values: Sequence[str]) -> list[str]:
 
 
 def _address(text: str) -> Address | None:
-    """An address, with or without a port and brackets; one of IPv4 in the clothes of IPv6 is the former."""
+    """The address of `1.2.3.4:80` or `[::1]:80`; an IPv4-mapped IPv6 address becomes IPv4. None for anything else."""
     bare = text.strip()
     if bare.startswith("["):
         bare = bare[1:].partition("]")[0]

@@ -65,8 +65,8 @@ class ModelService:
             api_routes.router(self._pool, self.loadables.folder, self.downloads, self.events, self._look),
         )
 
-    def look(self) -> None:
-        """Something changed in the pool: tell whoever follows, where it is news."""
+    def publish_changes(self) -> None:
+        """Something changed in the pool: publish what readers of the events need to know."""
         self.loader.look()
         views = self._pool.workers.values()
         states = {view.worker: (view.state, view.detail) for view in views}

@@ -70,11 +70,11 @@ class Pool:
         log: tuple[str, str] = ("info", "text"),
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
-        tickets: str = "q_",
+        ticket_prefix: str = "q_",
     ) -> None:
-        """`tickets` is what the names of this pool's tickets begin with."""
+        """`ticket_prefix`: how the names of this pool's tickets begin."""
         self._queue = queue
-        self._prefix = tickets
+        self._ticket_prefix = ticket_prefix
         self._port = port
         self._log = log
         self._clock = clock
@@ -112,7 +112,7 @@ class Pool:
         Entering does not wait: iterate `lease.places()` until the slots are lent.
         """
         self._tickets += 1
-        lease = Lease(self, f"{self._prefix}{self._tickets:x}", user)
+        lease = Lease(self, f"{self._ticket_prefix}{self._tickets:x}", user)
         self._leases[lease.ticket] = lease
         try:
             if self._stopping:
