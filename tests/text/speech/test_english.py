@@ -85,3 +85,94 @@ def test_a_number_too_long_to_count_is_digits():
         number("1234567890123456")
         == "one two three four five six seven eight nine zero one two three four five six"
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("x^2", "x squared"),
+        ("x^3", "x cubed"),
+        ("x^n", "x to the power of n"),
+        ("x^10", "x to the power of ten"),
+        ("10^6", "ten to the power of six"),
+        ("10^-3", "ten to the power of minus three"),
+        ("2^64-1", "two to the power of sixty-four minus one"),
+        ("2^n", "two to the power of n"),
+        ("x^{2}", "x squared"),
+        ("x^(n+1)", "x to the power of n plus one"),
+        ("2x^2y", "two x squared y"),
+        ("x² + y³", "x squared plus y cubed"),
+        ("x^2 + y^2 = z^2", "x squared plus y squared equals z squared"),
+        ("E = mc^2", "E equals mc squared"),
+        ("n^2 steps", "n squared steps"),
+        ("5 m^2", "five square meters"),
+        ("a ^ b", "a b"),
+    ],
+)
+def test_powers(written, said):
+    assert speakable(f"so {written} yes").text == f"so {said} yes"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("50%-60%", "fifty to sixty percent"),
+        ("50%–60%", "fifty to sixty percent"),
+        ("50 % - 60 %", "fifty to sixty percent"),
+        ("50-60%", "fifty to sixty percent"),
+        ("20-30 %", "twenty to thirty percent"),
+        ("-5%-10%", "minus five to ten percent"),
+        ("-5 %", "minus five percent"),
+        ("2.5%-3%", "two point five to three percent"),
+        ("3–5 km", "three to five kilometers"),
+        ("3 km–5 km", "three to five kilometers"),
+        ("500m-1km", "five hundred meters to one kilometer"),
+        ("-5–10 °C", "minus five to ten degrees Celsius"),
+        ("$3-$5", "three to five dollars"),
+        ("$3-5 million", "three to five million dollars"),
+        ("$3m-$5m", "three to five million dollars"),
+        ("$900k-$2m", "nine hundred thousand dollars to two million dollars"),
+        ("10 €-20 €", "ten to twenty euros"),
+        ("$5 - $3", "five dollars, three dollars"),
+        ("a 50%-off sale", "a fifty percent-off sale"),
+    ],
+)
+def test_ranges_of_what_is_measured(written, said):
+    assert speakable(f"so {written} yes").text == f"so {said} yes"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("5m users", "five million users"),
+        ("5 m users", "five million users"),
+        ("1m users", "one million users"),
+        ("1.5m new users", "one point five million new users"),
+        ("5m monthly active users", "five million monthly active users"),
+        ("5m US dollars", "five million US dollars"),
+        ("$5m", "five million dollars"),
+        ("3M users", "three million users"),
+        ("2bn people", "two billion people"),
+        ("2bn", "two billion"),
+        ("5k requests", "five thousand requests"),
+        ("10-15k users", "ten to fifteen thousand users"),
+        ("5m-6m users", "five to six million users"),
+        ("7B parameters", "seven billion parameters"),
+        ("3M lines", "three million lines"),
+        ("5m", "five meters"),
+        ("5 m", "five meters"),
+        ("5m.", "five meters."),
+        ("5m tall", "five meters tall"),
+        ("5m of rope", "five meters of rope"),
+        ("5m away from users", "five meters away from users"),
+        ("5m trees", "five meters trees"),
+        ("a 100m women's final", "a one hundred meters women's final"),
+        ("5-6 m", "five to six meters"),
+        ("5m/s", "five meters per second"),
+        ("a 5k run", "a five k run"),
+        ("4k videos", "four k videos"),
+        ("a 7B model", "a seven B model"),
+    ],
+)
+def test_thousands_and_millions_of_what_is_counted(written, said):
+    assert speakable(f"so {written} yes").text == f"so {said} yes"

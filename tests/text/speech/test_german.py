@@ -55,3 +55,93 @@ def test_how_it_is_said(written, said):
 
 def test_a_number_with_a_zero_before_it_is_digits():
     assert number("0815") == "null acht eins fünf"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("x^2", "x Quadrat"),
+        ("x^3", "x hoch drei"),
+        ("x^n", "x hoch n"),
+        ("10^6", "zehn hoch sechs"),
+        ("10^-3", "zehn hoch minus drei"),
+        ("2^64-1", "zwei hoch vierundsechzig minus eins"),
+        ("2^n", "zwei hoch n"),
+        ("x^{10}", "x hoch zehn"),
+        ("x² + y²", "x Quadrat plus y Quadrat"),
+        ("E = mc^2", "E gleich mc Quadrat"),
+        ("5 m^2", "fünf Quadratmeter"),
+    ],
+)
+def test_powers(written, said):
+    assert speakable(f"also {written} ja", "de").text == f"also {said} ja"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("50%-60%", "fünfzig bis sechzig Prozent"),
+        ("50 % – 60 %", "fünfzig bis sechzig Prozent"),
+        ("20-30 %", "zwanzig bis dreißig Prozent"),
+        ("2,5%-3%", "zwei Komma fünf bis drei Prozent"),
+        ("-5%-10%", "minus fünf bis zehn Prozent"),
+        ("3–5 km", "drei bis fünf Kilometer"),
+        ("3 km-5 km", "drei bis fünf Kilometer"),
+        ("500m-1km", "fünfhundert Meter bis ein Kilometer"),
+        ("10 €-20 €", "zehn bis zwanzig Euro"),
+        ("5-6 Mio. Nutzer", "fünf bis sechs Millionen Nutzer"),
+        ("5 Mio.-6 Mio. Nutzer", "fünf bis sechs Millionen Nutzer"),
+        ("-5 °C", "minus fünf Grad Celsius"),
+    ],
+)
+def test_ranges_of_what_is_measured(written, said):
+    assert speakable(f"also {written} ja", "de").text == f"also {said} ja"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("5m Nutzer", "fünf Millionen Nutzer"),
+        ("1m Nutzer", "eine Million Nutzer"),
+        ("1,5M neue Nutzer", "eins Komma fünf Millionen neue Nutzer"),
+        ("20k Anfragen", "zwanzigtausend Anfragen"),
+        ("1k Nutzer", "eintausend Nutzer"),
+        ("10-15k Nutzer", "zehn bis fünfzehntausend Nutzer"),
+        ("5 Mio. Nutzer", "fünf Millionen Nutzer"),
+        ("5m", "fünf Meter"),
+        ("5 m hoch", "fünf Meter hoch"),
+        ("5m Seil", "fünf Meter Seil"),
+        ("5m Bäume", "fünf Meter Bäume"),
+        ("4K Videos", "vier K Videos"),
+    ],
+)
+def test_thousands_and_millions_of_what_is_counted(written, said):
+    assert speakable(f"also {written} ja", "de").text == f"also {said} ja"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("Am 1. Mai und 21. Juni", "Am ersten Mai und einundzwanzigsten Juni"),
+        ("am 1. Mai, 3. Juni und 21. Juli", "am ersten Mai, dritten Juni und einundzwanzigsten Juli"),
+        ("am 1. und 2. Mai", "am ersten und zweiten Mai"),
+        ("am 1. oder 2. Mai 2024", "am ersten oder zweiten Mai zweitausendvierundzwanzig"),
+        ("am Montag, den 1. und 2. Mai", "am Montag, den ersten und zweiten Mai"),
+        ("zwischen dem 1. Mai und 21. Juni", "zwischen dem ersten Mai und einundzwanzigsten Juni"),
+        ("vom 1. bis 21. Juni", "vom ersten bis einundzwanzigsten Juni"),
+        ("vom 1.–3. Mai", "vom ersten bis dritten Mai"),
+        ("am 1./2. Mai", "am ersten und zweiten Mai"),
+        ("am 1.5. und 21.6.", "am ersten Mai und einundzwanzigsten Juni"),
+        ("der 1. Mai und 21. Juni", "der erste Mai und einundzwanzigste Juni"),
+        ("der 1. Mai und der 21. Juni", "der erste Mai und der einundzwanzigste Juni"),
+        ("war 1. Mai und 21. Juni", "war erster Mai und einundzwanzigster Juni"),
+        ("am 1. Mai war Fest, 21. Juni nicht", "am ersten Mai war Fest, einundzwanzigster Juni nicht"),
+        ("im 19. und 20. Jahrhundert", "im neunzehnten und zwanzigsten Jahrhundert"),
+        ("das 2. und 3. Kapitel", "das zweite und dritte Kapitel"),
+        ("am 3. Tag und 4. Tag", "am dritten Tag und vierten Tag"),
+        ("in der 3. Woche", "in der dritten Woche"),
+        ("die 3. Woche", "die dritte Woche"),
+    ],
+)
+def test_ordinals_that_are_joined_have_the_case_of_the_first(written, said):
+    assert speakable(f"{written} ja", "de").text == f"{said} ja"

@@ -151,3 +151,34 @@ def test_every_plain_word_is_said(written):
 def test_a_flood_of_marks_is_read_too(text):
     made = speakable(text * 3000)
     covered(made)
+
+
+def told(written: str, language: str = "en") -> list[tuple[str, str]]:
+    """What is said, and the piece of the written text that it says, span by span."""
+    said = speakable(written, language)
+    return [
+        (said.text[span.start : span.end], written[span.at : span.to]) for span in said.spans if span.whole
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "pieces"),
+    [
+        ("so x^2 is", [("squared", "^2")]),
+        ("so 10^-3 is", [("ten", "10"), ("to the power of minus", "^-"), ("three", "3")]),
+        ("so 50%-60% is", [("fifty to", "50%-"), ("sixty percent", "60%")]),
+        ("so $3-5 million is", [("three to five million dollars", "$3-5 million")]),
+        ("with 5m users", [("five million", "5m")]),
+        ("with 10-15k users", [("ten to", "10-"), ("fifteen thousand", "15k")]),
+    ],
+)
+def test_every_number_that_is_said_is_found_in_the_text(written, pieces):
+    assert told(written) == pieces
+
+
+def test_joined_ordinals_are_found_in_the_text():
+    assert told("Am 1. Mai und 21. Juni", "de") == [
+        ("ersten Mai", "1. Mai"),
+        ("einundzwanzigsten Juni", "21. Juni"),
+    ]
+    assert told("vom 1.–3. Mai", "de") == [("ersten bis", "1.–"), ("dritten Mai", "3. Mai")]

@@ -9,15 +9,41 @@ import re
 
 from duologue.text.speech.mapped_text import Made
 from duologue.text.speech.numerals import LONGEST, digits, english, english_ordinal, english_year
-from duologue.text.speech.quantities import CODES, CURRENCIES, FRACTIONS, MONTHS, ROMAN, RULERS, UNITS
+from duologue.text.speech.powers import powers
+from duologue.text.speech.quantities import (
+    CODES,
+    CURRENCIES,
+    FRACTIONS,
+    MEASURABLE,
+    MONTHS,
+    PICTURES,
+    ROMAN,
+    RULERS,
+    UNITS,
+    counted,
+)
 from duologue.text.speech.strip_markup import Rule
 
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+)(?:\.\d+)?"
 _START = r"(?<![\w.,])"
+_MINUS = r"([-−](?=\d))?"
 _MONTH = "|".join((*MONTHS["en"], r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"))
 _UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS["en"], key=len, reverse=True))
+_POWERED = "|".join(re.escape(unit) for unit in UNITS["en"] if "^" in unit)
 _SIGNS = "$€£¥"
-_LARGE = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "bn": "billion", "B": "billion"}
+_LARGE = {
+    "k": "thousand",
+    "K": "thousand",
+    "m": "million",
+    "M": "million",
+    "mn": "million",
+    "bn": "billion",
+    "B": "billion",
+}
+_SCALE = "|".join(sorted(_LARGE, key=len, reverse=True))
+_SCALES = rf"million|billion|trillion|thousand|(?:{_SCALE})\b"
+# A unit, the sign or the name of a currency, or a scale, as it follows a number.
+_AFTER = rf"{_UNIT}|[{_SIGNS}]|(?:{'|'.join(CODES)})\b|(?:{_SCALE})\b"
 _CUES = (
     "in|since|of|by|from|year|until|till|before|after|during|around|between|and|to|for|through|circa|class"
 )
@@ -112,6 +138,53 @@ def _measured(match: re.Match[str]) -> Made:
     return f"{number(match[1])} {names[0] if _one(match[1]) else names[1]}"
 
 
+def _scaled(match: re.Match[str]) -> str | None:
+    """5m users, 10k requests. "5m" alone is a length, and "5k" may be a race."""
+    if match[2] == "m" and match["counted"] in MEASURABLE:
+        return None
+    if match[2] in "kK" and match[1] in ("2", "4", "5", "8") and match["counted"] in PICTURES:
+        return None
+    return _scaled_always(match)
+
+
+def _scaled_always(match: re.Match[str]) -> str:
+    return f"{number(match[1])} {_LARGE[match[2]]}"
+
+
+def _range(match: re.Match[str]) -> str | None:
+    """50%-60%, 3 km – 5 km: what both are measured in is named once."""
+    minus, first, _, dash, second = match.groups()
+    if dash == " - " and _value(first) >= _value(second):
+        return None
+    return f"{'minus ' if minus else ''}{number(first)} to "
+
+
+def _range_of_numbers(match: re.Match[str]) -> str:
+    """3-5 km."""
+    return f"{'minus ' if match[1] else ''}{number(match[2].rstrip('.,'))} to "
+
+
+def _range_of_two(match: re.Match[str]) -> str:
+    """500m-1km."""
+    return f"{_measured(match)} to "
+
+
+def _range_of_money(match: re.Match[str]) -> str | None:
+    """$3-$5, $3m-$5m, $3-5 million; $900k-$2m."""
+    sign, amount, scale, dash, again, second, other = match.groups()
+    if dash == " - " and (not again or _value(amount) >= _value(second)):
+        return None
+    # The sign goes before the second amount where it has none.
+    sign_again = "" if again else sign
+    if scale and scale != other:
+        return f"{number(amount)} {_LARGE.get(scale, scale)} {CURRENCIES['en'][sign][1]} to {sign_again}"
+    return f"{number(amount)} to {sign_again}"
+
+
+def _value(text: str) -> float:
+    return float(re.sub(r"[,\s]", "", text))
+
+
 def _fraction(match: re.Match[str]) -> str | None:
     above, below = int(match[2]), int(match[3])
     if not below or match[0] in ("24/7", "9/11"):
@@ -190,16 +263,31 @@ RULES: list[Rule] = [
         lambda match: _telephone(match[0]),
     ),
     (re.compile(r"\b((?:1[1-9]|20)\d0|\d0)(?:'|’)?s\b"), _decade),
+    (re.compile(rf"(?<![A-Za-z0-9.,/])({_NUMBER}) ?({_POWERED})(?!\w)"), _measured),
+    *powers("en"),
+    (
+        re.compile(
+            rf"([{_SIGNS}]) ?({_NUMBER})(?: ?({_SCALES}))?( ?[–-] ?)"
+            rf"(?=(\1)? ?({_NUMBER})(?: ?({_SCALES}))?(?![\w-]|[.,]?\d))"
+        ),
+        _range_of_money,
+    ),
+    (re.compile(rf"{_START}{_MINUS}({_NUMBER}) ?({_AFTER})( ?[–-] ?)(?=({_NUMBER}) ?\3(?![\w²³/]))"), _range),
+    (re.compile(rf"{_START}({_NUMBER}) ?({_UNIT})[–-](?={_NUMBER} ?(?:{_UNIT})(?![\w²³/]))"), _range_of_two),
     (re.compile(_MONEY), _money),
     (
-        re.compile(rf"(?<![\w.,])(\d[\d.,]*) ?[–-] ?(?={_NUMBER} ?(?:{_UNIT}|[{_SIGNS}])(?!\w))"),
-        lambda match: f"{number(match[1].rstrip('.,'))} to ",
+        re.compile(
+            rf"{_START}{_MINUS}(\d[\d.,]*) ?[–-] ?(?={_NUMBER} ?(?:{_UNIT}|[{_SIGNS}]|{_SCALE})(?!\w))"
+        ),
+        _range_of_numbers,
     ),
+    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?({_SCALE})(?= {counted('en')})"), _scaled),
+    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?(bn|mn)\b"), _scaled_always),
     (
         re.compile(r"(?<![\w.])((?:1[1-9]|20)\d\d) ?[–-] ?((?:1[1-9]|20)\d\d)(?![\w-])"),
         lambda match: f"{_year(match[1])} to {_year(match[2])}",
     ),
-    (re.compile(rf"(?<!\w)[-−](?={_NUMBER})"), "minus "),
+    (re.compile(rf"(?<![\w%‰°{_SIGNS})])[-−](?={_NUMBER})"), "minus "),
     (re.compile(rf"(?<![A-Za-z0-9.,/])({_NUMBER}) ?({_UNIT})(?![\w²³/])"), _measured),
     (re.compile(r"(?<!\w)(\d{1,15})(?:st|nd|rd|th)\b"), lambda match: english_ordinal(int(match[1]))),
     (re.compile(r"(?<![\w/.])(?:(\d{1,9}) )?(\d{1,3})/(\d{1,3})(?![\w/]|\.\d)"), _fraction),
@@ -224,9 +312,6 @@ RULES: list[Rule] = [
     ),
     (re.compile(r"(\d)( ?)[-−] (?=\d)"), (1, " minus ")),
     (re.compile(r"(\d):(?=\d)"), (1, " to ")),
-    (re.compile(r"(\d)²"), (1, " squared")),
-    (re.compile(r"(\d)³"), (1, " cubed")),
-    (re.compile(r"(\d)\^(?=\d)"), (1, " to the power of ")),
     (re.compile(r"([A-Za-z])-?(?=\d)"), (1, " ")),
     (re.compile(r"(\d)-?(?=[A-Za-z])"), (1, " ")),
     (re.compile(_NUMBER), lambda match: number(match[0])),

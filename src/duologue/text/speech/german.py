@@ -8,15 +8,19 @@ from __future__ import annotations
 import re
 
 from duologue.text.speech.numerals import LONGEST, digits, german, german_ordinal, german_year
+from duologue.text.speech.powers import powers
 from duologue.text.speech.quantities import (
     CODES,
     CURRENCIES,
     FEMININE,
     FRACTIONS,
+    MEASURABLE,
     MONTHS,
+    PICTURES,
     ROMAN,
     RULERS,
     UNITS,
+    counted,
 )
 from duologue.text.speech.strip_markup import Rule
 
@@ -24,9 +28,16 @@ _NUMBER = r"(?:\d{1,3}(?:\.\d{3})+(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|
 _START = r"(?<![\w.,])"
 _MONTH = "|".join((*MONTHS["de"], r"(?:Jan|Feb|Mrz|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)\."))
 _UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS["de"], key=len, reverse=True))
+_POWERED = "|".join(re.escape(unit) for unit in UNITS["de"] if "^" in unit)
+_MINUS = r"([-−](?=\d))?"
 _SIGNS = "$€£¥"
+# A unit, or the sign or the name of a currency, as it follows a number.
+_AFTER = rf"{_UNIT}|[{_SIGNS}]|(?:{'|'.join(CODES)})\b"
 # After these an ordinal ends in -n: am dritten Mai.
-_WEAK = "am|vom|zum|beim|im|dem|den|des|ab|bis|seit|diesem|jedem|ihrem|seinem|meinem"
+_WEAK = (
+    "am|vom|zum|beim|im|dem|den|des|ab|bis|seit|diesem|jedem|ihrem|seinem|meinem|diesen|jeden|letzten|nächsten"
+    "|(?:an|auf|aus|bei|in|mit|nach|seit|unter|von|vor|während|zu) der"
+)
 _PARTS = {2: ("halb", "halbe"), 3: ("Drittel", "Drittel"), 4: ("Viertel", "Viertel")}
 
 
@@ -60,9 +71,27 @@ def _date(day: str, month: str, year: str | None, before: str | None) -> str | N
 
 
 def _day(day: str, before: str | None) -> str:
-    if before is None:
-        return german_ordinal(int(day), "er")
-    return german_ordinal(int(day), "en" if re.fullmatch(_WEAK, before, re.IGNORECASE) else "e")
+    return german_ordinal(int(day), "er" if before is None else _ending(before))
+
+
+def _ending(before: str) -> str:
+    return "en" if re.fullmatch(_WEAK, before, re.IGNORECASE) else "e"
+
+
+def _governing(match: re.Match[str]) -> str | None:
+    """The word that an ordinal's case depends on: before it, or before the ordinals that it is joined to, as in "am 1. Mai,
+    3. Juni und 21. Juli"."""
+    if match[1]:
+        return match[1]
+    end = match.start()
+    for _ in range(MOST_JOINED):
+        joined = _JOINED.search(match.string, max(0, end - FARTHEST), end)
+        if joined is None:
+            return None
+        if joined["before"]:
+            return joined["before"]
+        end = joined.start()
+    return None
 
 
 def _month(text: str) -> str:
@@ -72,11 +101,11 @@ def _month(text: str) -> str:
 
 def _named_date(match: re.Match[str]) -> tuple[str | int, ...]:
     year = f" {_year(match[5])}" if match[5] else ""
-    return (1, 2, f"{_day(match[3], match[1])} {_month(match[4])}{year}")
+    return (1, 2, f"{_day(match[3], _governing(match))} {_month(match[4])}{year}")
 
 
 def _dotted_date(match: re.Match[str]) -> tuple[str | int, ...] | None:
-    said = _date(match[3], match[4], match[5], match[1])
+    said = _date(match[3], match[4], match[5], _governing(match))
     return None if said is None else (1, 2, said)
 
 
@@ -115,12 +144,44 @@ def _measured(match: re.Match[str]) -> str:
 
 
 def _ordinal(match: re.Match[str]) -> tuple[str | int, ...]:
-    before = match[1]
-    return (
-        1,
-        2,
-        german_ordinal(int(match[3]), "en" if before and re.fullmatch(_WEAK, before, re.I) else "e"),
-    )
+    return (1, 2, german_ordinal(int(match[3]), _ending(_governing(match) or "")))
+
+
+def _first_of_days(match: re.Match[str]) -> tuple[str | int, ...]:
+    """The 1. of "1.–3. Mai" and "1./2. Mai", whose end is in words by now."""
+    return (1, 2, f"{_day(match[3], _governing(match))} {'und' if match[4] == '/' else 'bis'} ")
+
+
+def _range(match: re.Match[str]) -> str | None:
+    """50%-60%, 3 km – 5 km: what both are measured in is named once."""
+    minus, first, _, dash, second = match.groups()
+    if dash == " - " and _value(first) >= _value(second):
+        return None
+    return f"{'minus ' if minus else ''}{number(first)} bis "
+
+
+def _range_of_two(match: re.Match[str]) -> str:
+    """500m-1km."""
+    return f"{_measured(match)} bis "
+
+
+def _range_of_numbers(match: re.Match[str]) -> str:
+    """3-5 km."""
+    return f"{'minus ' if match[1] else ''}{number(match[2].rstrip('.,'))} bis "
+
+
+def _value(text: str) -> float:
+    return float(re.sub(r"[.\s]", "", text).replace(",", "."))
+
+
+def _scaled(match: re.Match[str]) -> str | None:
+    """5m Nutzer, 20k Anfragen. "5m" alone is a length."""
+    amount, scale, noun = match[1], match[2], match["counted"]
+    if scale in "mM":
+        return None if scale == "m" and noun in MEASURABLE else _counted(amount, "Million", "Millionen")
+    if amount in ("2", "4", "5", "8") and noun in PICTURES:
+        return None
+    return german(int(amount) * 1000) if re.fullmatch(r"\d{1,9}", amount) else f"{number(amount)} tausend"
 
 
 def _fraction(match: re.Match[str]) -> str | None:
@@ -172,6 +233,14 @@ _MONEY = (
     rf"(?P<code>[{_SIGNS}]|(?:EUR|USD|GBP|JPY|CHF)\b))"
 )
 _BEFORE = rf"(?:\b({_WEAK}|der|die|das)( (?:\w+tag, (?:den )?)?))?"
+# An ordinal that another one is joined to, up to that other one: "am 1. Mai und ".
+_JOINED = re.compile(
+    rf"(?:\b(?P<before>(?i:{_WEAK}|der|die|das)) (?:\w+tag, (?:den )?)?)?(?<![\d.])\d{{1,4}}\.(?:\d{{1,2}}\.)?"
+    rf"(?: ?(?:{_MONTH}))?(?: ?\d{{4}})?(?: [A-ZÄÖÜ][a-zäöüß]+)?(?:,? (?:und|oder|sowie|bis|bzw\.)|,| ?[–/-]) ?$"
+)
+MOST_JOINED = 8
+FARTHEST = 60
+"""Characters that are looked back."""
 
 RULES: list[Rule] = [
     (re.compile(rf"{_START}\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w.]*\d)"), _dotted),
@@ -183,6 +252,12 @@ RULES: list[Rule] = [
     (re.compile(r"(?<![\w.])[vV](\d+(?:\.\d+)*)\b"), lambda match: f"Version {_dotted(match, 1)}"),
     (re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b"), lambda match: _date(match[3], match[2], match[1], None)),
     (re.compile(rf"(?i:{_BEFORE})\b(\d{{1,2}})\. ?({_MONTH})(?!\w)(?: (\d{{4}})\b)?"), _named_date),
+    (
+        re.compile(
+            rf"(?i:{_BEFORE})(?<![\d.])(\d{{1,2}})\. ?([–/-]) ?(?=[a-zäöüß]+(?:er|en|e) (?:{'|'.join(MONTHS['de'])}))"
+        ),
+        _first_of_days,
+    ),
     (re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?::(\d\d))?(?![:\d])(?: Uhr\b)?"), _time),
     (re.compile(r"\b1 Uhr\b"), "ein Uhr"),
     (
@@ -191,16 +266,21 @@ RULES: list[Rule] = [
         ),
         lambda match: _telephone(match[0]),
     ),
+    (re.compile(rf"(?<![A-Za-z0-9.,/])({_NUMBER}) ?({_POWERED})(?!\w)"), _measured),
+    *powers("de"),
+    (re.compile(rf"{_START}{_MINUS}({_NUMBER}) ?({_AFTER})( ?[–-] ?)(?=({_NUMBER}) ?\3(?![\w²³/]))"), _range),
+    (re.compile(rf"{_START}({_NUMBER}) ?({_UNIT})[–-](?={_NUMBER} ?(?:{_UNIT})(?![\w²³/]))"), _range_of_two),
     (re.compile(_MONEY), _money),
     (
-        re.compile(rf"(?<![\w.,])(\d[\d.,]*) ?[–-] ?(?={_NUMBER} ?(?:{_UNIT}|[{_SIGNS}])(?!\w))"),
-        lambda match: f"{number(match[1].rstrip('.,'))} bis ",
+        re.compile(rf"{_START}{_MINUS}(\d[\d.,]*) ?[–-] ?(?={_NUMBER} ?(?:{_UNIT}|[{_SIGNS}]|[kKM])(?!\w))"),
+        _range_of_numbers,
     ),
+    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?([kKmM])(?= {counted('de')})"), _scaled),
     (
         re.compile(r"(?<![\w.])((?:1[1-9]|20)\d\d) ?[–-] ?((?:1[1-9]|20)\d\d)(?![\w-])"),
         lambda match: f"{_year(match[1])} bis {_year(match[2])}",
     ),
-    (re.compile(rf"(?<!\w)[-−](?={_NUMBER})"), "minus "),
+    (re.compile(rf"(?<![\w%‰°{_SIGNS})])[-−](?={_NUMBER})"), "minus "),
     (re.compile(rf"(?<![A-Za-z0-9.,/])({_NUMBER}) ?({_UNIT})(?![\w²³/])"), _measured),
     (re.compile(rf"(?i:{_BEFORE})(?<![\w.,])(\d{{1,4}})\.(?= [A-Za-zÄÖÜäöü])"), _ordinal),
     (re.compile(r"(?<![\w/.,])(?:(\d{1,9}) )?(\d{1,3})/(\d{1,3})(?![\w/]|[.,]\d)"), _fraction),
@@ -215,9 +295,6 @@ RULES: list[Rule] = [
         lambda match: (1 if match[1] else 2, " bis "),
     ),
     (re.compile(r"(\d)( ?)[-−] (?=\d)"), (1, " minus ")),
-    (re.compile(r"(\d)²"), (1, " Quadrat")),
-    (re.compile(r"(\d)³"), (1, " hoch drei")),
-    (re.compile(r"(\d)\^(?=\d)"), (1, " hoch ")),
     (re.compile(r"([A-Za-zÄÖÜäöüß])-?(?=\d)"), (1, " ")),
     (re.compile(r"(\d)-?(?=[A-Za-zÄÖÜäöü])"), (1, " ")),
     (re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+(?:,\d+)?(?![\d.])"), lambda match: number(match[0])),

@@ -131,6 +131,9 @@ UNITS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 """One and several of each."""
+for _units in UNITS.values():
+    # As it is typed where there is no small 2.
+    _units.update({unit.replace("²", "^2").replace("³", "^3"): names for unit, names in _units.items()})
 FEMININE = frozenset(
     ("Sekunde", "Minute", "Stunde", "Millisekunde", "Kilowattstunde", "Million", "Milliarde")
 )
@@ -157,6 +160,59 @@ FRACTIONS = {
     "⅝": "5/8",
     "⅞": "7/8",
 }
+_QUALIFIERS = {
+    "en": """
+    active additional adult annual concurrent daily different existing extra global loyal male female monthly more new old older
+    online other paid paying potential registered total unique weekly working yearly young younger US UK EU American British
+    European German Chinese Indian
+    """,
+    "de": """
+    aktive angemeldete bezahlte eindeutige jährliche junge ältere monatliche neue registrierte tägliche verkaufte weitere
+    wöchentliche zahlende zusätzliche US
+    """,
+}
+_COUNTED = {
+    "en": """
+    accounts adults animals answers articles babies barrels books buyers calls cars cases characters children citizens clicks
+    clients comments commuters companies consumers conversations copies customers data deaths devices documents dollars doses
+    downloads emails employees entries euros events examples families fans farmers files followers gamers guests hits homes
+    households houses immigrants infections inhabitants installations installs items jobs kids likes lines listeners litres
+    liters meals members men merchants messages migrants miles neurons nodes orders packages pages parameters participants
+    passengers patients people permits persons photos images pictures pieces plays players points posts pounds prompts pupils
+    queries questions readers records refugees requests residents reviews rows sales samples seats sentences sessions shares
+    soldiers songs species steps streams students subscribers subscriptions tests tickets tokens tonnes tons tourists
+    transactions travellers trees trips tweets units users vehicles videos viewers views visitors visits voters votes
+    watchers weights women words workers years yen
+    """,
+    "de": """
+    Abonnenten Abonnements Anfragen Angestellte Anrufe Arbeitsplätze Artikel Aufrufe Autos Bäume Beiträge Beispiele Beschäftigte
+    Besuche Besucher Besucherinnen Bestellungen Betriebe Bilder Bücher Bürger Bürgerinnen Dateien Datensätze Deutsche Dokumente
+    Dollar Downloads Einträge Einwohner Euro Exemplare Fälle Fahrgäste Fahrzeuge Familien Fans Flüchtlinge Follower Fotos Franken
+    Fragen Gäste Geräte Haushalte Hörer Impfungen Installationen Kinder Klicks Konten Kopien Kunden Kundinnen Leser Leserinnen
+    Leute Menschen Mitarbeiter Mitglieder Nachrichten Nutzer Nutzerinnen Parameter Passagiere Patienten Personen Pfund Reisende
+    Sätze Schritte Schüler Seiten Seitenaufrufe Soldaten Spieler Stellen Stimmen Stück Studenten Studierende Tests Teilnehmer
+    Tickets Tiere Tokens Token Tonnen Tote Touristen Transaktionen User Verträge Videos Wähler Wohnungen Wörter Zeichen Zeilen
+    Zugriffe Zuschauer
+    """,
+}
+
+
+def counted(language: str) -> str:
+    """A pattern for what is counted in thousands and millions rather than measured in meters: users, new users, people. Its
+    group `counted` is the noun."""
+    qualifiers, nouns = ("|".join(table[language].split()) for table in (_QUALIFIERS, _COUNTED))
+    return rf"(?:(?:{qualifiers})[ -]){{0,3}}(?P<counted>{nouns})\b(?!['’])"
+
+
+PICTURES = frozenset(("images", "photos", "pictures", "videos", "Bilder", "Fotos", "Videos"))
+"""Of which 4K says how sharp they are, and not how many."""
+MEASURABLE = frozenset(
+    ("cars", "houses", "lines", "men", "nodes", "pieces", "points", "seats", "steps", "trees", "women")
+)
+MEASURABLE |= frozenset(
+    ("Autos", "Bäume", "Fahrzeuge", "Schritte", "Stellen", "Stück", "Wohnungen", "Zeilen")
+)
+"""Of which 5m may be how long or how far away they are."""
 _ROMAN = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX"
 ROMAN = {numeral: number for number, numeral in enumerate(_ROMAN.split(), 1)}
 RULERS = frozenset(
