@@ -281,7 +281,7 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
 async def _question(station) -> bytes:
     """A question as 16 kHz sound."""
     pcm = b""
-    async with station._engines.speaks().speak("what time is it") as sounds:
+    async with station._engines.require_speaker().speak("what time is it") as sounds:
         async for spoken in sounds:
             pcm += spoken.pcm
     spoken24 = array("h", pcm)

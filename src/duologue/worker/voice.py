@@ -22,9 +22,9 @@ from duologue.engines.registry import (
 from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
-from duologue.sessions.speech.speaking import speak
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.transcribing import transcribe
+from duologue.sessions.speech.speech_task import speak
+from duologue.sessions.speech.transcription_task import transcribe
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
 from duologue.values.call_events import CallSetup
@@ -90,7 +90,7 @@ class VoiceStation:
                 ModelCard(name, VOICE, context=0, slots=self._seats, modalities=("audio",), verbs=())
             )
         else:
-            self._standing.failed("voice_unavailable", " ".join(dict.fromkeys(engines.why.values())))
+            self._standing.failed("voice_unavailable", " ".join(dict.fromkeys(engines.reasons.values())))
         self._changed()
 
     async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
@@ -139,8 +139,8 @@ class VoiceStation:
         options = self._options(kind)
         name = str(options.pop("engine", ""))
         if not name:
-            self._engines.why[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
-            self._report(kind, SpeechEngineStatus("absent", detail=self._engines.why[kind]))
+            self._engines.reasons[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
+            self._report(kind, SpeechEngineStatus("absent", detail=self._engines.reasons[kind]))
             return None
         try:
             if name not in table:
@@ -163,7 +163,7 @@ class VoiceStation:
         else:
             self._report(kind, SpeechEngineStatus("ready", name, getattr(engine, "name", name)), engine)
             return engine
-        self._engines.why[kind] = why
+        self._engines.reasons[kind] = why
         self._report(kind, SpeechEngineStatus("failed", name, detail=why))
         return None
 

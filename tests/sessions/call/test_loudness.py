@@ -7,7 +7,7 @@ from array import array
 import pytest
 from tests.support.call_parts import speech
 
-from duologue.sessions.call.loudness import BLOCK, SILENT, LoudnessEnvelope, level, measured
+from duologue.sessions.call.loudness import BLOCK, SILENT, LoudnessEnvelope, level, measure
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 
 
@@ -18,27 +18,27 @@ def tone(hertz, loudness=8000, offset=0):
 
 
 def test_the_level_of_silence_a_tone_and_a_whisper():
-    assert level(bytes(1024)) == measured(bytes(1024))[0] == -100.0
+    assert level(bytes(1024)) == measure(bytes(1024))[0] == -100.0
     assert level(speech(0.032, 32767)) == pytest.approx(-3.0, abs=0.1)
     assert -62 < level(speech(0.032, 40)) < -60
-    assert measured(speech(0.032, 40))[0] == level(speech(0.032, 40))
+    assert measure(speech(0.032, 40))[0] == level(speech(0.032, 40))
 
 
 @pytest.mark.parametrize(("hertz", "brightness"), [(150, -24.6), (600, -12.6), (2000, -2.3), (4000, 3.0)])
 def test_a_tone_is_the_brighter_the_higher_it_is_however_loud(hertz, brightness):
     for loudness in (200, 20_000):
-        assert measured(tone(hertz, loudness))[1] == pytest.approx(brightness, abs=0.5)
+        assert measure(tone(hertz, loudness))[1] == pytest.approx(brightness, abs=0.5)
 
 
 def test_hiss_is_brighter_than_any_voice():
     chance = random.Random(3)
     hiss = array("h", [chance.randint(-3000, 3000) for _ in range(512)]).tobytes()
-    assert measured(hiss)[1] == pytest.approx(3.0, abs=0.5)
+    assert measure(hiss)[1] == pytest.approx(3.0, abs=0.5)
 
 
 def test_a_microphones_offset_makes_nothing_dull():
-    assert measured(tone(2000, 3000, offset=5000))[1] == pytest.approx(-2.3, abs=0.5)
-    assert measured(array("h", [7000] * 512).tobytes())[1] == 0.0
+    assert measure(tone(2000, 3000, offset=5000))[1] == pytest.approx(-2.3, abs=0.5)
+    assert measure(array("h", [7000] * 512).tobytes())[1] == 0.0
 
 
 def test_of_a_reply_the_loudest_around_a_place_is_known():

@@ -237,7 +237,7 @@ async def test_a_false_alarm_resumes_from_the_very_sample():
         await player.play(8)
     parts = engines()
     expected = b""
-    async with parts.speaks().speak(LONG) as sounds:
+    async with parts.require_speaker().speak(LONG) as sounds:
         async for spoken in sounds:
             expected += spoken.pcm
     assert pcm_of(talk, wanted.reply) == expected
@@ -409,11 +409,11 @@ async def test_a_problem_of_whoever_tells_ends_the_call_with_its_sentence():
         async def take(self):
             raise EngineFailed("The line broke.")
 
-    async def tell(event):
+    async def send(event):
         return None
 
     with pytest.raises(Problem, match="The line broke"):
-        await call(engines(), CallSetup(), BrokenControls(), tell, StepClock())
+        await call(engines(), CallSetup(), BrokenControls(), send, StepClock())
 
 
 # ---- many calls
@@ -479,7 +479,7 @@ async def test_two_calls_never_cross():
         assert [said.heard for said in talk.of(AssistantSaid)] == [voices[voice]]
         assert [said.text for said in talk.of(UserSaid)] == [voice]
         expected = b""
-        async with parts.speaks().speak(voices[voice], voice=voice) as sounds:
+        async with parts.require_speaker().speak(voices[voice], voice=voice) as sounds:
             async for spoken in sounds:
                 expected += spoken.pcm
         assert b"".join(sound.pcm for sound in talk.of(ReplyAudio)) == expected

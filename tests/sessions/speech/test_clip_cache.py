@@ -2,8 +2,7 @@ import pytest
 
 from duologue.engines.contracts import SpeechChunk
 from duologue.engines.scripted.speaker import ScriptedSpeaker
-from duologue.sessions.speech.clip_cache import ClipCache
-from duologue.sessions.speech.synthesis import VoiceStyle
+from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
 
 pytestmark = pytest.mark.anyio
 
@@ -18,14 +17,14 @@ class Counting(ScriptedSpeaker):
         return super().speak(clause, **how)
 
 
-async def sound(clips, speaker, clause, voicing=None, most=99) -> list[SpeechChunk]:
-    found = []
-    async with clips.speak(speaker, clause, voicing or VoiceStyle()) as sounds:
+async def sound(clips, speaker, clause, style=None, most=99) -> list[SpeechChunk]:
+    chunks = []
+    async with clips.speak(speaker, clause, style or VoiceStyle()) as sounds:
         async for spoken in sounds:
-            found.append(spoken)
-            if len(found) == most:
+            chunks.append(spoken)
+            if len(chunks) == most:
                 break
-    return found
+    return chunks
 
 
 async def test_a_sentence_is_spoken_once_and_sounds_the_same_ever_after():
@@ -50,7 +49,7 @@ async def test_what_was_left_in_the_middle_is_not_kept():
 
 
 async def test_only_so_many_are_kept():
-    clips, speaker = ClipCache(kept=2), Counting()
+    clips, speaker = ClipCache(size=2), Counting()
     for clause in ("a", "b", "c", "a"):
         await sound(clips, speaker, clause)
     assert speaker.spoken == ["a", "b", "c", "a"]

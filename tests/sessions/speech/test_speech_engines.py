@@ -8,20 +8,20 @@ from duologue.sessions.speech.vad_batcher import VadBatcher
 
 def test_what_is_there_is_given():
     parts = engines()
-    assert parts.detects() is parts.detector
-    assert parts.recognises() is parts.recogniser
-    assert parts.speaks() is parts.speaker
+    assert parts.require_detector() is parts.detector
+    assert parts.require_recogniser() is parts.recogniser
+    assert parts.require_speaker() is parts.speaker
 
 
-@pytest.mark.parametrize("ask", ["detects", "recognises", "speaks"])
+@pytest.mark.parametrize("ask", ["require_detector", "require_recogniser", "require_speaker"])
 def test_what_is_not_there_is_a_sentence(ask):
     with pytest.raises(Unavailable) as missing:
         getattr(SpeechEngines(VadBatcher(Inline())), ask)()
     assert missing.value.code == "voice_unavailable"
-    assert missing.value.message.startswith("Nothing here")
+    assert missing.value.message.endswith("is unavailable.")
 
 
 def test_why_something_is_not_there_is_said():
-    parts = SpeechEngines(VadBatcher(Inline()), why={"speaker": "The speaker espeak is not installed."})
+    parts = SpeechEngines(VadBatcher(Inline()), reasons={"speaker": "The speaker espeak is not installed."})
     with pytest.raises(Unavailable, match="espeak is not installed"):
-        parts.speaks()
+        parts.require_speaker()

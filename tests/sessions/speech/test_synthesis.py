@@ -8,7 +8,8 @@ from anyio.lowlevel import checkpoint
 
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed
-from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, SpokenReply, VoiceStyle, voice_style
+from duologue.sessions.speech.clip_cache import VoiceStyle
+from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, SpokenReply, voice_style
 from duologue.values.speech import Voice
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +18,7 @@ WORD = 24_000 * 3 // 10
 """Samples of a word of the scripted voice."""
 
 
-class Making:
+class SynthesisTask:
     def __init__(self, reply):
         self.reply = reply
         self.problems = []
@@ -33,87 +34,87 @@ class Making:
 
 
 @asynccontextmanager
-async def making(speaker=None):
-    made = Making(None)
-    made.reply = SpokenReply(
+async def synthesising(speaker=None):
+    task = SynthesisTask(None)
+    task.reply = SpokenReply(
         1,
         speaker or ScriptedSpeaker(),
         VoiceStyle(),
-        changed=lambda reply, words: made.words.extend(words),
-        failed=lambda reply, problem: made.problems.append(problem),
+        on_change=lambda reply, words: task.words.extend(words),
+        on_failure=lambda reply, problem: task.problems.append(problem),
     )
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(made.reply.make)
-        yield made
+        tasks.start_soon(task.reply.synthesise)
+        yield task
         tasks.cancel_scope.cancel()
 
 
 async def test_a_sentence_becomes_sound_with_its_words_where_they_are_written():
-    async with making() as made:
-        await made.write("Hello there. ", last=True)
-        taken = made.reply.take(10**9)
-    assert made.reply.complete
-    assert made.reply.made == 2 * WORD == len(taken.pcm) // 2
-    assert [(word.text.strip("."), word.start) for word in taken.words] == [("Hello", 0), ("there", WORD)]
-    assert [made.reply.written[word.at : word.to].strip(".") for word in taken.words] == ["Hello", "there"]
+    async with synthesising() as task:
+        await task.write("Hello there. ", last=True)
+        piece = task.reply.take(10**9)
+    assert task.reply.complete
+    assert task.reply.length == 2 * WORD == len(piece.pcm) // 2
+    assert [(word.text.strip("."), word.start) for word in piece.words] == [("Hello", 0), ("there", WORD)]
+    assert [task.reply.written[word.at : word.to].strip(".") for word in piece.words] == ["Hello", "there"]
 
 
 async def test_the_first_sentence_sounds_while_the_second_is_written():
-    async with making() as made:
-        await made.write("Hello there. How are")
-        assert made.reply.made == 2 * WORD
-        assert not made.reply.complete
-        await made.write(" you?", last=True)
-        assert made.reply.made == 5 * WORD
-        assert made.reply.complete
+    async with synthesising() as task:
+        await task.write("Hello there. How are")
+        assert task.reply.length == 2 * WORD
+        assert not task.reply.complete
+        await task.write(" you?", last=True)
+        assert task.reply.length == 5 * WORD
+        assert task.reply.complete
 
 
 async def test_text_goes_with_the_sound_that_says_it():
-    async with making() as made:
-        await made.write("Hello there. Bye now.", last=True)
+    async with synthesising() as task:
+        await task.write("Hello there. Bye now.", last=True)
         told = []
-        while made.reply.waiting:
-            told.append(made.reply.take(WORD).text)
-        told.append(made.reply.rest())
+        while task.reply.waiting:
+            told.append(task.reply.take(WORD).text)
+        told.append(task.reply.rest())
     assert "".join(told) == "Hello there. Bye now."
     assert told[0] == "Hello"
 
 
 async def test_a_little_ahead_is_made_and_no_more_until_it_is_taken():
-    async with making() as made:
-        await made.write("One two three four five six. " * 10, last=True)
+    async with synthesising() as task:
+        await task.write("One two three four five six. " * 10, last=True)
         sentence = 6 * WORD
-        assert AHEAD <= made.reply.made < AHEAD + sentence
-        before = made.reply.made
-        made.reply.take(2 * sentence)
-        await made.settle()
-        assert made.reply.made > before
+        assert AHEAD <= task.reply.length < AHEAD + sentence
+        before = task.reply.length
+        task.reply.take(2 * sentence)
+        await task.settle()
+        assert task.reply.length > before
 
 
 async def test_a_number_is_heard_with_the_last_of_its_words():
-    async with making() as made:
-        await made.write("It is 23 now.", last=True)
-    ends = [word.to for word in made.words]
-    said = [made.reply.written[:end] for end in ends]
+    async with synthesising() as task:
+        await task.write("It is 23 now.", last=True)
+    ends = [word.to for word in task.words]
+    said = [task.reply.written[:end] for end in ends]
     assert "It is 23" in said
     assert not any(text.endswith("2") for text in said)
 
 
 async def test_a_voice_that_does_not_tell_its_words_has_them_spread():
-    async with making(ScriptedSpeaker(timed=False)) as made:
-        await made.write("Hello there you.", last=True)
-    assert made.words[0].start == 0
-    assert made.words[-1].end == made.reply.made
-    assert all(a.end == b.start for a, b in zip(made.words, made.words[1:], strict=False))
+    async with synthesising(ScriptedSpeaker(timed=False)) as task:
+        await task.write("Hello there you.", last=True)
+    assert task.words[0].start == 0
+    assert task.words[-1].end == task.reply.length
+    assert all(a.end == b.start for a, b in zip(task.words, task.words[1:], strict=False))
 
 
 async def test_a_clause_that_cannot_be_spoken_is_left_out_and_said():
-    async with making() as made:
-        await made.write("Hello there. This is xfail yes. Bye now.", last=True)
-        taken = made.reply.take(10**9)
-    assert [problem.code for problem in made.problems] == ["scripted_failure"]
-    assert made.reply.complete
-    assert "Bye" in [word.text for word in taken.words]
+    async with synthesising() as task:
+        await task.write("Hello there. This is xfail yes. Bye now.", last=True)
+        piece = task.reply.take(10**9)
+    assert [problem.code for problem in task.problems] == ["scripted_failure"]
+    assert task.reply.complete
+    assert "Bye" in [word.text for word in piece.words]
 
 
 async def test_a_voice_that_is_down_is_told_once_and_the_rest_is_only_written():
@@ -126,13 +127,13 @@ async def test_a_voice_that_is_down_is_told_once_and_the_rest_is_only_written():
             raise EngineFailed("No voice answers.")
             yield
 
-    async with making(Down()) as made:
-        await made.write("One is here. Two is here. Three is here. Four is here. Five is here.", last=True)
-        taken = made.reply.take(10**9)
-    assert [problem.message for problem in made.problems] == ["No voice answers."]
+    async with synthesising(Down()) as task:
+        await task.write("One is here. Two is here. Three is here. Four is here. Five is here.", last=True)
+        piece = task.reply.take(10**9)
+    assert [problem.message for problem in task.problems] == ["No voice answers."]
     assert len(asked) == GIVES_UP
-    assert made.reply.complete
-    assert taken.text + made.reply.rest() == made.reply.written
+    assert task.reply.complete
+    assert piece.text + task.reply.rest() == task.reply.written
 
 
 async def test_a_library_that_breaks_is_a_sentence():
@@ -142,34 +143,34 @@ async def test_a_library_that_breaks_is_a_sentence():
             raise RuntimeError("secret detail")
             yield
 
-    async with making(Broken()) as made:
-        await made.write("Hello there.", last=True)
-    assert made.reply.complete
-    assert made.reply.made == 0
-    assert "secret" not in made.problems[0].message
+    async with synthesising(Broken()) as task:
+        await task.write("Hello there.", last=True)
+    assert task.reply.complete
+    assert task.reply.length == 0
+    assert "secret" not in task.problems[0].message
 
 
 async def test_a_writer_who_pauses_has_the_half_sentence_said():
-    async with making() as made:
-        await made.write("Let me look")
-        assert made.reply.made == 0
-        made.reply.pause()
-        await made.settle()
-        assert made.reply.made == 3 * WORD
+    async with synthesising() as task:
+        await task.write("Let me look")
+        assert task.reply.length == 0
+        task.reply.pause()
+        await task.settle()
+        assert task.reply.length == 3 * WORD
 
 
 async def test_text_without_anything_to_say_makes_no_sound_and_is_told_all_the_same():
-    async with making() as made:
-        await made.write("***", last=True)
-    assert (made.reply.made, made.reply.complete) == (0, True)
-    assert made.reply.take(100).text + made.reply.rest() == "***"
+    async with synthesising() as task:
+        await task.write("***", last=True)
+    assert (task.reply.length, task.reply.complete) == (0, True)
+    assert task.reply.take(100).text + task.reply.rest() == "***"
 
 
 async def test_nothing_follows_the_last_piece_and_nobody_listens_for_ever():
-    async with making() as made:
-        await made.write("Hi.", last=True)
-        await made.write(" And more.")
-        assert made.reply.written == "Hi."
+    async with synthesising() as task:
+        await task.write("Hi.", last=True)
+        await task.write(" And more.")
+        assert task.reply.written == "Hi."
     long = SpokenReply(1, ScriptedSpeaker(), VoiceStyle())
     long.write("a" * (LONGEST + 10))
     assert len(long.written) == LONGEST

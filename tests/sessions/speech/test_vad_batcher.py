@@ -48,18 +48,18 @@ class Broken:
 
 
 async def test_frames_are_judged_in_order():
-    judge = VadBatcher(Inline())
-    detector = await judge.open(Loudness())
-    assert await judge.probabilities(detector, [LOUD, QUIET, LOUD]) == [0.95, 0.02, 0.95]
+    batcher = VadBatcher(Inline())
+    detector = await batcher.open(Loudness())
+    assert await batcher.probabilities(detector, [LOUD, QUIET, LOUD]) == [0.95, 0.02, 0.95]
 
 
 async def test_what_waits_goes_over_together():
     lane = Slow()
-    judge = VadBatcher(lane)
-    found = {}
+    batcher = VadBatcher(lane)
+    probabilities = {}
 
     async def caller(number, frames):
-        found[number] = await judge.probabilities(Remembering(), frames)
+        probabilities[number] = await batcher.probabilities(Remembering(), frames)
 
     async with anyio.create_task_group() as tasks:
         for number in range(5):
@@ -67,20 +67,20 @@ async def test_what_waits_goes_over_together():
         await checkpoint()
         await checkpoint()
         lane.go.set()
-    assert [len(found[number]) for number in range(5)] == [1, 2, 3, 4, 5]
+    assert [len(probabilities[number]) for number in range(5)] == [1, 2, 3, 4, 5]
     assert lane.steps == 2  # the first, and all who came meanwhile
 
 
 async def test_a_caller_who_hangs_up_takes_nobody_along():
     lane = Slow()
-    judge = VadBatcher(lane)
-    found = []
+    batcher = VadBatcher(lane)
+    probabilities = []
 
     async def leader():
-        await judge.probabilities(Remembering(), [LOUD])
+        await batcher.probabilities(Remembering(), [LOUD])
 
     async def other():
-        found.append(await judge.probabilities(Remembering(), [LOUD]))
+        probabilities.append(await batcher.probabilities(Remembering(), [LOUD]))
 
     async with anyio.create_task_group() as tasks:
         scope = anyio.CancelScope()
@@ -96,18 +96,18 @@ async def test_a_caller_who_hangs_up_takes_nobody_along():
         scope.cancel()
         await checkpoint()
         lane.go.set()
-    assert found == [[0.1]]
+    assert probabilities == [[0.1]]
 
 
 async def test_whoever_leaves_leaves_no_work_for_a_detector_that_others_may_have_next():
     lane = Slow()
-    judge = VadBatcher(lane)
+    batcher = VadBatcher(lane)
     detectors = [Remembering() for _ in range(3)]
     left = []
 
     async def caller(number, scope):
         with scope:
-            await judge.probabilities(detectors[number], [LOUD])
+            await batcher.probabilities(detectors[number], [LOUD])
         left.append((number, detectors[number].heard))
 
     scopes = [anyio.CancelScope() for _ in detectors]
@@ -133,21 +133,21 @@ async def test_an_engine_that_keeps_its_detectors_has_them_back():
             self.back = detector
 
     engine = Keeping()
-    judge = VadBatcher(Inline())
-    detector = await judge.open(engine)
-    judge.close(engine, detector)
+    batcher = VadBatcher(Inline())
+    detector = await batcher.open(engine)
+    batcher.close(engine, detector)
     assert engine.back is detector
 
 
 async def test_a_detector_may_begin_anew():
-    judge = VadBatcher(Inline())
+    batcher = VadBatcher(Inline())
     detector = Remembering()
-    await judge.probabilities(detector, [LOUD] * 5)
-    assert await judge.probabilities(detector, [LOUD], anew=True) == [0.1]
+    await batcher.probabilities(detector, [LOUD] * 5)
+    assert await batcher.probabilities(detector, [LOUD], reset=True) == [0.1]
 
 
 async def test_a_broken_detector_fails_only_whose_it_is():
-    judge = VadBatcher(Inline())
+    batcher = VadBatcher(Inline())
     with pytest.raises(RuntimeError, match="no model"):
-        await judge.probabilities(Broken(), [LOUD])
-    assert await judge.probabilities(Remembering(), [LOUD]) == [0.1]
+        await batcher.probabilities(Broken(), [LOUD])
+    assert await batcher.probabilities(Remembering(), [LOUD]) == [0.1]

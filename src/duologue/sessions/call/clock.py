@@ -1,8 +1,4 @@
-"""The clock a call lives by: the real one, or one that moves when it is told to, so that a call of minutes is over in a
-moment.
-
-Owns the two clocks. Knows no call.
-"""
+"""The clock of a call: the real one, or one that tests advance by hand, so that a call of minutes takes a moment."""
 
 from __future__ import annotations
 
@@ -15,17 +11,17 @@ import anyio
 
 
 class Clock(Protocol):
-    """Seconds that pass."""
+    """A monotonic clock in seconds."""
 
     def now(self) -> float:
-        """Seconds since some moment; never less than before."""
+        """Seconds since some fixed moment; never falls."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
 
 class RealClock:
-    """Time as it passes."""
+    """Real time."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -49,12 +45,14 @@ class StepClock:
         if seconds <= 0:
             await anyio.lowlevel.checkpoint()
             return
-        woken = anyio.Event()
-        heapq.heappush(self._sleepers, (self._now + seconds, next(self._order), woken))
-        await woken.wait()
+        wake = anyio.Event()
+        # The counter breaks ties: events cannot be compared.
+        heapq.heappush(self._sleepers, (self._now + seconds, next(self._order), wake))
+        await wake.wait()
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass, and wake whoever slept until then."""
+        """Let time pass, and wake every sleeper that is due."""
         self._now += seconds
+        # Steps of 32 ms do not add up exactly in binary; a sleeper due now must not wait for the next step.
         while self._sleepers and self._sleepers[0][0] <= self._now + 1e-9:
             heapq.heappop(self._sleepers)[2].set()

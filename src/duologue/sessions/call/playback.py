@@ -1,24 +1,25 @@
-"""The replies of one call on their way to the caller's ear.
+"""Plays the replies of one call to the client: when each is synthesised, how far ahead it is sent, and in which order.
 
-Owns each reply's making, its pace, and the order they sound in: one at a time, sentences of the session's own first.
-Knows no turn: whoever decides says what may sound, stops, goes on or ends.
+`session.py` carries out the turn machine's decisions here. One reply plays at a time, the session's own sentences first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 import anyio
 import anyio.abc
 
 from duologue.engines.contracts import SpeakerEngine
 from duologue.errors import Problem
+from duologue.notifier import Notifier
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment
 from duologue.sessions.call.loudness import SILENT, LoudnessEnvelope
 from duologue.sessions.call.outbox import EventOutbox
-from duologue.sessions.speech.clip_cache import ClipCache
-from duologue.sessions.speech.synthesis import SpokenReply, VoiceStyle
+from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
+from duologue.sessions.speech.synthesis import SpokenReply
 from duologue.turns.facts import Fact, PlaybackProgress, SynthesisComplete, SynthesisProgress
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
@@ -26,31 +27,61 @@ from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioS
 from duologue.values.events import ReplyWord
 
 TICK = 0.02
-"""Seconds between two looks at what may be sent, while something sounds."""
+"""Seconds between two checks of what may be sent, while something plays."""
 PIECE = SPOKEN_RATE // 10
-"""Samples of one `ReplyAudio` to a client that tells what it has played,"""
+"""Samples of one `ReplyAudio` to a client that reports its position,"""
 PIECE_UNMARKED = SPOKEN_RATE // 25
-"""and to one that does not: it is sent little ahead, in small pieces."""
+"""and to one that does not: it is sent little ahead, so in small pieces."""
 AROUND = (SPOKEN_RATE // 10, SPOKEN_RATE * 2 // 5)
-"""Samples behind and ahead of where the caller is known to be, among which they are: marks come late."""
+"""Samples before and after the known position between which the caller really is: marks arrive late."""
 FIRST = SPOKEN_RATE // 25
-"""Samples of a reply's first `ReplyAudio`."""
+"""Samples of a reply's first `ReplyAudio`: small, so that the reply starts early."""
+
+
+class ReplyVoice(NamedTuple):
+    """The voice of one call."""
+
+    speaker: SpeakerEngine
+    style: VoiceStyle
+    clips: ClipCache
+
+
+class ClientPlayer(NamedTuple):
+    """How the client plays. `marks`: it reports its position, and may be sent `ahead` seconds more than that."""
+
+    marks: bool = False
+    ahead: float = 1.0
+
+
+class PlaybackListener(Protocol):
+    """Where playback reports to: the call's session."""
+
+    @property
+    def epoch(self) -> int: ...
+
+    def decide(self, fact: Fact) -> None: ...
+
+    def note(self, reply: int, moment: Moment) -> None: ...
+
+    def report_problem(self, problem: Problem) -> None: ...
 
 
 class PlayingReply:
-    """One reply: its sound, where the caller is in it, and what of it was said."""
+    """One reply: its sound, and how far it was sent and played."""
 
     def __init__(self, reply: SpokenReply, playout: Playout, *, own: bool, kind: str) -> None:
         self.reply = reply
         self.playout = playout
         self.own = own
-        """The session's own sentence, which nobody else makes."""
+        """The session's own sentence, which no model writes."""
         self.kind = kind
         self.released = own
-        self.begun = False
+        self.started = False
+        """Some of its sound was sent."""
         self.ended = False
+        """All of its sound was sent."""
         self.over = False
-        """Cut or dropped: nothing more of it is sent."""
+        """It was cut or dropped: nothing more of it is sent."""
         self.played = 0
         self.scope = anyio.CancelScope()
         self.envelope = LoudnessEnvelope()
@@ -65,220 +96,213 @@ class PlayingReply:
 
 
 class Playback:
-    """The replies that are made, sounding, or wait for their turn. `decide` is told what becomes of them."""
+    """The replies that are being synthesised, playing, or waiting to play."""
 
     def __init__(
         self,
-        speaker: SpeakerEngine,
-        voicing: VoiceStyle,
+        voice: ReplyVoice,
+        client: ClientPlayer,
         tasks: anyio.abc.TaskGroup,
         outbox: EventOutbox,
         clock: Clock,
-        *,
-        marks: bool,
-        ahead: float = 1.0,
-        clips: ClipCache,
-        epoch: Callable[[], int],
-        decide: Callable[[Fact], None],
-        note: Callable[[int, Moment], None],
-        failed: Callable[[Problem], None],
+        listener: PlaybackListener,
     ) -> None:
         self.replies: dict[int, PlayingReply] = {}
-        self._speaker = speaker
-        self._voicing = voicing
+        self._voice = voice
         self._tasks = tasks
         self._outbox = outbox
         self._clock = clock
-        self._began = clock.now()
-        self._marks = marks
-        self._ahead = round(ahead * SPOKEN_RATE)
-        self._piece = PIECE if marks else PIECE_UNMARKED
-        self._clips = clips
-        self._epoch = epoch
-        self._decide = decide
-        self._note = note
-        self._failed = failed
-        self._news = anyio.Event()
+        self._started_at = clock.now()
+        self._marks = client.marks
+        self._ahead = round(client.ahead * SPOKEN_RATE)
+        self._piece = PIECE if client.marks else PIECE_UNMARKED
+        self._listener = listener
+        self._changed = Notifier()
 
-    # ---- what is to become of them
+    # ---- verbs
 
     def begin(self, number: int, *, own: bool = False, kind: str = "reply") -> PlayingReply:
-        """A reply is made from here; its sound waits for `release`, unless it is the session's own."""
+        """Start synthesising a reply. Its sound waits for `release`, unless it is the session's own."""
         reply = SpokenReply(
             number,
-            self._speaker,
-            self._voicing,
-            clips=self._clips if own else None,
-            changed=self._changed,
-            failed=lambda _, problem: self._failed(problem),
+            self._voice.speaker,
+            self._voice.style,
+            clips=self._voice.clips if own else None,
+            on_change=self._synthesised,
+            on_failure=lambda _, problem: self._listener.report_problem(problem),
         )
-        speaking = PlayingReply(reply, Playout(marks=self._marks, ahead=self._ahead), own=own, kind=kind)
-        self.replies[number] = speaking
-        self._tasks.start_soon(self._make, speaking)
-        return speaking
+        playing = PlayingReply(reply, Playout(marks=self._marks, ahead=self._ahead), own=own, kind=kind)
+        self.replies[number] = playing
+        self._tasks.start_soon(self._synthesise, playing)
+        return playing
 
     def write(self, number: int, text: str, *, last: bool = False) -> PlayingReply | None:
-        """More of the reply's text; None where nobody waits for it any more."""
-        speaking = self.replies.get(number)
-        if speaking is None or speaking.over:
+        """Append to the reply's text. None, and ignored, if the reply is over."""
+        playing = self.replies.get(number)
+        if playing is None or playing.over:
             return None
-        before = len(speaking.reply.written)
-        speaking.reply.write(text, last=last)
-        speaking.playout.write(speaking.reply.written[before:])
+        before = len(playing.reply.written)
+        playing.reply.write(text, last=last)
+        playing.playout.write(playing.reply.written[before:])
         if text:
-            self._note(number, "first_text")
-        if speaking.reply.clauses:
-            self._note(number, "first_clause")
-        return speaking
+            self._listener.note(number, "first_text")
+        if playing.reply.clauses:
+            self._listener.note(number, "first_clause")
+        return playing
+
+    def pause_writing(self, number: int) -> None:
+        """The reply's writer pauses for a tool: speak what is written so far."""
+        if (playing := self.replies.get(number)) is not None:
+            playing.reply.pause()
 
     def release(self, number: int) -> None:
-        """Its sound may be sent."""
-        if (speaking := self.replies.get(number)) is not None:
-            speaking.released = True
-            self.look()
+        """Let its sound be sent."""
+        if (playing := self.replies.get(number)) is not None:
+            playing.released = True
+            self.send_due()
 
     def hold(self, number: int) -> bool:
-        """Send nothing of it until `resume`. False: nothing of it was sent yet, so that nobody has to stop."""
-        if (speaking := self.replies.get(number)) is None:
+        """Send none of it until `resume`. False if none was sent yet, so that the client has nothing to pause."""
+        if (playing := self.replies.get(number)) is None:
             return False
-        speaking.playout.hold(self._at())
-        return speaking.begun
+        playing.playout.hold(self._now())
+        return playing.started
 
     def resume(self, number: int) -> bool:
-        """It may go on from the sample where it was held, with the next `look`. False: nothing of it was sent yet."""
-        if (speaking := self.replies.get(number)) is None:
+        """Continue from the sample where it was held, with the next `send_due`. False if none was sent yet."""
+        if (playing := self.replies.get(number)) is None:
             return False
-        speaking.playout.resume(self._at())
-        return speaking.begun
+        playing.playout.resume(self._now())
+        return playing.started
 
     def cut(self, number: int) -> PlayingReply | None:
-        """Stop making and sending it. What was sent and heard of it is still known, until `end`."""
-        if (speaking := self.replies.get(number)) is None or speaking.over:
+        """Stop synthesising and sending it. What was sent and heard of it stays known until `end`."""
+        if (playing := self.replies.get(number)) is None or playing.over:
             return None
-        speaking.over = True
-        speaking.playout.hold(self._at())
-        speaking.scope.cancel()
+        playing.over = True
+        playing.playout.hold(self._now())
+        playing.scope.cancel()
         self._outbox.drop(number)
-        self.look()
-        return speaking
+        self.send_due()
+        return playing
 
     def drop(self, number: int) -> PlayingReply | None:
-        """Forget it."""
-        speaking = self.cut(number)
+        """Cut and forget it."""
+        playing = self.cut(number)
         self.replies.pop(number, None)
-        return speaking
+        return playing
 
     def end(self, number: int) -> PlayingReply | None:
-        """It is over, and forgotten here."""
-        if (speaking := self.replies.pop(number, None)) is not None:
-            speaking.over = True
-            speaking.scope.cancel()
-            self.look()
-        return speaking
+        """Forget a reply that is over."""
+        if (playing := self.replies.pop(number, None)) is not None:
+            playing.over = True
+            playing.scope.cancel()
+            self.send_due()
+        return playing
 
-    def played(self, number: int, to: int) -> None:
-        """The caller's own mark."""
-        if (speaking := self.replies.get(number)) is not None:
-            speaking.playout.mark(to, self._at())
-            self._tell_played(speaking)
-            self.look()
+    def set_played(self, number: int, position: int) -> None:
+        """The client reports that it has played up to this sample."""
+        if (playing := self.replies.get(number)) is not None:
+            playing.playout.mark(position, self._now())
+            self._report_played(playing)
+            self.send_due()
 
     def loudness(self) -> float:
-        """How loud what the caller's loudspeaker plays about now is at the most, in dBFS; -100 for silence."""
+        """The highest level that the caller's loudspeaker plays at around now, in dBFS; -100 for silence."""
         behind, ahead = AROUND
         loudest = SILENT
-        for speaking in self.replies.values():
-            if speaking.unplayed and not speaking.playout.held:
-                at = speaking.playout.position(self._at())
-                loudest = max(loudest, speaking.envelope.loudest(at - behind, at + ahead))
+        for playing in self.replies.values():
+            if playing.unplayed and not playing.playout.held:
+                position = playing.playout.position(self._now())
+                loudest = max(loudest, playing.envelope.loudest(position - behind, position + ahead))
         return loudest
 
-    # ---- on the way
+    # ---- sending
 
     async def run(self) -> None:
-        """Send at the pace of the ear, for as long as the call lasts."""
+        """Send at the pace of playback, for as long as the call lasts."""
         while True:
-            if any(speaking.unplayed or self._waits(speaking) for speaking in self.replies.values()):
+            if any(playing.unplayed or self._waits(playing) for playing in self.replies.values()):
                 await self._clock.sleep(TICK)
             else:
-                self._news = anyio.Event()
-                await self._news.wait()
-            for speaking in list(self.replies.values()):
-                self._tell_played(speaking)
-            self._send()
+                await self._changed.wait()
+            for playing in list(self.replies.values()):
+                self._report_played(playing)
+            self._send_in_order()
+
+    def send_due(self) -> None:
+        """Send what is due now, and let `run` set its pace anew."""
+        self._send_in_order()
+        self._changed.notify()
 
     @staticmethod
-    def _waits(speaking: PlayingReply) -> bool:
-        return speaking.to_send and speaking.reply.waiting > 0 and not speaking.playout.held
+    def _waits(playing: PlayingReply) -> bool:
+        return playing.to_send and playing.reply.waiting > 0 and not playing.playout.held
 
-    async def _make(self, speaking: PlayingReply) -> None:
-        with speaking.scope:
-            await speaking.reply.make()
+    async def _synthesise(self, playing: PlayingReply) -> None:
+        with playing.scope:
+            await playing.reply.synthesise()
 
-    def _changed(self, reply: SpokenReply, words: tuple[ReplyWord, ...]) -> None:
-        speaking = self.replies.get(reply.number)
-        if speaking is None or speaking.reply is not reply or speaking.over:
+    def _synthesised(self, reply: SpokenReply, words: tuple[ReplyWord, ...]) -> None:
+        playing = self.replies.get(reply.number)
+        if playing is None or playing.reply is not reply or playing.over:
             return
-        if reply.made > speaking.playout.length or words:
-            speaking.playout.add_sound(reply.made, words)
-            self._decide(SynthesisProgress(reply.number, reply.made, words))
+        if reply.length > playing.playout.length or words:
+            playing.playout.add_sound(reply.length, words)
+            self._listener.decide(SynthesisProgress(reply.number, reply.length, words))
         if reply.complete:
-            speaking.playout.finish()
-            self._decide(SynthesisComplete(reply.number, reply.made))
-        self.look()
+            playing.playout.finish()
+            self._listener.decide(SynthesisComplete(reply.number, reply.length))
+        self.send_due()
 
-    def look(self) -> None:
-        """Send what is due now."""
-        self._send()
-        self._news.set()
+    def _now(self) -> int:
+        """The call's time, in samples received."""
+        return int((self._clock.now() - self._started_at) * HEARD_RATE)
 
-    def _at(self) -> int:
-        """The call's time, in samples heard."""
-        return int((self._clock.now() - self._began) * HEARD_RATE)
-
-    def _send(self) -> None:
-        """Send whatever is due."""
-        for speaking in self._in_order():
-            if not speaking.begun and any(
-                other.unplayed for other in self.replies.values() if other is not speaking
+    def _send_in_order(self) -> None:
+        """Send what is due of each reply in turn; the next one starts when the one before has played to its end."""
+        for playing in self._in_order():
+            if not playing.started and any(
+                other.unplayed for other in self.replies.values() if other is not playing
             ):
                 return
-            self._send_due(speaking)
-            if not speaking.ended:
+            self._send(playing)
+            if not playing.ended:
                 return
 
     def _in_order(self) -> Iterator[PlayingReply]:
-        ready = [speaking for speaking in self.replies.values() if speaking.to_send]
-        yield from sorted(ready, key=lambda speaking: not speaking.own)
+        ready = [playing for playing in self.replies.values() if playing.to_send]
+        yield from sorted(ready, key=lambda playing: not playing.own)
 
-    def _send_due(self, speaking: PlayingReply) -> None:
-        reply, playout = speaking.reply, speaking.playout
+    def _send(self, playing: PlayingReply) -> None:
+        reply, playout = playing.reply, playing.playout
         while reply.waiting and self._outbox.takes_sound:
-            piece = self._piece if speaking.begun else FIRST
-            due = min(playout.due(self._at()), reply.waiting, piece)
-            if due < min(reply.waiting, piece):
+            size = self._piece if playing.started else FIRST
+            due = min(playout.due(self._now()), reply.waiting, size)
+            if due < min(reply.waiting, size):
+                # Wait until a whole piece is due, not to send many tiny ones.
                 return
-            if not speaking.begun:
-                speaking.begun = True
-                self._note(reply.number, "first_sound")
-                self._outbox.post(ReplyAudioStarted(self._epoch(), reply.number))
-            taken = reply.take(due)
-            playout.send(samples(taken.pcm), self._at())
-            speaking.envelope.add(taken.pcm)
-            if taken.text:
-                self._outbox.post(ReplyText(self._epoch(), reply.number, taken.text))
-            self._outbox.post(ReplyAudio(self._epoch(), reply.number, taken.pcm, taken.words))
+            if not playing.started:
+                playing.started = True
+                self._listener.note(reply.number, "first_sound")
+                self._outbox.post(ReplyAudioStarted(self._listener.epoch, reply.number))
+            piece = reply.take(due)
+            playout.send(samples(piece.pcm), self._now())
+            playing.envelope.add(piece.pcm)
+            if piece.text:
+                self._outbox.post(ReplyText(self._listener.epoch, reply.number, piece.text))
+            self._outbox.post(ReplyAudio(self._listener.epoch, reply.number, piece.pcm, piece.words))
         if reply.complete and not reply.waiting:
-            speaking.ended = True
-            self._outbox.post(ReplyText(self._epoch(), reply.number, reply.rest(), final=True))
-            if speaking.begun:
-                self._outbox.post(ReplyAudioEnded(self._epoch(), reply.number, reply.sent))
+            playing.ended = True
+            self._outbox.post(ReplyText(self._listener.epoch, reply.number, reply.rest(), final=True))
+            if playing.started:
+                self._outbox.post(ReplyAudioEnded(self._listener.epoch, reply.number, reply.sent))
 
-    def _tell_played(self, speaking: PlayingReply) -> None:
-        if not speaking.begun:
+    def _report_played(self, playing: PlayingReply) -> None:
+        if not playing.started:
             return
-        position = speaking.playout.position(self._at())
-        if position > speaking.played:
-            speaking.played = position
-            self._note(speaking.reply.number, "first_heard")
-            self._decide(PlaybackProgress(speaking.reply.number, position))
+        position = playing.playout.position(self._now())
+        if position > playing.played:
+            playing.played = position
+            self._listener.note(playing.reply.number, "first_heard")
+            self._listener.decide(PlaybackProgress(playing.reply.number, position))

@@ -1,6 +1,6 @@
-"""The numbers of a call that goes on in another session: its epoch, replies and turns are counted on.
+"""Shifted numbers for a call that continues in a new session: epoch, replies and turns are counted on.
 
-Owns the shift between the numbers everybody sees and those of the machine that decides, which begins at 0, 1 and 1.
+The turn machine always starts at 0, 1 and 1; the client sees the numbers of the whole call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from duologue.values.call_events import CallSetup
 
 
 class TurnDecider(Protocol):
-    """Who decides: `turns/machine.py`, or a script in its place."""
+    """Decides on facts: `TurnMachine`, or a script in tests."""
 
     @property
     def epoch(self) -> int: ...
@@ -23,8 +23,8 @@ class TurnDecider(Protocol):
     def take(self, fact: Fact) -> list[Decision]: ...
 
 
-class Renumbered:
-    """A machine as everybody else sees it."""
+class RenumberedMachine:
+    """A machine with the numbers that the client sees."""
 
     def __init__(self, machine: TurnDecider, setup: CallSetup) -> None:
         self._machine = machine
@@ -33,19 +33,19 @@ class Renumbered:
 
     @property
     def epoch(self) -> int:
-        """How often a reply of this call was cut."""
+        """How often a reply of this call was cut, in all its sessions."""
         return self._machine.epoch + self._epoch
 
     def take(self, fact: Fact) -> list[Decision]:
-        """What the machine decides on this."""
+        """The machine's decisions on this fact."""
         if not any(self._shifts.values()):
             return self._machine.take(fact)
-        return [self._moved(decision, 1) for decision in self._machine.take(self._moved(fact, -1))]
+        return [self._shift(decision, 1) for decision in self._machine.take(self._shift(fact, -1))]
 
-    def _moved(self, one: Any, sign: int) -> Any:
-        moved = {
+    def _shift(self, value: Any, sign: int) -> Any:
+        changes = {
             name: number + sign * shift
             for name, shift in self._shifts.items()
-            if isinstance(number := getattr(one, name, None), int)
+            if isinstance(number := getattr(value, name, None), int)
         }
-        return msgspec.structs.replace(one, **moved) if moved else one
+        return msgspec.structs.replace(value, **changes) if changes else value

@@ -1,8 +1,8 @@
-"""One call: what the caller says is heard and written down, and what is answered is spoken.
+"""One call: listens to the caller, and speaks the replies that the gateway writes.
 
-Owns the tasks of a call, and the way of every fact to the machine that decides and of every decision to whoever carries
-it out, in order. Decides nothing itself (`turns/machine.py` does), makes no reply (it asks for one by `Wanted`),
-and knows no socket.
+worker/voice.py runs it. Owns the tasks of a call, the way of every fact to the turn machine, and of every decision to the
+part that carries it out, in order. Decisions are made in `turns/machine.py`; replies are requested from the gateway with
+`ReplyRequested`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.engines.contracts import Detector, RecogniserEngine, SpeakerEngine
+from duologue.engines.contracts import Detector, RecogniserEngine
 from duologue.errors import Problem
-from duologue.sessions.call.audio_input import AudioInput, Mark
+from duologue.sessions.call.audio_input import AudioInput, ButtonMark
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment, TurnLatency
-from duologue.sessions.call.outbox import EventOutbox, Tell
-from duologue.sessions.call.playback import Playback, PlayingReply
-from duologue.sessions.call.renumber import Renumbered, TurnDecider
+from duologue.sessions.call.outbox import EventOutbox
+from duologue.sessions.call.playback import ClientPlayer, Playback, PlayingReply, ReplyVoice
+from duologue.sessions.call.renumber import RenumberedMachine, TurnDecider
 from duologue.sessions.call.transcription import Transcription
-from duologue.sessions.speech.clip_cache import ClipCache
-from duologue.sessions.speech.controls import Controls
+from duologue.sessions.call.translation import event_of, facts_of
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.synthesis import VoiceStyle, voice_style
+from duologue.sessions.speech.speech_task import ControlSource, SendEvent
+from duologue.sessions.speech.synthesis import voice_style
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.turns import decisions, facts
 from duologue.turns.decisions import Decision
-from duologue.turns.facts import Fact, Frame
+from duologue.turns.facts import Fact
 from duologue.turns.machine import TurnMachine
 from duologue.turns.settings import TurnSettings
 from duologue.values import call_events
@@ -42,84 +42,82 @@ from duologue.values.call_events import CallControl, CallSetup
 log = logging.getLogger(__name__)
 
 STALLED = 0.5
-"""Seconds without sound from the caller after which silence is heard instead, so that time goes on."""
-SUPPLIED = 0.032
-"""Seconds of silence heard at a time then."""
+"""Seconds without sound from the caller after which silence is filled in, so that the call's time goes on."""
+FILL = 0.032
+"""Seconds of silence filled in at a time."""
 SPEECH = 0.5
-"""A probability from which a frame counts as speech in the figures."""
+"""Probability from which a frame counts as speech in the latency figures."""
 
 
 async def call(
     engines: SpeechEngines,
     setup: CallSetup,
-    controls: Controls,
-    tell: Tell,
+    controls: ControlSource,
+    send: SendEvent,
     clock: Clock,
     machine: TurnDecider | None = None,
 ) -> None:
-    """One call, until it is cancelled. Raises Problems, which end it."""
-    recogniser, speaker = engines.recognises(), engines.speaks()
-    detects = engines.detects()
-    detector = await engines.judge.open(detects)
-    voicing = voice_style(speaker, setup.voice, setup.speed, setup.language)
-    settings = msgspec.structs.replace(TurnSettings.of(setup), language=voicing.language)
-    machine = Renumbered(machine or TurnMachine(settings), setup)
-    parts = Parts(detector, engines.judge, recogniser, speaker, engines.clips, voicing)
+    """Run one call until it is cancelled. Raises the Problem that ends it."""
+    recogniser, speaker = engines.require_recogniser(), engines.require_speaker()
+    detector_engine = engines.require_detector()
+    detector = await engines.batcher.open(detector_engine)
+    style = voice_style(speaker, setup.voice, setup.speed, setup.language)
+    settings = msgspec.structs.replace(TurnSettings.of(setup), language=style.language)
+    machine = RenumberedMachine(machine or TurnMachine(settings), setup)
+    parts = CallParts(detector, engines.batcher, recogniser, ReplyVoice(speaker, style, engines.clips))
     try:
-        await CallSession(parts, setup, controls, tell, clock, machine).run()
+        await CallSession(parts, setup, controls, send, clock, machine).run()
     finally:
-        engines.judge.close(detects, detector)
+        engines.batcher.close(detector_engine, detector)
 
 
-class Parts(NamedTuple):
-    """What one call is made of."""
+class CallParts(NamedTuple):
+    """The engines of one call."""
 
     detector: Detector
-    judge: VadBatcher
+    batcher: VadBatcher
     recogniser: RecogniserEngine
-    speaker: SpeakerEngine
-    clips: ClipCache
-    voicing: VoiceStyle
+    voice: ReplyVoice
 
 
 class CallSession:
-    """A call that is running. Facts and decisions cross here, one at a time; whatever waits for something is a task."""
+    """A running call. Facts and decisions cross here, one at a time; everything that waits for something is a task."""
 
     def __init__(
         self,
-        parts: Parts,
+        parts: CallParts,
         setup: CallSetup,
-        controls: Controls,
-        tell: Tell,
+        controls: ControlSource,
+        send: SendEvent,
         clock: Clock,
         machine: TurnDecider,
     ) -> None:
         self._parts = parts
         self._setup = setup
         self._controls = controls
-        self._tell = tell
+        self._send = send
         self._clock = clock
         self._machine = machine
         self._outbox = EventOutbox()
-        self._hearing = AudioInput(parts.detector, parts.judge)
-        self._times = TurnLatency()
+        self._audio_input = AudioInput(parts.detector, parts.batcher)
+        self._latency = TurnLatency()
         self._facts: deque[Fact] = deque()
         self._deciding = False
         self._sound_at = clock.now()
-        self._spoken_until = 0
-        self._shown: set[int] = set()
-        self._transcribed = (0, "")
+        self._speech_end = 0
+        self._shown_turns: set[int] = set()
+        self._last_partial = (0, "")
         self._problem: Problem | None = None
         self._tasks: anyio.abc.TaskGroup
-        self._listening: Transcription
-        self._mouth: Playback
+        self._transcription: Transcription
+        self._playback: Playback
 
     async def run(self) -> None:
-        """All of it, until cancelled. Raises the Problem that ended it."""
+        """Run until cancelled. Raises the Problem that ended it."""
         try:
             await self._run()
         finally:
-            self._listening.close()
+            self._transcription.close()
         if self._problem is not None:
             raise self._problem
 
@@ -127,133 +125,117 @@ class CallSession:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             setup, parts = self._setup, self._parts
-            self._listening = Transcription(
+            self._transcription = Transcription(
                 parts.recogniser,
                 tasks,
                 language=setup.language,
                 hint=setup.hint,
-                said=self._written,
-                failed=self._trouble,
+                on_transcript=self._transcribed,
+                on_failure=self.report_problem,
             )
-            self._mouth = Playback(
-                parts.speaker,
-                parts.voicing,
-                tasks,
-                self._outbox,
-                self._clock,
-                marks=setup.marks,
-                ahead=setup.ahead,
-                clips=parts.clips,
-                epoch=self._epoch,
-                decide=self._decide,
-                note=self._note,
-                failed=self._trouble,
-            )
-            for work in (self._say, self._obey, self._hear, self._mouth.run):
+            client = ClientPlayer(setup.marks, setup.ahead)
+            self._playback = Playback(parts.voice, client, tasks, self._outbox, self._clock, self)
+            for work in (self._send_events, self._read_controls, self._read_audio, self._playback.run):
                 tasks.start_soon(self._guard, work)
             if setup.fills:
-                tasks.start_soon(self._guard, self._fill)
+                tasks.start_soon(self._guard, self._fill_silence)
             if setup.greeting:
-                self._decide(facts.AnnouncementRequested(setup.greeting))
+                self.decide(facts.AnnouncementRequested(setup.greeting))
 
     # ---- tasks
 
     async def _guard(self, work: Callable[[], Awaitable[None]]) -> None:
-        """A Problem in any of the tasks ends the call, with its sentence."""
+        """A Problem in any of the tasks ends the call. It is raised outside of the task group, which would wrap it."""
         try:
             await work()
         except Problem as problem:
             self._problem = problem
             self._tasks.cancel_scope.cancel()
 
-    async def _say(self) -> None:
-        await self._outbox.run(self._tell)
+    async def _send_events(self) -> None:
+        await self._outbox.run(self._send)
 
-    async def _obey(self) -> None:
-        """What the call is told."""
+    async def _read_controls(self) -> None:
         while True:
             for control in await self._controls.take():
-                self._control(control)
+                self._apply(control)
 
-    async def _hear(self) -> None:
-        """What the caller says, frame by frame."""
+    async def _read_audio(self) -> None:
+        """Turn the caller's sound into facts, frame by frame."""
         while True:
-            for heard in await self._hearing.heard():
-                if isinstance(heard, Mark):
-                    self._decide(facts.PushToTalk(bool(heard.happened)))
+            for item in await self._audio_input.take():
+                if isinstance(item, ButtonMark):
+                    self.decide(facts.PushToTalk(item.down))
                     continue
-                self._listening.add(heard.pcm)
-                if heard.probability >= SPEECH:
-                    self._spoken_until = self._listening.heard
-                sounding = self._mouth.loudness()
-                self._decide(Frame(heard.probability, heard.level, heard.brightness, sounding))
+                self._transcription.add(item.pcm)
+                if item.probability >= SPEECH:
+                    self._speech_end = self._transcription.received
+                level = self._playback.loudness()
+                self.decide(facts.Frame(item.probability, item.level, item.brightness, level))
 
-    async def _fill(self) -> None:
-        """Silence where nothing comes from the caller, at the pace of time."""
-        silence = bytes(round(SUPPLIED * HEARD_RATE) * SAMPLE_BYTES)
+    async def _fill_silence(self) -> None:
+        """Feed silence while no sound comes from the caller, at the pace of real time."""
+        silence = bytes(round(FILL * HEARD_RATE) * SAMPLE_BYTES)
         while True:
-            await self._clock.sleep(max(SUPPLIED, self._sound_at + STALLED - self._clock.now()))
-            supplied_to = self._sound_at + STALLED
+            await self._clock.sleep(max(FILL, self._sound_at + STALLED - self._clock.now()))
+            filled_to = self._sound_at + STALLED
             while self._clock.now() - self._sound_at >= STALLED:
-                # Sound that came while this process was kept from running is taken before silence is.
-                await self._clock.sleep(SUPPLIED)
+                # When this process was kept from running, sound that arrived meanwhile must come before the silence:
+                # sleep once more, so that it is read first.
+                await self._clock.sleep(FILL)
                 now = self._clock.now()
-                while now - self._sound_at >= STALLED and supplied_to + SUPPLIED <= now:
-                    supplied_to += SUPPLIED
-                    self._hearing.add(silence)
+                while now - self._sound_at >= STALLED and filled_to + FILL <= now:
+                    filled_to += FILL
+                    self._audio_input.add(silence)
 
-    # ---- facts
+    # ---- controls become facts
 
-    def _control(self, control: CallControl) -> None:
+    def _apply(self, control: CallControl) -> None:
+        """Do what a control asks for, and decide on the facts that it states."""
         match control:
             case call_events.MicrophoneAudio(pcm):
                 self._sound_at = self._clock.now()
-                self._hearing.add(pcm)
+                self._audio_input.add(pcm)
+            case call_events.Pressed(down):
+                # Sound from before the button moved still counts as before, even if it is not processed yet.
+                self._audio_input.mark(ButtonMark(down))
             case call_events.Text(reply, text, last):
                 self._write(reply, text, last)
             case call_events.Played(reply, samples):
-                self._mouth.played(reply, samples)
-            case call_events.Interrupt(reply, samples):
-                self._decide(facts.InterruptRequested(reply, samples))
-            case call_events.ToolsRunning(reply, busy, question):
-                if (speaking := self._mouth.replies.get(reply)) is not None and busy:
-                    speaking.reply.pause()
-                self._decide(facts.ReplyWaiting(reply, busy, asks=bool(question)))
-                if question:
-                    self._decide(facts.AnnouncementRequested(question))
-            case call_events.ReplyFailed(reply, apology):
-                self._decide(facts.ReplyBroken(reply, apology))
-                self._mouth.write(reply, "", last=True)
-            case call_events.Typed(text):
-                self._spoken_until = self._listening.heard
-                self._decide(facts.TextTyped(text))
-            case call_events.Pressed(down):
-                # What was said before the button went up belongs to the turn, judged or not.
-                self._hearing.mark(Mark(down))
-            case call_events.Speak(text, interruptible):
-                self._decide(facts.AnnouncementRequested(text, interruptible))
+                self._playback.set_played(reply, samples)
+            case call_events.ToolsRunning(reply, busy=True):
+                self._playback.pause_writing(reply)
+            case call_events.Typed():
+                self._speech_end = self._transcription.received
+            case _:
+                pass
+        for fact in facts_of(control):
+            self.decide(fact)
+        if isinstance(control, call_events.ReplyFailed):
+            self._playback.write(control.reply, "", last=True)
 
     def _write(self, number: int, text: str, last: bool) -> None:
-        """Text of a reply; of one nobody waits for any more it is stale."""
-        speaking = self._mouth.replies.get(number)
-        if speaking is None or speaking.own:
+        """Add text to a reply. Text of a reply that was dropped is ignored."""
+        playing = self._playback.replies.get(number)
+        if playing is None or playing.own:
             return
-        first = not speaking.reply.written
-        self._mouth.write(number, text, last=last)
+        first = not playing.reply.written
+        self._playback.write(number, text, last=last)
         if first and text:
-            self._decide(facts.ReplyTextStarted(number))
+            self.decide(facts.ReplyTextStarted(number))
 
-    def _written(self, fact: facts.PartialTranscript | facts.FinalTranscript) -> None:
-        """Words of a turn."""
+    def _transcribed(self, fact: facts.PartialTranscript | facts.FinalTranscript) -> None:
+        """Show a partial transcript when its text changed, and decide on every one."""
         if isinstance(fact, facts.PartialTranscript):
-            self._shown.add(fact.turn)
-            if (fact.turn, fact.text) != self._transcribed:
-                self._transcribed = (fact.turn, fact.text)
-                self._outbox.post(call_events.Transcribed(self._epoch(), fact.turn, fact.text))
-        self._decide(fact)
+            self._shown_turns.add(fact.turn)
+            if (fact.turn, fact.text) != self._last_partial:
+                self._last_partial = (fact.turn, fact.text)
+                self._outbox.post(call_events.Transcribed(self.epoch, fact.turn, fact.text))
+        self.decide(fact)
 
-    def _decide(self, fact: Fact) -> None:
-        """Have a fact decided on and carried out. What follows from carrying it out comes after all of that."""
+    def decide(self, fact: Fact) -> None:
+        """Pass a fact to the machine and carry out its decisions. Facts that arise meanwhile are queued: all decisions on one
+        fact are carried out before the next fact is decided on."""
         self._facts.append(fact)
         if self._deciding:
             return
@@ -265,95 +247,101 @@ class CallSession:
         finally:
             self._deciding = False
 
-    # ---- decisions
+    # ---- decisions become events
 
     def _carry_out(self, decision: Decision) -> None:
-        mouth, listening, post = self._mouth, self._listening, self._outbox.post
+        """Do what a decision asks for, and tell the gateway of it."""
+        playback, transcription = self._playback, self._transcription
         match decision:
             case decisions.TranscribeTurn(turn, since):
-                listening.listen(turn, since)
+                transcription.start(turn, since)
             case decisions.FinishTranscript(turn, until):
-                listening.conclude(turn, until)
+                transcription.finish(turn, until)
             case decisions.DiscardTurn(turn, reason):
-                self._discard(turn, reason)
-            case decisions.PreviewTurn(turn, text):
-                post(call_events.PartialTurn(self._epoch(), turn, text))
-            case decisions.RequestReply(reply, turn, revision, text):
-                self._times.begin(reply, turn, self._speech_ended())
-                self._note(reply, "transcript")
-                mouth.begin(reply)
-                post(call_events.ReplyRequested(self._epoch(), reply, turn, revision, text))
+                self._discard_turn(turn, reason)
+            case decisions.RequestReply(reply, turn):
+                self._latency.begin(reply, turn, self._speech_ended_at())
+                self.note(reply, "transcript")
+                playback.begin(reply)
+                self._post(decision)
             case decisions.ReleaseReply(reply):
-                self._note(reply, "endpoint")
-                post(call_events.TurnConfirmed(self._epoch(), reply))
-                mouth.release(reply)
+                self.note(reply, "endpoint")
+                self._post(decision)
+                playback.release(reply)
             case decisions.SaySentence(reply, text, kind):
-                mouth.begin(reply, own=True, kind=kind)
-                mouth.write(reply, text, last=True)
+                playback.begin(reply, own=True, kind=kind)
+                playback.write(reply, text, last=True)
             case decisions.DropReply(reply):
-                self._times.forget(reply)
-                self._unwanted(mouth.drop(reply))
+                self._latency.forget(reply)
+                self._cancel_writing(playback.drop(reply))
             case decisions.HoldReply(reply):
-                if mouth.hold(reply) and self._setup.pauses:
-                    post(call_events.Hold(self._epoch(), reply))
+                if playback.hold(reply) and self._setup.pauses:
+                    self._post(decision)
             case decisions.ResumeReply(reply):
-                if mouth.resume(reply) and self._setup.pauses:
-                    post(call_events.Resume(self._epoch(), reply))
-                mouth.look()
+                if playback.resume(reply) and self._setup.pauses:
+                    self._post(decision)
+                # Not before the client knows: it would take the sound for a reply on hold.
+                playback.send_due()
             case decisions.CutReply(reply):
-                self._note(reply, "interrupted")
-                speaking = mouth.cut(reply)
-                post(call_events.Cut(self._epoch(), reply))
-                self._unwanted(speaking)
+                self.note(reply, "interrupted")
+                playing = playback.cut(reply)
+                self._post(decision)
+                self._cancel_writing(playing)
             case decisions.CommitTurn(turn, text, typed):
-                self._keep_user(turn, text, typed)
+                self._shown_turns.discard(turn)
+                if not typed:
+                    self._outbox.post(call_events.Transcribed(self.epoch, turn, text, final=True))
+                self._post(decision)
             case decisions.CommitReply(reply, samples, ending):
-                self._keep_reply(reply, samples, ending)
-            case decisions.ShowState(state):
-                post(call_events.State(self._epoch(), state))
+                self._commit_reply(reply, samples, ending)
+            case _:
+                self._post(decision)
 
-    def _discard(self, turn: int, reason: str) -> None:
-        self._listening.discard(turn)
+    def _post(self, decision: Decision) -> None:
+        if (event := event_of(decision, self.epoch)) is not None:
+            self._outbox.post(event)
+
+    def _discard_turn(self, turn: int, reason: str) -> None:
+        """Forget the turn. If words of it were shown, or should have been, the client is told that there are none."""
+        self._transcription.discard(turn)
         missed = reason == "not_understood"
-        if turn in self._shown or missed:
-            self._shown.discard(turn)
+        if turn in self._shown_turns or missed:
+            self._shown_turns.discard(turn)
             self._outbox.post(
-                call_events.Transcribed(self._epoch(), turn, "", final=True, understood=not missed)
+                call_events.Transcribed(self.epoch, turn, "", final=True, understood=not missed)
             )
 
-    def _unwanted(self, speaking: PlayingReply | None) -> None:
-        """Whoever makes this reply may stop, unless it is made already."""
-        if speaking is not None and not speaking.own and not speaking.reply.finished:
-            self._outbox.post(call_events.CancelReply(self._epoch(), speaking.reply.number))
+    def _cancel_writing(self, playing: PlayingReply | None) -> None:
+        """Tell the gateway to stop writing this reply, unless it has finished."""
+        if playing is not None and not playing.own and not playing.reply.finished:
+            self._post(decisions.DropReply(playing.reply.number))
 
-    def _keep_user(self, turn: int, text: str, typed: bool) -> None:
-        self._shown.discard(turn)
-        if not typed:
-            self._outbox.post(call_events.Transcribed(self._epoch(), turn, text, final=True))
-        self._outbox.post(call_events.UserSaid(self._epoch(), turn, text, typed))
-
-    def _keep_reply(self, reply: int, samples: int, ending: call_events.Ending) -> None:
-        """The reply is over: the conversation keeps what was heard of it. The session's own asides are no part of it."""
-        speaking = self._mouth.end(reply)
-        figures = self._times.end(reply, self._epoch())
-        if speaking is not None and (not speaking.own or speaking.kind == "announcement"):
-            heard, unheard = speaking.playout.heard(samples)
-            self._outbox.post(call_events.AssistantSaid(self._epoch(), reply, heard, unheard, ending))
+    def _commit_reply(self, reply: int, samples: int, ending: call_events.Ending) -> None:
+        """Add what was heard of the reply to the conversation. Fillers and apologies are not part of it."""
+        playing = self._playback.end(reply)
+        figures = self._latency.end(reply, self.epoch)
+        if playing is not None and (not playing.own or playing.kind == "announcement"):
+            heard, unheard = playing.playout.heard(samples)
+            self._outbox.post(call_events.AssistantSaid(self.epoch, reply, heard, unheard, ending))
         if figures is not None:
             self._outbox.post(figures)
 
-    # ---- figures and trouble
+    # ---- figures and problems
 
-    def _epoch(self) -> int:
+    @property
+    def epoch(self) -> int:
+        """How often a reply of this call was cut."""
         return self._machine.epoch
 
-    def _note(self, reply: int, moment: Moment) -> None:
-        self._times.note(reply, moment, self._clock.now())
+    def note(self, reply: int, moment: Moment) -> None:
+        """Record for the latency figures that this happened to the reply now."""
+        self._latency.note(reply, moment, self._clock.now())
 
-    def _speech_ended(self) -> float:
-        """The moment at which the caller's last speech ended, by the clock."""
-        return self._clock.now() - (self._listening.heard - self._spoken_until) / HEARD_RATE
+    def _speech_ended_at(self) -> float:
+        """When the caller's last speech ended, by the clock."""
+        return self._clock.now() - (self._transcription.received - self._speech_end) / HEARD_RATE
 
-    def _trouble(self, problem: Problem) -> None:
-        log.warning("a call goes on after %s: %s", problem.code, problem.message)
-        self._outbox.post(call_events.CallProblem(self._epoch(), problem.code, problem.message))
+    def report_problem(self, problem: Problem) -> None:
+        """Tell the client of a problem that does not end the call."""
+        log.warning("a call continues after %s: %s", problem.code, problem.message)
+        self._outbox.post(call_events.CallProblem(self.epoch, problem.code, problem.message))

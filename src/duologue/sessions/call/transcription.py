@@ -1,7 +1,7 @@
-"""What a caller says, written down turn by turn.
+"""Transcribes a caller turn by turn.
 
-Owns the sound of the last two seconds and of the turns that may still be reopened, and one task for each turn that is
-being written down. Knows no decision: who asks says when a turn begins, and where it ends.
+`session.py` carries out the turn machine's decisions here. Owns the sound of the last two seconds and of the turns that
+may still be reopened, and one task for each turn that is being transcribed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ import anyio.abc
 
 from duologue.engines.contracts import FRAME, RecogniserEngine
 from duologue.errors import EngineFailed, Problem
+from duologue.notifier import Notifier
 from duologue.turns.facts import FinalTranscript, PartialTranscript
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 
 log = logging.getLogger(__name__)
 
 PIECE = HEARD_RATE // 10 * SAMPLE_BYTES
-"""Bytes a recogniser is fed at a time: a tenth of a second, so that it never keeps others waiting."""
+"""Bytes fed to a recogniser at a time: a tenth of a second, so that it never keeps other calls waiting."""
 EARLY = FRAME * SAMPLE_BYTES
-"""Bytes fed at a time of a turn's first sound, whose words may end a reply: they are wanted as soon as they are there."""
+"""Bytes fed at a time at the beginning of a turn, whose first words may end a reply and are wanted at once."""
 BEGINNING = 3 * HEARD_RATE // 2 * SAMPLE_BYTES
-"""Bytes of a turn that are its first sound: half a second of them is from before its onset was told."""
+"""Bytes of a turn that are its beginning. Half a second of them lies before its onset was noticed."""
 RECENT = 2 * HEARD_RATE * SAMPLE_BYTES
-"""Bytes kept of what was just heard: a turn begins a little before it is noticed."""
+"""Bytes of recent sound in memory: a turn begins a little before it is noticed."""
 TURNS = 3
-"""Turns whose sound is kept: the one that is spoken, and those it may turn out to go on with."""
-HEARD_AGAIN = 8 * HEARD_RATE * SAMPLE_BYTES
-"""Bytes up to which a reopened turn is written down from its beginning: words are better understood together."""
+"""Turns whose sound is in memory: the current one, and those it may turn out to continue."""
+REFED = 8 * HEARD_RATE * SAMPLE_BYTES
+"""Bytes up to which a reopened turn is transcribed from its beginning: words are recognised better together."""
 
 
 class _Turn:
-    """One turn: its sound as far as it was listened to, and what was made of it."""
+    """One turn: its sound, and its text so far."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -44,22 +45,23 @@ class _Turn:
         self.end = 0
         """The sample after the last of its sound."""
         self.until: int | None = None
+        """The sample its transcript ends at; None while the turn is open."""
         self.fed = 0
         self.before = ""
-        """What was written down of it before what is fed now."""
+        """Its text before the sound that is being fed now."""
         self.text = ""
         self.work: Literal["none", "feeding", "finishing"] = "none"
         self.failed = False
-        """The recogniser failed on it, once."""
+        """The recogniser failed once on it."""
         self.scope = anyio.CancelScope()
-        self.news = anyio.Event()
+        self.changed = Notifier()
 
     def joined(self, text: str) -> str:
         return f"{self.before} {text}".strip() if self.before else text
 
 
 class Transcription:
-    """One caller's turns. `said` is told every `Partial` and `Final`, `failed` what went wrong."""
+    """The turns of one caller. `on_transcript` gets every partial and final transcript, `on_failure` what went wrong."""
 
     def __init__(
         self,
@@ -68,34 +70,34 @@ class Transcription:
         *,
         language: str,
         hint: str,
-        said: Callable[[PartialTranscript | FinalTranscript], None],
-        failed: Callable[[Problem], None],
+        on_transcript: Callable[[PartialTranscript | FinalTranscript], None],
+        on_failure: Callable[[Problem], None],
     ) -> None:
-        self.heard = 0
-        """Samples heard since the call began."""
+        self.received = 0
+        """Samples received since the call began."""
         self._recogniser = recogniser
         self._tasks = tasks
         self._language = language
         self._hint = hint
-        self._said = said
-        self._failed = failed
+        self._on_transcript = on_transcript
+        self._on_failure = on_failure
         self._recent = bytearray()
         self._turns: OrderedDict[int, _Turn] = OrderedDict()
         self._open: _Turn | None = None
 
     def add(self, pcm: bytes) -> None:
-        """The next whole samples that were heard."""
-        self.heard += len(pcm) // SAMPLE_BYTES
+        """Append whole samples from the caller."""
+        self.received += len(pcm) // SAMPLE_BYTES
         self._recent += pcm
         if len(self._recent) > 2 * RECENT:
             del self._recent[: len(self._recent) - RECENT]
         if (turn := self._open) is not None:
             turn.sound += pcm
-            turn.end = self.heard
-            turn.news.set()
+            turn.end = self.received
+            turn.changed.notify()
 
-    def listen(self, number: int, since: int) -> None:
-        """Write down what is heard as this turn, from sample `since` on; a turn that was concluded is reopened."""
+    def start(self, number: int, since: int) -> None:
+        """Transcribe this turn from sample `since` on. A turn that was finished is reopened."""
         turn = self._turns.get(number)
         if turn is None:
             turn = self._turns[number] = _Turn(number)
@@ -104,16 +106,16 @@ class Transcription:
         self._open = turn
         turn.until = None
         since = max(since, turn.end)
-        missing = min((self.heard - since) * SAMPLE_BYTES, len(self._recent))
+        missing = min((self.received - since) * SAMPLE_BYTES, len(self._recent))
         if missing > 0:
             turn.sound += self._recent[len(self._recent) - missing :]
-        turn.end = self.heard
-        turn.news.set()
+        turn.end = self.received
+        turn.changed.notify()
         if turn.work != "feeding":
             self._begin(turn)
 
-    def conclude(self, number: int, until: int) -> None:
-        """Tell the turn's `Final` as heard up to sample `until`."""
+    def finish(self, number: int, until: int) -> None:
+        """Report the turn's `FinalTranscript` up to sample `until`, once it is recognised."""
         if (turn := self._turns.get(number)) is None:
             return
         if self._open is turn:
@@ -123,17 +125,17 @@ class Transcription:
             del turn.sound[max(turn.fed, len(turn.sound) - surplus) :]
             turn.end = until
         turn.until = until
-        turn.news.set()
+        turn.changed.notify()
 
     def discard(self, number: int) -> None:
-        """Forget this turn and stop whatever is done with it."""
+        """Forget this turn and stop transcribing it."""
         if (turn := self._turns.pop(number, None)) is not None:
             if self._open is turn:
                 self._open = None
             turn.scope.cancel()
 
     def close(self) -> None:
-        """Let go of all sound. A call's parts know each other, and would hold it until garbage is next collected."""
+        """Free all sound. The parts of a call reference each other, so it would stay until the next garbage collection."""
         for turn in self._turns.values():
             turn.sound.clear()
         self._recent.clear()
@@ -143,23 +145,23 @@ class Transcription:
     def _begin(self, turn: _Turn) -> None:
         turn.scope.cancel()
         turn.scope = anyio.CancelScope()
-        if len(turn.sound) <= HEARD_AGAIN:
+        if len(turn.sound) <= REFED:
             turn.before, turn.fed = "", 0
         else:
-            # What was fed is written down; only what is new is listened to.
+            # Too long to start over: append the text of the new sound to the text so far.
             turn.before = turn.text
         turn.work = "feeding"
-        self._tasks.start_soon(self._write_down, turn, turn.scope)
+        self._tasks.start_soon(self._transcribe, turn, turn.scope)
 
-    async def _write_down(self, turn: _Turn, scope: anyio.CancelScope) -> None:
+    async def _transcribe(self, turn: _Turn, scope: anyio.CancelScope) -> None:
         with scope:
             try:
                 await self._feed(turn, scope)
             except Problem as problem:
-                self._broken(turn, problem)
+                self._fail(turn, problem)
             except Exception:
                 log.exception("the recogniser failed")
-                self._broken(turn, EngineFailed("The recogniser failed. The server's log has the reason."))
+                self._fail(turn, EngineFailed("The recogniser failed. The server's log has the reason."))
 
     async def _feed(self, turn: _Turn, scope: anyio.CancelScope) -> None:
         async with self._recogniser.stream(language=self._language, prompt=self._hint) as listener:
@@ -171,35 +173,34 @@ class Transcription:
                     turn.fed += len(piece)
                     until = turn.end - (len(turn.sound) - turn.fed) // SAMPLE_BYTES
                     text = turn.joined(await listener.feed(piece))
-                    # The first words are told again while they stay the same: how long they do says how sure they are.
+                    # At the beginning the same words are reported again: the longer they stay, the more certain they are.
                     if (
                         self._recogniser.partial_results
                         and text
                         and (text != turn.text or turn.fed <= BEGINNING)
                     ):
-                        self._said(PartialTranscript(turn.number, text, until))
+                        self._on_transcript(PartialTranscript(turn.number, text, until))
                     turn.text = text
                 elif turn.until is not None:
                     break
                 else:
-                    turn.news = anyio.Event()
-                    await turn.news.wait()
+                    await turn.changed.wait()
             turn.work, until = "finishing", turn.until
             transcript = await listener.finish()
         if scope.cancel_called:
-            return  # it was reopened while this was written, and is written down anew
+            return  # the turn was reopened meanwhile, and another task transcribes it
         turn.work = "none"
         turn.text = turn.joined(transcript.text)
         understood = transcript.understood or bool(turn.before)
-        self._said(FinalTranscript(turn.number, turn.text, understood, until))
+        self._on_transcript(FinalTranscript(turn.number, turn.text, understood, until))
 
-    def _broken(self, turn: _Turn, problem: Problem) -> None:
-        """It is listened to once more, as a process that died has a successor; then the turn is what was understood so far."""
+    def _fail(self, turn: _Turn, problem: Problem) -> None:
+        """Try once more, as a recogniser process that died is replaced; after that, settle for the text so far."""
         if not turn.failed:
             turn.failed = True
-            log.warning("a turn is written down once more: %s", problem.message)
+            log.warning("a turn is transcribed again: %s", problem.message)
             self._begin(turn)
             return
         turn.work = "none"
-        self._failed(problem)
-        self._said(FinalTranscript(turn.number, turn.text, bool(turn.text), turn.until))
+        self._on_failure(problem)
+        self._on_transcript(FinalTranscript(turn.number, turn.text, bool(turn.text), turn.until))

@@ -1,6 +1,6 @@
-"""Sound of the sentences that are said again and again: spoken once, kept for every call.
+"""A cache of synthesised sentences that every call says again: fillers, apologies, announcements.
 
-Owns what is kept and how much of it. Knows no sentence by name.
+Shared by all calls of a voice worker; `synthesis.py` speaks the session's own sentences through it.
 """
 
 from __future__ import annotations
@@ -8,64 +8,61 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+
+from msgspec import Struct
 
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 
-KEPT = 64
-"""Clauses; some twenty seconds of sound a megabyte."""
+CLIPS = 64
+"""Clauses in the cache. A megabyte holds some twenty seconds of sound."""
 LONGEST = 200
-"""Characters of a clause worth keeping."""
-
-Key = tuple[str, str, float, str]
+"""Characters of a clause worth caching."""
 
 
-class ClipStyle(Protocol):
-    """How a clause is to sound."""
+class VoiceStyle(Struct, frozen=True):
+    """How a text is to sound."""
 
-    @property
-    def voice(self) -> str: ...
-
-    @property
-    def speed(self) -> float: ...
-
-    @property
-    def language(self) -> str: ...
+    voice: str = ""
+    speed: float = 1.0
+    language: str = "en"
 
 
 class ClipCache:
-    """Clauses as sound, by their text and how they sound; the one not asked for longest goes first."""
+    """Spoken clauses by text and style. Drops the least recently used."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._size = kept
-        self._kept: OrderedDict[Key, tuple[SpeechChunk, ...]] = OrderedDict()
+    def __init__(self, size: int = CLIPS) -> None:
+        self._size = size
+        self._clips: OrderedDict[tuple[str, VoiceStyle], tuple[SpeechChunk, ...]] = OrderedDict()
 
     @asynccontextmanager
     async def speak(
-        self, speaker: SpeakerEngine, clause: str, voicing: ClipStyle
+        self, speaker: SpeakerEngine, clause: str, style: VoiceStyle
     ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
-        """As `SpeakerEngine.speak`; from memory where the whole clause was spoken before."""
-        key = (clause, voicing.voice, voicing.speed, voicing.language)
-        if (kept := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
-            yield _each(kept)
+        """Like `SpeakerEngine.speak`, from memory if the whole clause was spoken before."""
+        key = (clause, style)
+        if (clip := self._clips.get(key)) is not None:
+            self._clips.move_to_end(key)
+            yield _each(clip)
             return
         async with speaker.speak(
-            clause, voice=voicing.voice, speed=voicing.speed, language=voicing.language
-        ) as sounds:
-            yield self._keeping(sounds, key)
+            clause, voice=style.voice, speed=style.speed, language=style.language
+        ) as chunks:
+            yield self._record(chunks, key)
 
-    async def _keeping(self, sounds: AsyncIterator[SpeechChunk], key: Key) -> AsyncIterator[SpeechChunk]:
-        heard: list[SpeechChunk] = []
-        async for spoken in sounds:
-            heard.append(spoken)
-            yield spoken
+    async def _record(
+        self, chunks: AsyncIterator[SpeechChunk], key: tuple[str, VoiceStyle]
+    ) -> AsyncIterator[SpeechChunk]:
+        clip: list[SpeechChunk] = []
+        async for chunk in chunks:
+            clip.append(chunk)
+            yield chunk
+        # Only reached when the clause was spoken to its end: an interrupted one must not be cached.
         if len(key[0]) <= LONGEST:
-            self._kept[key] = tuple(heard)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._clips[key] = tuple(clip)
+            while len(self._clips) > self._size:
+                self._clips.popitem(last=False)
 
 
-async def _each(kept: tuple[SpeechChunk, ...]) -> AsyncIterator[SpeechChunk]:
-    for spoken in kept:
-        yield spoken
+async def _each(clip: tuple[SpeechChunk, ...]) -> AsyncIterator[SpeechChunk]:
+    for chunk in clip:
+        yield chunk

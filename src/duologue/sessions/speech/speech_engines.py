@@ -1,7 +1,4 @@
-"""What the sessions of a voice worker share: its engines, and what is kept for all of them.
-
-Owns nothing but their being together. An engine that is not there is a sentence.
-"""
+"""The engines of a voice worker, which its calls, speech requests and transcriptions share."""
 
 from __future__ import annotations
 
@@ -15,32 +12,32 @@ from duologue.sessions.speech.vad_batcher import VadBatcher
 
 @dataclass
 class SpeechEngines:
-    """The engines of a voice worker, as far as they are loaded. `why` says of each kind that is missing why it is."""
+    """The engines that are loaded. `reasons` says of each missing kind ("detector", "recogniser", "speaker") why it is."""
 
-    judge: VadBatcher
+    batcher: VadBatcher
     detector: DetectorEngine | None = None
     recogniser: RecogniserEngine | None = None
     speaker: SpeakerEngine | None = None
     clips: ClipCache = field(default_factory=ClipCache)
-    why: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
-    def detects(self) -> DetectorEngine:
-        """The detector. Raises Unavailable where there is none."""
+    def require_detector(self) -> DetectorEngine:
+        """The detector. Raises Unavailable if there is none."""
         if self.detector is None:
-            raise self._missing("detector", "Nothing here tells speech from noise.")
+            raise self._missing("detector", "Voice activity detection is unavailable.")
         return self.detector
 
-    def recognises(self) -> RecogniserEngine:
-        """The recogniser. Raises Unavailable where there is none."""
+    def require_recogniser(self) -> RecogniserEngine:
+        """The recogniser. Raises Unavailable if there is none."""
         if self.recogniser is None:
-            raise self._missing("recogniser", "Nothing here writes down speech.")
+            raise self._missing("recogniser", "Speech recognition is unavailable.")
         return self.recogniser
 
-    def speaks(self) -> SpeakerEngine:
-        """The speaker. Raises Unavailable where there is none."""
+    def require_speaker(self) -> SpeakerEngine:
+        """The speaker. Raises Unavailable if there is none."""
         if self.speaker is None:
-            raise self._missing("speaker", "Nothing here speaks.")
+            raise self._missing("speaker", "Speech synthesis is unavailable.")
         return self.speaker
 
     def _missing(self, kind: str, otherwise: str) -> Unavailable:
-        return Unavailable(self.why.get(kind) or otherwise, code="voice_unavailable")
+        return Unavailable(self.reasons.get(kind) or otherwise, code="voice_unavailable")

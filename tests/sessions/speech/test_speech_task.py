@@ -4,7 +4,7 @@ import pytest
 from tests.support.call_parts import Told, engines
 
 from duologue.errors import BadRequest, EngineFailed, NotFound, TooLarge
-from duologue.sessions.speech.speaking import speak
+from duologue.sessions.speech.speech_task import speak
 from duologue.sessions.speech.synthesis import LONGEST
 from duologue.values.audio import samples
 from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, Text
@@ -81,7 +81,15 @@ async def test_what_cannot_be_spoken_is_a_sentence(request_, problem):
 
 
 async def test_whoever_leaves_ends_the_synthesis():
-    parts = engines()
-    with anyio.move_on_after(0.05) as scope:
-        await speak(parts, SpeechRequest("xhang."), Told(), lambda event: anyio.lowlevel.checkpoint())
+    scope = anyio.CancelScope()
+
+    async def request():
+        with scope:
+            await speak(engines(), SpeechRequest("xhang."), Told(), lambda event: anyio.lowlevel.checkpoint())
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(request)
+            await anyio.wait_all_tasks_blocked()
+            scope.cancel()
     assert scope.cancelled_caught

@@ -3,7 +3,7 @@ from tests.support.call_parts import Inline, engines, silence, speech
 
 from duologue.errors import BadRequest, Unavailable
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.transcribing import transcribe
+from duologue.sessions.speech.transcription_task import transcribe
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.values.call_events import TranscriptText
 from duologue.values.speech import TimedWord, TranscriptionRequest
