@@ -65,7 +65,7 @@ class CallTurns:
         """That branch, as it was read last."""
         self.request = ChatRequest(())
         """What a reply begins with: everything said so far, and the options and tools that hold here."""
-        self.surroundings = CallContext(means=self._means())
+        self.surroundings = CallContext(dependencies=self._tool_dependencies())
 
     # ---- what there is
 
@@ -212,7 +212,7 @@ class CallTurns:
         approvals = service.stores.durable.approvals
         attachments, user, card = service.attachments(self._conversation), self._user, self._card
         self.surroundings = CallContext(
-            means=self._means(),
+            dependencies=self._tool_dependencies(),
             tools={tool.name: tool for tool in self._offer.tools},
             settings=settings,
             user=user,
@@ -232,7 +232,7 @@ class CallTurns:
         budget = card.context // ROOM or None
         return await toolbox.offer(self._user, self._options, budget_tokens=budget, count=self._service.count)
 
-    def _means(self) -> ToolDependencies:
+    def _tool_dependencies(self) -> ToolDependencies:
         service = self._service
         return ToolDependencies(service.now, service.clock, _new_id, service.toolbox)
 

@@ -57,7 +57,7 @@ class Service:
         generate: Generate,
         resolve: Callable[[str], ModelCard],
         count: Count | None,
-        crowded: Callable[[], bool],
+        has_waiting_requests: Callable[[], bool],
         now: Callable[[], int],
         clock: Callable[[], float],
     ) -> None:
@@ -77,8 +77,10 @@ class Service:
         self._lasting = Attachments(blobs, settings.limits)
         self._temporary = Attachments(blobs, settings.limits, temporary=True)
         self.contents = Contents(self.attachments, blobs, settings.limits)
-        self.editing = Editing(stores, now=now, tell=self.feed.tell)
-        self.naming = Naming(stores, generate, resolve, tell=self.feed.tell, crowded=crowded)
+        self.editing = Editing(stores, now=now, publish=self.feed.tell)
+        self.naming = Naming(
+            stores, generate, resolve, publish=self.feed.tell, has_waiting_requests=has_waiting_requests
+        )
         self.compaction = Compaction(
             stores,
             generate,
@@ -87,7 +89,7 @@ class Service:
             count=count,
             toolbox=toolbox,
             defaults=self.defaults,
-            tell=self.feed.tell,
+            publish=self.feed.tell,
         )
         self.housekeeping = Housekeeping(stores, blobs)
         self._titles_by_model = settings.runs.titles == "model"
@@ -105,8 +107,8 @@ class Service:
                 toolbox=toolbox,
                 count=count,
                 make_room=self.compaction.make_room,
-                feed=self.feed.tell,
-                ended=self._ended,
+                publish=self.feed.tell,
+                on_end=self._on_end,
             ),
             settings.runs,
         )
@@ -130,7 +132,7 @@ class Service:
         """Keep a file a tool server gave outside of any conversation."""
         return await self._lasting.keep(user, data, name, mime)
 
-    def _ended(self, user: str, run: Run) -> None:
+    def _on_end(self, user: str, run: Run) -> None:
         if self._titles_by_model and run.outcome == "done":
             self.naming.later(user, run.conversation)
 
@@ -156,15 +158,15 @@ async def opened(
     generate: Generate,
     resolve: Callable[[str], ModelCard],
     count: Count | None = None,
-    crowded: Callable[[], bool] = lambda: False,
-    settled: Callable[[], Awaitable[None]] | None = None,
+    has_waiting_requests: Callable[[], bool] = lambda: False,
+    model_ready: Callable[[], Awaitable[None]] | None = None,
     now: Callable[[], int] = milliseconds,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Service]:
     """The service over the data folder and database of the settings, for as long as the block lasts.
 
     `generate` runs a model's turn, `resolve` finds a model's card by name, `count` says how long a prompt is,
-    `crowded` whether anybody waits for a model; tool servers are connected when `settled` returns. Raises StartFailed when the database cannot be opened.
+    `has_waiting_requests` whether anybody waits for a model; tool servers are connected when `model_ready` returns. Raises StartFailed when the database cannot be opened.
     """
     from duologue.conversations.files.blobs import Blobs
     from duologue.media.decoding import decode
@@ -189,8 +191,8 @@ async def opened(
         )
 
         async def begin() -> None:
-            if settled is not None:
-                await settled()
+            if model_ready is not None:
+                await model_ready()
             # The SDK takes the better part of a second to load.
             await decode(load)
 
@@ -209,7 +211,7 @@ async def opened(
             generate=generate,
             resolve=resolve,
             count=count,
-            crowded=crowded,
+            has_waiting_requests=has_waiting_requests,
             now=now,
             clock=clock,
         )

@@ -259,8 +259,8 @@ class Gateway:
                     generate=self.generate,
                     resolve=self.models.resolve,
                     count=self.pool.count,
-                    crowded=lambda: bool(self.pool.queue.entries()),
-                    settled=self._settle,
+                    has_waiting_requests=lambda: bool(self.pool.queue.entries()),
+                    model_ready=self._settle,
                 )
             )
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))

@@ -15,11 +15,11 @@ class Desk:
     def __init__(self):
         self.asked = []
         self.closed = []
-        self.said = []
+        self.published = []
         self.problem = None
-        self.questions = OpenApprovals(self, say=self.said.append, now=lambda: 1000)
+        self.approvals = OpenApprovals(self, publish=self.published.append, now=lambda: 1000)
 
-    async def ask(self, approval):
+    async def add(self, approval):
         if self.problem is not None:
             raise self.problem
         self.asked.append(approval.id)
@@ -35,7 +35,7 @@ def question(id="q", expires=1_000_000):
 
 
 async def waiting(desk, found, id="q", expires=1_000_000):
-    found.append(await desk.questions.ask(question(id, expires)))
+    found.append(await desk.approvals.ask(question(id, expires)))
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ async def test_a_reply_comes_back_with_its_values_and_is_told_as_a_decision(repl
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()
-        assert desk.questions.answered("q", reply, {"a": 1})
+        assert desk.approvals.answer("q", reply, {"a": 1})
     assert found == [(reply, {"a": 1})]
-    assert desk.said == [ApprovalRequested(question()), ApprovalAnswered("q", told)]
-    assert not desk.questions.answered("q", "once", {})
+    assert desk.published == [ApprovalRequested(question()), ApprovalAnswered("q", told)]
+    assert not desk.approvals.answer("q", "once", {})
     assert desk.closed == []
 
 
@@ -58,7 +58,7 @@ async def test_a_question_out_of_time_is_closed_and_told():
     desk, found = Desk(), []
     await waiting(desk, found, expires=1001)
     assert found == [(None, {})]
-    assert (desk.closed, desk.said[-1]) == (["q"], ApprovalAnswered("q", None))
+    assert (desk.closed, desk.published[-1]) == (["q"], ApprovalAnswered("q", None))
 
 
 async def test_a_withdrawn_question_comes_back_without_a_reply():
@@ -67,11 +67,11 @@ async def test_a_withdrawn_question_comes_back_without_a_reply():
         tasks.start_soon(waiting, desk, found)
         tasks.start_soon(waiting, desk, found, "p")
         await anyio.wait_all_tasks_blocked()
-        assert {asked.id for asked in desk.questions.open} == {"q", "p"}
-        await desk.questions.withdraw_all()
+        assert {asked.id for asked in desk.approvals.open} == {"q", "p"}
+        await desk.approvals.withdraw_all()
     assert found == [(None, {}), (None, {})]
     assert sorted(desk.closed) == ["p", "q"]
-    assert desk.questions.open == ()
+    assert desk.approvals.open == ()
 
 
 async def test_cancelling_who_asks_closes_the_question():
@@ -80,16 +80,16 @@ async def test_cancelling_who_asks_closes_the_question():
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    assert (found, desk.closed, desk.questions.open) == ([], ["q"], ())
+    assert (found, desk.closed, desk.approvals.open) == ([], ["q"], ())
 
 
 async def test_a_question_that_cannot_be_kept_is_not_asked():
     desk = Desk()
     desk.problem = Unavailable("Full.")
     with pytest.raises(Unavailable):
-        await desk.questions.ask(question())
-    assert desk.questions.open == ()
-    assert not any(isinstance(event, ApprovalRequested) for event in desk.said)
+        await desk.approvals.ask(question())
+    assert desk.approvals.open == ()
+    assert not any(isinstance(event, ApprovalRequested) for event in desk.published)
 
 
 async def test_a_question_withdrawn_while_it_is_being_kept_is_closed_unseen():
@@ -98,10 +98,10 @@ async def test_a_question_withdrawn_while_it_is_being_kept_is_closed_unseen():
     async def slow(approval):
         await gate.wait()
 
-    desk.ask = slow
+    desk.add = slow
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()
-        await desk.questions.withdraw("q")
+        await desk.approvals.withdraw("q")
         gate.set()
-    assert (found, desk.closed, desk.said) == ([(None, {})], ["q"], [])
+    assert (found, desk.closed, desk.published) == ([(None, {})], ["q"], [])

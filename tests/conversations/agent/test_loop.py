@@ -12,15 +12,19 @@ from duologue.conversations.agent.loop import (
     CancelTurn,
     EndToolCall,
     Finish,
-    Judged,
     RunToolCall,
     StartTurn,
     TakeSteering,
-    judge,
+    ToolCallVerdict,
+    judge_tool_call,
 )
 from duologue.values.conversations import RowError, StoredToolCall
 
-RUN, ASK, REJECT = Judged("run"), Judged("ask"), Judged("reject", text="no such tool")
+RUN, ASK, REJECT = (
+    ToolCallVerdict("run"),
+    ToolCallVerdict("ask"),
+    ToolCallVerdict("reject", text="no such tool"),
+)
 ERROR = RowError("model", "engine_failed", "It broke.")
 
 
@@ -37,19 +41,19 @@ def test_a_turn_without_calls_is_the_end():
 def test_calls_run_up_to_the_cap_and_the_next_when_one_ends():
     machine = agent()
     assert machine.turn_ended([RUN, RUN, RUN]) == [AddToolCalls(), RunToolCall(0), RunToolCall(1)]
-    assert machine.call_ended(1) == [RunToolCall(2)]
-    assert machine.call_ended(0) == []
-    assert machine.call_ended(2) == [StartTurn()]
+    assert machine.tool_call_ended(1) == [RunToolCall(2)]
+    assert machine.tool_call_ended(0) == []
+    assert machine.tool_call_ended(2) == [StartTurn()]
     assert machine.turn_ended(()) == [Finish("done")]
-    assert (machine.turns, machine.calls) == (2, 3)
+    assert (machine.turns, machine.tool_calls) == (2, 3)
 
 
 def test_a_question_holds_up_nobody_else():
     machine = agent(parallel=1)
     assert machine.turn_ended([ASK, RUN]) == [AddToolCalls(), AskApproval(0), RunToolCall(1)]
-    assert machine.call_ended(1) == []
-    assert machine.answered(0, "allowed") == [RunToolCall(0)]
-    assert machine.call_ended(0) == [StartTurn()]
+    assert machine.tool_call_ended(1) == []
+    assert machine.approval_decided(0, "allowed") == [RunToolCall(0)]
+    assert machine.tool_call_ended(0) == [StartTurn()]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_a_question_holds_up_nobody_else():
 def test_a_call_that_may_not_run_is_told_to_the_model_and_the_loop_goes_on(answer, state, text):
     machine = agent()
     machine.turn_ended([ASK])
-    assert machine.answered(0, answer) == [EndToolCall(0, state, text), StartTurn()]
+    assert machine.approval_decided(0, answer) == [EndToolCall(0, state, text), StartTurn()]
 
 
 def test_a_call_nobody_can_make_is_told_to_the_model_and_the_loop_goes_on():
@@ -73,9 +77,9 @@ def test_a_call_nobody_can_make_is_told_to_the_model_and_the_loop_goes_on():
 def test_the_limit_comes_after_the_results_of_the_last_turn_allowed():
     machine = agent(max_turns=2)
     machine.turn_ended([RUN])
-    assert machine.call_ended(0) == [StartTurn()]
+    assert machine.tool_call_ended(0) == [StartTurn()]
     machine.turn_ended([RUN])
-    assert machine.call_ended(0) == [Finish("limit")]
+    assert machine.tool_call_ended(0) == [Finish("limit")]
 
 
 def test_a_new_message_skips_what_has_not_begun_and_waits_for_what_has():
@@ -85,7 +89,7 @@ def test_a_new_message_skips_what_has_not_begun_and_waits_for_what_has():
         EndToolCall(1, "skipped", loop.STEERED),
         EndToolCall(2, "skipped", loop.STEERED),
     ]
-    assert machine.call_ended(0) == [TakeSteering(), StartTurn()]
+    assert machine.tool_call_ended(0) == [TakeSteering(), StartTurn()]
 
 
 def test_a_new_message_during_a_turn_goes_in_when_the_turn_has_ended():
@@ -112,7 +116,7 @@ def test_a_new_message_at_the_limit_begins_the_count_anew():
     machine = agent(max_turns=1)
     machine.turn_ended([RUN])
     machine.steered()
-    assert machine.call_ended(0) == [TakeSteering(), StartTurn()]
+    assert machine.tool_call_ended(0) == [TakeSteering(), StartTurn()]
 
 
 def test_stopping_a_turn_cuts_it():
@@ -128,7 +132,7 @@ def test_stopping_among_calls_ends_each_of_them():
         EndToolCall(2, "skipped", loop.STOPPED),
         Finish("stopped"),
     ]
-    assert machine.call_ended(0) == []
+    assert machine.tool_call_ended(0) == []
     assert machine.end("stopped") == []
 
 
@@ -211,11 +215,11 @@ def test_whatever_happens_the_history_is_well_formed(facts, max_turns, parallel)
                 carry_out(machine.turn_failed(value))
             case "call_ended" if open_calls.get(value) == "running":
                 del open_calls[value]
-                carry_out(machine.call_ended(value))
+                carry_out(machine.tool_call_ended(value))
             case "answered" if open_calls.get(value[0]) == "asked":
                 if value[1] == "allowed":
                     open_calls[value[0]] = "allowed"
-                carry_out(machine.answered(*value))
+                carry_out(machine.approval_decided(*value))
             case "steered":
                 carry_out(machine.steered())
             case "end":
@@ -227,7 +231,7 @@ def test_whatever_happens_the_history_is_well_formed(facts, max_turns, parallel)
 
 
 def test_an_unknown_tool_is_rejected_with_the_names_there_are():
-    judged = judge(StoredToolCall("1", "clok", "{}"), {"clock": True, "fetch": False})
+    judged = judge_tool_call(StoredToolCall("1", "clok", "{}"), {"clock": True, "fetch": False})
     assert judged.verdict == "reject"
     assert "clok" in judged.text
     assert "clock, fetch" in judged.text
@@ -235,12 +239,16 @@ def test_an_unknown_tool_is_rejected_with_the_names_there_are():
 
 @pytest.mark.parametrize("arguments", ["{", "[1]", '"x"', "{'a': 1}", "nothing"])
 def test_arguments_that_are_no_json_object_are_rejected_with_the_fault(arguments):
-    judged = judge(StoredToolCall("1", "clock", arguments), {"clock": True})
+    judged = judge_tool_call(StoredToolCall("1", "clock", arguments), {"clock": True})
     assert judged.verdict == "reject"
     assert "JSON" in judged.text
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [("", {}), ("  ", {}), ('{"a": [1]}', {"a": [1]})])
 def test_a_call_runs_or_asks_as_its_tool_may(arguments, expected):
-    assert judge(StoredToolCall("1", "clock", arguments), {"clock": True}) == Judged("run", expected)
-    assert judge(StoredToolCall("1", "clock", arguments), {"clock": False}) == Judged("ask", expected)
+    assert judge_tool_call(StoredToolCall("1", "clock", arguments), {"clock": True}) == ToolCallVerdict(
+        "run", expected
+    )
+    assert judge_tool_call(StoredToolCall("1", "clock", arguments), {"clock": False}) == ToolCallVerdict(
+        "ask", expected
+    )

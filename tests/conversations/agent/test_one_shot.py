@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from duologue.conversations.agent.one_shot import reply
+from duologue.conversations.agent.one_shot import one_shot_reply
 from duologue.errors import EngineFailed, Problem
 from duologue.values.events import Done, Event, Failed, Queued, ReasoningDelta, Started, TextDelta
 from duologue.values.messages import user
@@ -50,23 +50,23 @@ async def test_the_text_is_whole_and_the_thoughts_are_left_out() -> None:
         TextDelta("two"),
         Done("stop"),
     )
-    assert await reply(model, REQUEST, user="ann") == "one two"
+    assert await one_shot_reply(model, REQUEST, user="ann") == "one two"
     assert model.open == 0
 
 
 async def test_a_failure_is_raised_as_it_was_said() -> None:
     with pytest.raises(Problem, match=r"No room\.") as raised:
-        await reply(Model(Failed("queue_full", "No room.", 503)), REQUEST, user="ann")
+        await one_shot_reply(Model(Failed("queue_full", "No room.", 503)), REQUEST, user="ann")
     assert (raised.value.code, raised.value.status) == ("queue_full", 503)
 
 
 async def test_a_model_that_takes_too_long_is_given_up() -> None:
     model = Model(TextDelta("one"), None)
     with pytest.raises(EngineFailed, match="too long"):
-        await reply(model, REQUEST, user="ann", patience=0.01)
+        await one_shot_reply(model, REQUEST, user="ann", timeout_s=0.01)
     assert model.open == 0
 
 
 async def test_a_reply_that_breaks_off_is_no_reply() -> None:
     with pytest.raises(EngineFailed, match="broke off"):
-        await reply(Model(TextDelta("one")), REQUEST, user="ann")
+        await one_shot_reply(Model(TextDelta("one")), REQUEST, user="ann")

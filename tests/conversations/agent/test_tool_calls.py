@@ -2,13 +2,13 @@
 
 import anyio
 import pytest
-from tests.conversations.fakes.provisions import Surroundings
+from tests.conversations.fakes.run_dependencies import Surroundings
 from tests.support.store_fixtures import Clock
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.agent.approvals import OpenApprovals
-from duologue.conversations.agent.loop import Judged
-from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, call_row, free_tools
+from duologue.conversations.agent.loop import ToolCallVerdict
+from duologue.conversations.agent.tool_calls import ToolCallBatch, ToolCallRun, free_tools, tool_call_row
 from duologue.tools.values import OfferedTool
 from duologue.values.conversations import Approval, StoredToolCall, TextContent
 from duologue.values.runs import ApprovalRequested, ToolResult, ToolStarted
@@ -21,28 +21,32 @@ TOOL = OfferedTool("write", "desk", "write_file")
 class Desk:
     def __init__(self, *functions, **settings):
         self.around = Surroundings(Clock())
-        self.said = []
+        self.published = []
         self.put = []
-        self.questions = OpenApprovals(self, say=self.said.append, now=self.around.provisions().now)
+        self.approvals = OpenApprovals(
+            self, publish=self.published.append, now=self.around.dependencies().now
+        )
         calls = []
         for at, function in enumerate(functions):
             tool = OfferedTool(f"tool{at}", "desk", f"tool{at}")
             self.around.toolbox.add(tool.name, function)
-            row = call_row(f"t{at}", "c", "a", "r", StoredToolCall(f"c{at}", tool.name, '{"a": 1}'), tool)
-            calls.append(ToolCallRun(row, Judged("run", {"a": 1}), tool))
+            row = tool_call_row(
+                f"t{at}", "c", "a", "r", StoredToolCall(f"c{at}", tool.name, '{"a": 1}'), tool
+            )
+            calls.append(ToolCallRun(row, ToolCallVerdict("run", {"a": 1}), tool))
         self.calls = ToolCallBatch(
             calls,
             user="ann",
             run="r",
-            provisions=self.around.provisions(),
+            dependencies=self.around.dependencies(),
             settings=RunSettings(**settings),
-            questions=self.questions,
-            say=self.said.append,
+            approvals=self.approvals,
+            publish=self.published.append,
             put=self.put.append,
             keep=None,
         )
 
-    async def ask(self, approval):
+    async def add(self, approval):
         pass
 
     async def close(self, id):
@@ -65,7 +69,7 @@ def test_a_tool_is_free_when_it_only_reads_or_was_allowed():
 
 
 def test_a_row_knows_where_its_tool_lives():
-    row = call_row("t", "c", "a", "r", StoredToolCall("c1", "write", "{}"), TOOL)
+    row = tool_call_row("t", "c", "a", "r", StoredToolCall("c1", "write", "{}"), TOOL)
     assert (row.role, row.status, row.tool_call_id) == ("tool", "running", "c1")
     assert (row.call.name, row.call.server, row.call.tool, row.call.state) == (
         "write",
@@ -73,7 +77,7 @@ def test_a_row_knows_where_its_tool_lives():
         "write_file",
         "waiting",
     )
-    assert call_row("t", "c", "a", "r", StoredToolCall("c1", "what", "{}"), None).call.server == ""
+    assert tool_call_row("t", "c", "a", "r", StoredToolCall("c1", "what", "{}"), None).call.server == ""
 
 
 async def test_a_call_is_told_run_and_kept():
@@ -83,7 +87,7 @@ async def test_a_call_is_told_run_and_kept():
     desk = Desk(add)
     assert await desk.calls.run(0)
     assert [row.call.state for row in desk.put] == ["running", "done"]
-    assert desk.said == [ToolStarted("t0"), ToolResult(desk.put[-1])]
+    assert desk.published == [ToolStarted("t0"), ToolResult(desk.put[-1])]
     assert desk.put[-1].text == "2"
 
 
@@ -101,7 +105,7 @@ async def test_a_call_that_is_ended_while_it_runs_ends_once():
         await anyio.wait_all_tasks_blocked()
         await desk.calls.end(0, "skipped", "Stopped.")
     assert found == [False]
-    assert len([event for event in desk.said if isinstance(event, ToolResult)]) == 1
+    assert len([event for event in desk.published if isinstance(event, ToolResult)]) == 1
     assert desk.put[-1].content == (TextContent("Stopped."),)
     await desk.calls.end(7, "skipped", "There is no such call.")
 
@@ -115,7 +119,7 @@ async def test_a_call_that_was_ended_before_its_task_began_is_neither_asked_nor_
     assert await desk.calls.ask(0) is None
     assert await desk.calls.run(0) is False
     assert [row.call.state for row in desk.put] == ["skipped"]
-    assert desk.questions.open == ()
+    assert desk.approvals.open == ()
 
 
 async def test_a_question_about_a_call_shows_in_its_row():
@@ -127,12 +131,12 @@ async def test_a_question_about_a_call_shows_in_its_row():
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask)
         await anyio.wait_all_tasks_blocked()
-        (asked,) = desk.questions.open
+        (asked,) = desk.approvals.open
         assert (asked.id, asked.run, asked.tool) == ("t0", "r", "tool0")
         assert (desk.put[-1].call.state, desk.put[-1].call.expires) == ("asked", asked.expires)
         assert asked.expires - asked.created == 60_000
-        assert isinstance(desk.said[0], ApprovalRequested)
-        desk.questions.answered("t0", "server", {})
+        assert isinstance(desk.published[0], ApprovalRequested)
+        desk.approvals.answer("t0", "server", {})
     assert found == ["allowed"]
 
 
@@ -147,9 +151,9 @@ async def test_a_question_answered_with_no_or_not_at_all(end, answer):
         tasks.start_soon(ask)
         await anyio.wait_all_tasks_blocked()
         if end is None:
-            await desk.questions.withdraw("t0")
+            await desk.approvals.withdraw("t0")
         else:
-            desk.questions.answered("t0", end, {})
+            desk.approvals.answer("t0", end, {})
     assert found == [answer]
 
 
@@ -165,5 +169,5 @@ async def test_what_a_server_asks_is_put_to_the_user(reply, decision):
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(desk.calls.run, 0)
         await anyio.wait_all_tasks_blocked()
-        desk.questions.answered("q", reply, {"a": 1})
+        desk.approvals.answer("q", reply, {"a": 1})
     assert desk.put[-1].text.startswith(decision)

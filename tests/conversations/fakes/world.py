@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-from tests.conversations.fakes.provisions import Surroundings
+from tests.conversations.fakes.run_dependencies import Surroundings
 
 from duologue.config.settings import RunSettings as RunSettings
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
@@ -24,7 +24,7 @@ class World:
         self.stores = stores
         self.around = Surroundings(now)
         self.settings = RunSettings()
-        self.every = 0.01
+        self.interval = 0.01
         self.retry = 0.01
         self.runs: RunService
         self._numbers = count(1)
@@ -41,7 +41,7 @@ class World:
     async def serving(self):
         """The runs, as one process has them; leaving it is the end of that process, in order."""
         runs = RunService(
-            self.stores, self.around.provisions(), self.settings, every=self.every, retry=self.retry
+            self.stores, self.around.dependencies(), self.settings, interval=self.interval, retry=self.retry
         )
         async with runs.serving():
             self.runs = runs

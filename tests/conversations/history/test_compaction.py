@@ -51,7 +51,7 @@ class Bench:
             count=self.count,
             toolbox=Toolbox(),  # type: ignore[arg-type]
             defaults=self.defaults,
-            tell=lambda *told: self.told.append(told),
+            publish=lambda *told: self.told.append(told),
         )
 
     async def defaults(self, user: str) -> GenerationOptions:

@@ -24,7 +24,7 @@ class Bench:
         self.stores = stores
         self.told: list[tuple[str, ListEvent]] = []
         ticks = count(5000)
-        self.editing = Editing(stores, now=lambda: next(ticks), tell=lambda *told: self.told.append(told))
+        self.editing = Editing(stores, now=lambda: next(ticks), publish=lambda *told: self.told.append(told))
 
     @property
     def store(self):  # type: ignore[no-untyped-def]

@@ -56,7 +56,7 @@ def test_a_request_carries_the_tools_and_what_is_said_about_them():
 def test_a_row_that_goes_on_is_last_with_its_thoughts():
     row = StoredMessage("a", "c", None, "assistant", (TextContent("Half"),), reasoning="Hm.")
     for told in ([user("Hello"), assistant("Half")], [user("Hello")]):
-        request = turn_request(told, GenerationOptions(), CARD, Offer(), goes_on=row)
+        request = turn_request(told, GenerationOptions(), CARD, Offer(), continues=row)
         assert len(request.messages) == 2
         assert (request.messages[-1].text, request.messages[-1].reasoning) == ("Half", "Hm.")
         assert request.continue_final

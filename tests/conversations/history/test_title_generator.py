@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Bench:
-    def __init__(self, stores: Stores, crowded: Callable[[], bool]) -> None:
+    def __init__(self, stores: Stores, has_waiting_requests: Callable[[], bool]) -> None:
         self.stores = stores
         self.model = Model()
         self.model.says = lambda request: "Baking bread"
@@ -29,8 +29,8 @@ class Bench:
             stores,
             self.model,
             lambda name: CARD,
-            tell=lambda *told: self.told.append(told),
-            crowded=crowded,
+            publish=lambda *told: self.told.append(told),
+            has_waiting_requests=has_waiting_requests,
             sleep=self.sleep,
         )
 
@@ -55,9 +55,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(crowded: Callable[[], bool] = lambda: False) -> AsyncIterator[Bench]:
+async def bench(has_waiting_requests: Callable[[], bool] = lambda: False) -> AsyncIterator[Bench]:
     async with Database.memory() as durable, Database.memory() as temporary:
-        yield Bench(Stores(durable, temporary, lambda: 1), crowded)
+        yield Bench(Stores(durable, temporary, lambda: 1), has_waiting_requests)
 
 
 async def test_a_title_that_was_put_off_is_written() -> None:

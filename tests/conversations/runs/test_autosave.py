@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 class Shop:
     """A log, one row whose text grows, and a store that may fail or wait."""
 
-    def __init__(self, every=60.0, retry=0.001):
+    def __init__(self, interval=60.0, retry=0.001):
         self.log = RunLog()
         self.text = ""
         self.kept = []
@@ -23,7 +23,7 @@ class Shop:
         self.problem = None
         self.gate = None
         self.saving = Autosave(
-            self.log, row=self.row, save=self.save, told=self.told.append, every=every, retry=retry
+            self.log, row=self.row, save=self.save, on_save=self.told.append, interval=interval, retry=retry
         )
 
     def row(self, id):

@@ -9,8 +9,8 @@ from duologue.conversations.runs.commands import (
     FileContent,
     NewMessage,
     Regenerate,
+    RunCommand,
     Send,
-    Verb,
 )
 from duologue.values.conversations import GenerationOptions, TextContent
 
@@ -28,7 +28,7 @@ def test_each_verb_is_told_by_its_name():
         ),
         ({"verb": "edit", "run": "r", "message": "a", "new": new}, Edit("r", "a", message)),
     ):
-        assert msgspec.convert(body, Verb) == expected
+        assert msgspec.convert(body, RunCommand) == expected
 
 
 def test_a_file_is_named_by_its_hash():
@@ -40,9 +40,9 @@ def test_a_file_is_named_by_its_hash():
 @pytest.mark.parametrize("id", ["", "a" * 65, "a b", "ä", "a/b"])
 def test_an_id_of_other_characters_is_refused(id):
     with pytest.raises(msgspec.ValidationError, match="run"):
-        msgspec.convert({"verb": "regenerate", "run": id, "message": "a"}, Verb)
+        msgspec.convert({"verb": "regenerate", "run": id, "message": "a"}, RunCommand)
 
 
 def test_an_unknown_field_is_refused_by_name():
     with pytest.raises(msgspec.ValidationError, match="temperature"):
-        msgspec.convert({"verb": "regenerate", "run": "r", "message": "a", "temperature": 1}, Verb)
+        msgspec.convert({"verb": "regenerate", "run": "r", "message": "a", "temperature": 1}, RunCommand)

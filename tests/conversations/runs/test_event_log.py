@@ -98,7 +98,7 @@ def test_saving_at_any_moment_keeps_everything_once(parts, data):
         new = log.unsaved()
         if data.draw(st.booleans()) and new:
             entries += new
-            log.saved(new[-1].last)
+            log.mark_saved(new[-1].last)
     entries += log.unsaved()
     assert [entry.first for entry in entries] == [
         1,

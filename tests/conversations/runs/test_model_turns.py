@@ -2,13 +2,13 @@
 
 import anyio
 import pytest
-from tests.conversations.fakes.provisions import Surroundings, fails, says
+from tests.conversations.fakes.run_dependencies import Surroundings, fails, says
 from tests.support.store_fixtures import Clock, row
 
 from duologue.conversations.agent.turn import ModelTurn
 from duologue.conversations.runs.model_turns import ModelTurns
 from duologue.conversations.runs.record import RunRecord
-from duologue.values.events import Done, TextDelta, Usage
+from duologue.values.events import Done, Queued, TextDelta, Usage
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import MessageDone
@@ -28,25 +28,29 @@ class Desk:
         self.asked = []
         self.over = []
         self.heard = 0
-        self.record = RunRecord("r", None, gone=None)
+        self.record = RunRecord("r", None, on_deleted=None)
         self.record.rows["a"] = ANSWER
-        self.turns = ModelTurns(
+        self.spawn = tasks.start_soon
+        self.turns = self.model_turns(silence_s=60)
+
+    def model_turns(self, silence_s):
+        return ModelTurns(
             "r",
             "ann",
             self.record,
             self,
-            self.around.provisions(),
-            silence_s=60,
-            spawn=tasks.start_soon,
-            over=self.over.append,
-            heard=self.count,
+            self.around.dependencies(),
+            silence_s=silence_s,
+            spawn=self.spawn,
+            on_end=self.over.append,
+            on_events=self.count,
         )
 
     def count(self):
         self.heard += 1
 
-    async def request(self, row, own, *, goes_on, make_room):
-        self.asked.append((goes_on, make_room))
+    async def request(self, row, own, *, continues, make_room):
+        self.asked.append((continues, make_room))
         return ChatRequest((user("Hello"),))
 
     async def ended(self):
@@ -66,19 +70,19 @@ async def desk(anyio_backend):
 async def test_a_turn_that_the_model_ends_settles_as_its_row(desk):
     desk.around.model.plays(says("One two", usage=Usage(10, 2)))
     desk.turns.begin(ModelTurn(ANSWER))
-    settled = desk.turns.settled(await desk.ended())
-    assert (settled.text, settled.status, settled.error) == ("One two", "done", None)
+    ended_row = desk.turns.finish(await desk.ended())
+    assert (ended_row.text, ended_row.status, ended_row.error) == ("One two", "done", None)
     assert (desk.turns.usage, desk.record.turn, desk.heard) == (Usage(10, 2), None, 4)
     desk.record.close()
     told = [logged.event async for logged in desk.record.viewer(0)]
-    assert told[-1] == MessageDone(settled)
+    assert told[-1] == MessageDone(ended_row)
 
 
 async def test_a_turn_that_fails_settles_with_its_error(desk):
     desk.around.model.plays(fails("engine_failed", "It broke.", TextDelta("Half")))
     desk.turns.begin(ModelTurn(ANSWER))
-    settled = desk.turns.settled(await desk.ended())
-    assert (settled.text, settled.status, settled.error.kind) == ("Half", "failed", "model")
+    ended_row = desk.turns.finish(await desk.ended())
+    assert (ended_row.text, ended_row.status, ended_row.error.kind) == ("Half", "failed", "model")
     assert desk.turns.usage == Usage()
 
 
@@ -90,7 +94,7 @@ async def test_nothing_is_heard_of_a_turn_that_was_cut(desk):
     desk.turns.cut()
     gate.set()
     assert await desk.ended() is turn
-    assert desk.turns.settled(turn) is None
+    assert desk.turns.finish(turn) is None
     desk.turns.end_cut("stopped", None)
     assert (desk.record.rows["a"].text, desk.record.rows["a"].status) == ("Half", "stopped")
     assert desk.around.model.open == 0
@@ -101,16 +105,37 @@ async def test_nothing_is_heard_of_a_turn_that_was_cut(desk):
 async def test_a_prompt_that_is_too_long_begins_again_once_with_room_made(desk):
     desk.can_make_room = True
     desk.around.model.plays(fails("context_length_exceeded"), fails("context_length_exceeded"))
-    desk.turns.begin(ModelTurn(ANSWER, goes_on=True))
-    assert desk.turns.settled(await desk.ended()) is None
-    settled = desk.turns.settled(await desk.ended())
-    assert settled.error.kind == "context"
+    desk.turns.begin(ModelTurn(ANSWER, continues=True))
+    assert desk.turns.finish(await desk.ended()) is None
+    ended_row = desk.turns.finish(await desk.ended())
+    assert ended_row.error.kind == "context"
     assert desk.asked == [(True, False), (True, True)]
+
+
+async def test_silence_ends_a_turn_but_not_in_the_queue(desk):
+    desk.turns = desk.model_turns(silence_s=0.01)
+    desk.around.model.plays([TextDelta("x"), None], [Queued("q", 1, 1.0, 1), None])
+    desk.turns.begin(ModelTurn(ANSWER))
+    row = desk.turns.finish(await desk.ended())
+    assert (row.text, row.status, row.error.code) == ("x", "failed", "model_silent")
+    assert desk.around.model.open == 0
+    desk.turns.begin(ModelTurn(ANSWER))
+    with anyio.move_on_after(0.05) as waiting:
+        await desk.ended()
+    assert waiting.cancelled_caught
+    assert desk.around.model.open == 1
+
+
+async def test_a_stream_that_stops_in_the_middle_is_broken_off(desk):
+    desk.around.model.plays([TextDelta("x")])
+    desk.turns.begin(ModelTurn(ANSWER))
+    row = desk.turns.finish(await desk.ended())
+    assert (row.text, row.error.code) == ("x", "worker_lost")
 
 
 async def test_a_bug_on_the_way_to_the_model_fails_the_turn(desk, caplog):
     desk.around.model.plays([RuntimeError("a secret")])
     desk.turns.begin(ModelTurn(ANSWER))
-    settled = desk.turns.settled(await desk.ended())
-    assert settled.error.code == "internal_error"
+    ended_row = desk.turns.finish(await desk.ended())
+    assert ended_row.error.code == "internal_error"
     assert "a secret" in caplog.text

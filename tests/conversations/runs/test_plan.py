@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send
-from duologue.conversations.runs.plan import RunPlanner
+from duologue.conversations.runs.plan import plan_run
 from duologue.errors import BadRequest, NotFound, Unsupported
 from duologue.values.conversations import (
     Conversation,
@@ -42,16 +42,15 @@ ROWS = [
 ]
 
 
-def opening(verb, *, card=CARD, leaf="a"):
+def plan(command, *, card=CARD, leaf="a"):
     ids = count(1)
     conversation = Conversation("c", leaf=leaf)
-    verbs = RunPlanner(conversation, ROWS, card=card, content=CONTENT, new_id=lambda: f"n{next(ids)}")
-    return verbs.opening(verb)
+    return plan_run(command, conversation, ROWS, card=card, content=CONTENT, new_id=lambda: f"n{next(ids)}")
 
 
 @pytest.mark.parametrize(("parent", "under"), [("", "a"), (None, None), ("u", "u")])
 def test_a_message_goes_under_the_leaf_the_root_or_the_row_named(parent, under):
-    found = opening(Send("r", NewMessage("m", ()), parent))
+    found = plan(Send("r", NewMessage("m", ()), parent))
     message, answer = found.added
     assert (message.id, message.parent, message.content, message.run) == ("m", under, CONTENT, "r")
     assert (answer.parent, answer.role, answer.status, answer.model) == ("m", "assistant", "running", "mini")
@@ -59,35 +58,35 @@ def test_a_message_goes_under_the_leaf_the_root_or_the_row_named(parent, under):
 
 
 def test_an_edit_goes_beside_the_old_message():
-    message, answer = opening(Edit("r", "u", NewMessage("m", ()))).added
+    message, answer = plan(Edit("r", "u", NewMessage("m", ()))).added
     assert (message.parent, answer.parent) == ("s", "m")
 
 
 @pytest.mark.parametrize(("at", "under"), [("a", "u"), ("u", "u"), ("cut", "u")])
 def test_a_reply_is_made_again_beside_the_old_one_or_below_its_question(at, under):
-    found = opening(Regenerate("r", at))
+    found = plan(Regenerate("r", at))
     assert [row.parent for row in found.added] == [under]
     assert found.answers == "u"
 
 
 def test_a_cut_reply_is_written_on():
-    found = opening(Continue("r", "cut"))
-    assert found.goes_on is not None
-    assert (found.goes_on.id, found.goes_on.status, found.goes_on.run) == ("cut", "running", "r")
+    found = plan(Continue("r", "cut"))
+    assert found.continued is not None
+    assert (found.continued.id, found.continued.status, found.continued.run) == ("cut", "running", "r")
     assert found.added == ()
 
 
 @pytest.mark.parametrize("at", ["calls", "t1", "t2"])
 def test_calls_with_all_their_results_are_followed_by_the_next_turn(at):
-    found = opening(Continue("r", at))
+    found = plan(Continue("r", at))
     assert [row.parent for row in found.added] == ["t2"]
 
 
 @pytest.mark.parametrize("at", ["half", "h1"])
 def test_calls_without_results_are_taken_up(at):
-    found = opening(Continue("r", at))
-    assert found.calls_of is not None
-    assert found.calls_of.id == "half"
+    found = plan(Continue("r", at))
+    assert found.caller is not None
+    assert found.caller.id == "half"
     assert [(row.id, row.status) for row in found.call_rows] == [("h1", "running")]
 
 
@@ -103,10 +102,10 @@ def test_calls_without_results_are_taken_up(at):
 )
 def test_a_row_the_verb_cannot_be_used_on_is_refused(verb, problem):
     with pytest.raises(problem):
-        opening(verb)
+        plan(verb)
 
 
 def test_a_model_that_cannot_continue_is_refused_but_one_that_still_loads_is_not():
     with pytest.raises(Unsupported, match="choose another model"):
-        opening(Continue("r", "cut"), card=ModelCard("mini", "remote", 100))
-    assert opening(Continue("r", "cut"), card=ModelCard("mini", "remote", 0)).goes_on is not None
+        plan(Continue("r", "cut"), card=ModelCard("mini", "remote", 100))
+    assert plan(Continue("r", "cut"), card=ModelCard("mini", "remote", 0)).continued is not None

@@ -21,7 +21,7 @@ class Desk:
         self.ends = []
         self.problem = None
         self.gone = []
-        self.record = RunRecord("r", self, gone=self.gone.append, every=60, retry=0.001)
+        self.record = RunRecord("r", self, on_deleted=self.gone.append, interval=60, retry=0.001)
 
     async def add(self, rows):
         return tuple(rows)
@@ -41,7 +41,7 @@ class Desk:
             self.record.rows["a"] = ANSWER
             self.record.turn = ModelTurn(ANSWER)
         turn = self.record.turn
-        self.record.grew(turn, turn.feed(TextDelta(text)))
+        self.record.grow(turn, turn.feed(TextDelta(text)))
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def test_the_end_is_kept_before_it_is_said_and_nothing_follows(desk):
     await desk.record.end(Run("r", "c", 1, 2, "done"), RunDone("done"))
     assert desk.saved == [(["x"], [1])]
     assert desk.ends == [(Run("r", "c", 1, 2, "done"), [], [2])]
-    desk.record.say(RunDelta("a", "text", "late"))
+    desk.record.publish(RunDelta("a", "text", "late"))
     assert (await everything(desk.record))[-1].event == RunDone("done")
 
 

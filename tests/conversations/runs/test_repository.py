@@ -4,7 +4,7 @@ import pytest
 from tests.support.store_fixtures import clock, conversation, database, row, store
 
 from duologue.conversations.runs.event_log import RunLog
-from duologue.conversations.runs.repository import RunRepository, StoredApprovals, question_of
+from duologue.conversations.runs.repository import RunRepository, StoredApprovals, find_approval
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
 from duologue.store.stores import Stores
@@ -79,10 +79,10 @@ async def test_a_question_is_found_wherever_it_is_kept(clock, anyio_backend):
             place = stores.of(id)
             await place.runs.begin(Run(f"r{id}", id, 1), "ann", b"{}")
             questions = StoredApprovals(RunRepository(place), "ann")
-            await questions.ask(Approval(f"q{id}", f"r{id}", id))
-            found, asked = await question_of(stores, "ann", f"q{id}")
+            await questions.add(Approval(f"q{id}", f"r{id}", id))
+            found, asked = await find_approval(stores, "ann", f"q{id}")
             assert (found is place, asked.answered) == (True, 0)
             await questions.close(f"q{id}")
-            assert (await question_of(stores, "ann", f"q{id}"))[1].answered
+            assert (await find_approval(stores, "ann", f"q{id}"))[1].answered
             with pytest.raises(NotFound):
-                await question_of(stores, "bob", f"q{id}")
+                await find_approval(stores, "bob", f"q{id}")

@@ -3,11 +3,12 @@ in memory; the model, the tools and the attachments are played."""
 
 import anyio
 import pytest
-from tests.conversations.fakes.provisions import CARD, fails, says
+from tests.conversations.fakes.run_dependencies import CARD, fails, says
 from tests.conversations.fakes.world import appended, opened, seen
 from tests.support.store_fixtures import Clock
 
 from duologue.conversations.runs.commands import FileContent, NewMessage, Send
+from duologue.conversations.runs.model_turns import ModelTurns
 from duologue.conversations.runs.record import RunRecord
 from duologue.errors import BadRequest, Busy, ModelNotFound, NotFound, Unavailable, Unsupported
 from duologue.values.conversations import GenerationOptions, PendingMessage, TextContent
@@ -364,7 +365,7 @@ async def test_a_model_that_cannot_continue_is_refused_with_a_sentence(world):
     world.model.plays(says("One", finish="length"))
     await world.said("Hello")
     world.around.cards["mini"] = ModelCard("mini", "remote", 100)
-    with pytest.raises(Unsupported, match="mini cannot go on"):
+    with pytest.raises(Unsupported, match="mini cannot continue"):
         await world.carry_on((await world.path())[-1].id)
 
 
@@ -655,10 +656,11 @@ async def test_one_broken_run_takes_no_other_with_it(world, monkeypatch, caplog)
     one = await world.send("Hello")
     await world.until(one, is_text)
 
-    def broken(turn):
+    def broken(self, turn):
+        monkeypatch.undo()
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(world.runs.live("c")._turns, "settled", broken)
+    monkeypatch.setattr(ModelTurns, "finish", broken)
     go_on.set()
     end = await world.done(one)
     assert (end.outcome, end.error.code) == ("failed", "internal_error")

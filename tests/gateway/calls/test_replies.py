@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import anyio
 import pytest
-from tests.conversations.fakes.provisions import FunctionTools
+from tests.conversations.fakes.run_dependencies import FunctionTools
 from tests.gateway.call_room import Room
 from tests.gateway.seats import FakeGenerate, FakeLease, failed, words
 
@@ -48,7 +48,7 @@ class Desk(EphemeralHistory):
             self.allowed.add((server, tool))
 
         self._surroundings = CallContext(
-            means=ToolDependencies(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
+            dependencies=ToolDependencies(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
             tools={
                 name: OfferedTool(name, server, name, read_only=read_only)
                 for name, (_, read_only, server) in toolbox.functions.items()

@@ -1,6 +1,7 @@
-"""The questions of one run that only its user can answer: asked, kept, answered from anywhere, or out of time.
+"""The open questions of one run that only its user can answer: a tool call to approve, a form to fill in, a link to open.
 
-Owns the open ones. Knows no tool and no loop; a question is a value, and so is its answer.
+Used by `tool_calls.py`, which asks, and by the run or call, which passes answers on. A question is stored before it is
+published, can be answered from any device, and closes without an answer when its time is up.
 """
 
 from __future__ import annotations
@@ -11,85 +12,88 @@ from typing import Literal, Protocol
 
 import anyio
 
-from duologue.errors import Problem
+from duologue.errors import BadRequest, Problem
 from duologue.values.conversations import Approval, Decision
 from duologue.values.runs import ApprovalAnswered, ApprovalRequested, RunEvent
 
 log = logging.getLogger(__name__)
 
 ApprovalReply = Decision | Literal["accept", "decline", "cancel"]
-"""To a `tool` question a decision; to a `form` or a `link` whether it was accepted."""
+"""A decision about a `tool` question; whether a `form` or `link` was accepted."""
 
 
-class Kept(Protocol):
-    """Where questions are kept."""
+class ApprovalStore(Protocol):
+    """Where the questions of a run are stored."""
 
-    async def ask(self, approval: Approval) -> None: ...
+    async def add(self, approval: Approval) -> None: ...
 
     async def close(self, id: str) -> None:
-        """Nobody answered it."""
+        """Record that the question ended without an answer."""
         ...
 
 
-class _Open:
+class _OpenApproval:
     def __init__(self, approval: Approval) -> None:
         self.approval = approval
-        self.over = anyio.Event()
-        self.kept = False
+        self.closed = anyio.Event()
+        self.is_stored = False
         self.reply: ApprovalReply | None = None
         self.values: dict[str, object] = {}
 
 
 class OpenApprovals:
-    """`say` tells the viewers, `now` gives milliseconds since 1970 (UTC)."""
+    """`publish` reaches the viewers of the run; `now` gives milliseconds since 1970 (UTC)."""
 
-    def __init__(self, kept: Kept, *, say: Callable[[RunEvent], None], now: Callable[[], int]) -> None:
-        self._kept = kept
-        self._say = say
+    def __init__(
+        self, store: ApprovalStore, *, publish: Callable[[RunEvent], None], now: Callable[[], int]
+    ) -> None:
+        self._store = store
+        self._publish = publish
         self._now = now
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenApproval] = {}
 
     @property
     def open(self) -> tuple[Approval, ...]:
-        return tuple(question.approval for question in self._open.values())
+        return tuple(entry.approval for entry in self._open.values())
 
     async def ask(self, approval: Approval) -> tuple[ApprovalReply | None, dict[str, object]]:
-        """The reply and the values that came with it; None when nobody replied before `approval.expires`, or it was
-        withdrawn. Raises Unavailable when it cannot be kept."""
-        question = self._open[approval.id] = _Open(approval)
+        """Ask, and wait for the reply and its values. The reply is None when `approval.expires` passed or the question was
+        withdrawn. Raises Unavailable when the question cannot be stored."""
+        entry = self._open[approval.id] = _OpenApproval(approval)
         try:
+            # A cancellation between the write and `is_stored` would leave an open question in the store.
             with anyio.CancelScope(shield=True):
-                await self._kept.ask(approval)
-                question.kept = True
-                if question.over.is_set():
-                    # It was withdrawn before anybody could see it.
+                await self._store.add(approval)
+                entry.is_stored = True
+                if entry.closed.is_set():
+                    # It was withdrawn during the write, before anyone could see it.
                     await self._close(approval.id)
                     return None, {}
-            self._say(ApprovalRequested(approval))
+            self._publish(ApprovalRequested(approval))
             with anyio.move_on_after(max(0, approval.expires - self._now()) / 1000):
-                await question.over.wait()
+                await entry.closed.wait()
         finally:
             await self.withdraw(approval.id)
-        return question.reply, question.values
+        return entry.reply, entry.values
 
-    def answered(self, id: str, reply: ApprovalReply, values: dict[str, object]) -> bool:
-        """Someone answered; whether the question was still open."""
-        question = self._open.pop(id, None)
-        if question is None:
+    def answer(self, id: str, reply: ApprovalReply, values: dict[str, object]) -> bool:
+        """Answer a question. Whether it was still open."""
+        entry = self._open.pop(id, None)
+        if entry is None:
             return False
-        question.reply, question.values = reply, values
-        self._say(ApprovalAnswered(id, _decision(reply)))
-        question.over.set()
+        entry.reply, entry.values = reply, values
+        self._publish(ApprovalAnswered(id, _decision(reply)))
+        entry.closed.set()
         return True
 
     async def withdraw(self, id: str) -> None:
-        """The question is open no more; nothing when it was not."""
-        question = self._open.pop(id, None)
-        if question is None:
+        """Close a question without an answer. No effect on one that is not open."""
+        entry = self._open.pop(id, None)
+        if entry is None:
             return
-        question.over.set()
-        if question.kept:
-            self._say(ApprovalAnswered(id, None))
+        entry.closed.set()
+        if entry.is_stored:
+            self._publish(ApprovalAnswered(id, None))
             await self._close(id)
 
     async def withdraw_all(self) -> None:
@@ -97,12 +101,21 @@ class OpenApprovals:
             await self.withdraw(id)
 
     async def _close(self, id: str) -> None:
-        """One that cannot be closed now is closed at the next start: it belongs to a run that has ended."""
+        """Close it in the store. When that fails, recovery closes it at the next start: its run has ended by then."""
         with anyio.CancelScope(shield=True):
             try:
-                await self._kept.close(id)
+                await self._store.close(id)
             except Problem as problem:
                 log.warning("a question could not be closed: %s", problem.message)
+
+
+def check_reply(approval: Approval, reply: ApprovalReply) -> None:
+    """Raises BadRequest when the reply is of the wrong kind for the question."""
+    if (reply in ("accept", "decline", "cancel")) == (approval.kind == "tool"):
+        raise BadRequest(
+            "Answer a question about a tool with a decision, and a form or a link with an action.",
+            param="decision" if approval.kind == "tool" else "action",
+        )
 
 
 def _decision(reply: ApprovalReply) -> Decision:

@@ -1,313 +1,304 @@
-"""The tool calls of one reply that is spoken: carried out turn by turn, in a call.
+"""The tool calls of one spoken reply: run turn by turn, during a call.
 
-Owns the loop around `agent` where there is no log and no viewer, and what of the reply's text was heard before its calls.
-What may have effects waits until the caller's turn is over for sure. Knows no sound, no socket and no store.
+Used by `gateway/calls`, which runs the model itself. Rows go into a list instead of a store, so that only what the caller has
+heard is stored in the end. A tool call that may have effects waits until the caller's turn is certainly over.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
-import anyio.abc
 import msgspec
 from msgspec import Struct
 
-from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent import loop as loop
-from duologue.conversations.agent.approvals import ApprovalReply, OpenApprovals
+from duologue.config.settings import RunSettings
+from duologue.conversations.agent.approvals import ApprovalReply, OpenApprovals, check_reply
 from duologue.conversations.agent.dependencies import ToolDependencies
-from duologue.conversations.agent.loop import Action, Agent, judge
-from duologue.conversations.agent.tool_calls import Client, ToolCallBatch, ToolCallRun, call_row, free_tools
-from duologue.errors import BadRequest, Problem
+from duologue.conversations.agent.driver import AgentDriver, ModelTurnEnded, TurnResult
+from duologue.conversations.agent.loop import Agent, ApprovalOutcome, ToolCallVerdict
+from duologue.conversations.agent.tool_calls import (
+    ClientTools,
+    ToolCallBatch,
+    ToolCallRun,
+    free_tools,
+    tool_call_row,
+)
+from duologue.errors import Problem
 from duologue.tools.values import OfferedTool
 from duologue.values.conversations import (
     CLIENT,
     Approval,
     Content,
+    RowError,
     StoredMessage,
     StoredToolCall,
     TextContent,
 )
 from duologue.values.messages import Message, TextPart, Tool, ToolCall
-from duologue.values.runs import MessageAdded, RunEvent, ToolOutput
+from duologue.values.runs import MessageAdded, Outcome, RunEvent, ToolOutput
 
 log = logging.getLogger(__name__)
 
-ANSWER_SECONDS = 60.0
-"""How long a caller may think about a question; then it is a no."""
+APPROVAL_SECONDS = 60.0
+"""How long a caller may take to answer a question; after that the tool call is not made."""
 TOOL_SECONDS = 110.0
-"""How long a tool may take while somebody holds the line: with a question before it, less than a call waits at most."""
+"""How long a tool may take while a caller waits. Together with a question before it, less than the longest wait of a call."""
 
 
-class _Unkept:
-    """Questions of a call live as long as it does."""
+class _NoApprovalStore:
+    """The questions of a call end with it, so they are not stored."""
 
-    async def ask(self, approval: Approval) -> None:
-        """There is nowhere to keep it."""
+    async def add(self, approval: Approval) -> None:
+        pass
 
     async def close(self, id: str) -> None:
-        """Nothing was kept."""
+        pass
 
 
-async def _kept_nowhere(data: bytes, name: str, mime: str) -> Content:
+async def _file_name(data: bytes, name: str, mime: str) -> Content:
     return TextContent(f"[{name or 'a file'}, {mime}]")
 
 
-async def _nothing() -> set[tuple[str, str]]:
+async def _no_permissions() -> set[tuple[str, str]]:
     return set()
 
 
-async def _nobody(server: str, tool: str) -> None:
-    """There is nobody whose permissions could be kept."""
+async def _forget_permission(server: str, tool: str) -> None:
+    pass
 
 
-async def _plain(rows: Sequence[StoredMessage]) -> tuple[Message, ...]:
-    return told(rows)
+async def _text_messages(rows: Sequence[StoredMessage]) -> tuple[Message, ...]:
+    return text_messages(rows)
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """What the errands of one call share. `permissions` are what the user has allowed for good, `allow` adds to them;
-    `messages` makes of rows what a model is told."""
+    """What the replies of one call share. `permissions` are the user's stored permissions, `allow` stores one more; `keep`
+    stores a tool's file; `messages` turns rows into messages for the model."""
 
-    means: ToolDependencies
+    dependencies: ToolDependencies
     tools: Mapping[str, OfferedTool] = {}
     settings: RunSettings = RunSettings()
     user: str = "local"
     conversation: str = ""
-    permissions: Callable[[], Awaitable[set[tuple[str, str]]]] = _nothing
-    allow: Callable[[str, str], Awaitable[None]] = _nobody
-    keep: Callable[[bytes, str, str], Awaitable[Content]] = _kept_nowhere
-    messages: Callable[[Sequence[StoredMessage]], Awaitable[tuple[Message, ...]]] = _plain
+    permissions: Callable[[], Awaitable[set[tuple[str, str]]]] = _no_permissions
+    allow: Callable[[str, str], Awaitable[None]] = _forget_permission
+    keep: Callable[[bytes, str, str], Awaitable[Content]] = _file_name
+    messages: Callable[[Sequence[StoredMessage]], Awaitable[tuple[Message, ...]]] = _text_messages
 
 
 class CallToolLoop:
-    """The calls of one reply. `say` is told of every call as it stands (`MessageAdded`) and of questions; `client` makes
-    the calls of tools that the client answers itself. `before`: what an earlier try at the same turn has done."""
+    """The tool calls of one reply. `publish` receives each tool call's row as it changes (`MessageAdded`), and questions.
+    `client` runs the tools that the client itself offers. `earlier`: the rows of an earlier attempt at the same turn."""
 
     def __init__(
         self,
-        around: CallContext,
+        context: CallContext,
         *,
-        say: Callable[[RunEvent], None],
-        client: Client | None = None,
-        before: Sequence[StoredMessage] = (),
+        publish: Callable[[RunEvent], None],
+        client: ClientTools | None = None,
+        earlier: Sequence[StoredMessage] = (),
     ) -> None:
-        self._around = around
-        self._say = say
+        self._context = context
+        self._publish = publish
         self._client = client
-        settings = around.settings
+        settings = context.settings
         self._settings = settings.model_copy(
             update={
-                "approval_s": min(settings.approval_s, ANSWER_SECONDS),
+                "approval_s": min(settings.approval_s, APPROVAL_SECONDS),
                 "tool_s": min(settings.tool_s, TOOL_SECONDS),
             }
         )
-        self._agent = Agent(max_turns=settings.max_turns, parallel=settings.parallel_calls)
-        self._agent.begin()
-        self._questions = OpenApprovals(_Unkept(), say=say, now=around.means.now)
-        self._unasked: deque[int] = deque()
-        self._sure = anyio.Event()
-        self._calls: ToolCallBatch | None = None
-        self._stored: tuple[StoredToolCall, ...] = ()
-        self._judged: list[loop.Judged] = []
-        self._texts: dict[str, int] = {}
-        self._tasks: anyio.abc.TaskGroup | None = None
-        self._over = anyio.Event()
-        self._again = False
-        self.rows: dict[str, StoredMessage] = {row.id: row for row in before}
-        """What came of it, in the order in which it belongs into the conversation."""
-        self.messages: tuple[Message, ...] = told(before)
-        """The same as the model is told it."""
-        self.acted = bool(before)
-        """Whether anything was done that may have had an effect."""
+        agent = Agent(max_turns=settings.max_turns, parallel=settings.parallel_calls)
+        agent.begin()
+        # Questions are spoken, so there can be only one at a time.
+        self._driver = AgentDriver(agent, self, name="the tools of a call", one_question=True)
+        self._approvals = OpenApprovals(_NoApprovalStore(), publish=publish, now=context.dependencies.now)
+        self._turn_is_over = anyio.Event()
+        self._tool_calls: tuple[StoredToolCall, ...] = ()
+        self._text_lengths: dict[str, int] = {}
+        self._wants_turn = False
+        self.rows: dict[str, StoredMessage] = {row.id: row for row in earlier}
+        """The rows of this reply, in the order of the conversation."""
+        self.messages: tuple[Message, ...] = text_messages(earlier)
+        """The same rows as messages for the model."""
+        self.has_acted = bool(earlier)
+        """Whether a tool ran that may have had an effect."""
 
-    # ---- what others tell it
+    # ---- what the call reports
 
-    def sure(self) -> None:
-        """The turn that it answers is over: effects are wanted."""
-        self._sure.set()
+    def confirm_turn(self) -> None:
+        """The caller's turn is over: tools may have effects now."""
+        self._turn_is_over.set()
 
     @property
-    def questions(self) -> tuple[Approval, ...]:
-        """What it waits for an answer to."""
-        return self._questions.open
+    def approvals(self) -> tuple[Approval, ...]:
+        """The open questions."""
+        return self._approvals.open
 
     async def answer(self, id: str, reply: ApprovalReply, values: dict[str, object] | None = None) -> bool:
-        """Whether the question was open. Raises BadRequest for a reply of the other kind."""
-        approval = next((one for one in self._questions.open if one.id == id), None)
+        """Answer a question by its id; whether it was open. Raises BadRequest for a reply of the wrong kind."""
+        approval = next((approval for approval in self._approvals.open if approval.id == id), None)
         if approval is None:
             return False
-        if (reply in ("accept", "decline", "cancel")) == (approval.kind == "tool"):
-            raise BadRequest(
-                "A tool is answered with a decision, a form or a link with an action.",
-                param="decision" if approval.kind == "tool" else "action",
-            )
+        check_reply(approval, reply)
         if reply in ("tool", "server"):
-            await self._around.allow(approval.server, approval.tool if reply == "tool" else "*")
-        return self._questions.answered(id, reply, values or {})
+            await self._context.allow(approval.server, approval.tool if reply == "tool" else "*")
+        return self._approvals.answer(id, reply, values or {})
 
-    def assent(self, agreed: bool) -> None:
-        """The caller has said yes or no to whatever is asked."""
-        for approval in self._questions.open:
+    def answer_all(self, agreed: bool) -> None:
+        """The caller said yes or no. A yes does not fill in a form or open a link, so those stay open."""
+        for approval in self._approvals.open:
             if approval.kind == "tool":
-                self._questions.answered(approval.id, "once" if agreed else "deny", {})
+                self._approvals.answer(approval.id, "once" if agreed else "deny", {})
             elif not agreed:
-                self._questions.answered(approval.id, "decline", {})
+                self._approvals.answer(approval.id, "decline", {})
 
-    # ---- the calls of a turn
+    # ---- the tool calls of a turn
 
-    async def carry_out(self, text: str, calls: Sequence[ToolCall]) -> bool:
-        """Make the calls of a model turn that said `text`. Whether the model is asked again."""
-        new_id = self._around.means.new_id
-        self._stored = tuple(StoredToolCall(call.id or new_id(), call.name, call.arguments) for call in calls)
-        free = free_tools(self._around.tools, await self._allowed())
-        # A client decides itself whom it asks about its tools.
-        free |= {name: True for name, tool in self._around.tools.items() if tool.server == CLIENT}
-        self._judged = [judge(call, free) for call in self._stored]
+    async def run(self, text: str, tool_calls: Sequence[ToolCall]) -> bool:
+        """Run the tool calls of a model turn that wrote `text`. Whether the model is to take another turn."""
+        new_id = self._context.dependencies.new_id
+        self._tool_calls = tuple(
+            StoredToolCall(tool_call.id or new_id(), tool_call.name, tool_call.arguments)
+            for tool_call in tool_calls
+        )
         row = StoredMessage(
             new_id(),
-            self._around.conversation,
+            self._context.conversation,
             None,
             "assistant",
             (TextContent(text),) if text else (),
-            tool_calls=self._stored,
+            tool_calls=self._tool_calls,
             finish="tool_calls",
         )
         self.rows[row.id] = row
-        self._texts[row.id] = len(text)
-        self._over = anyio.Event()
-        self._unasked.clear()
+        self._text_lengths[row.id] = len(text)
+        self._wants_turn = False
         async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            await self._do(self._agent.turn_ended(self._judged))
-            await self._over.wait()
+            await self._driver.drive(tasks, ModelTurnEnded(row.id))
             tasks.cancel_scope.cancel()
-        self._calls = None
         rows = tuple(self.rows.values())
         try:
-            self.messages = await self._around.messages(rows)
+            self.messages = await self._context.messages(rows)
         except Problem as problem:
-            log.warning("what tools gave cannot be read, but for its text: %s", problem.message)
-            self.messages = told(rows)
-        return self._again
+            log.warning(
+                "files of tool results cannot be read, the model gets their text: %s", problem.message
+            )
+            self.messages = text_messages(rows)
+        return self._wants_turn
 
     def close(self) -> None:
-        """Whatever is open ends here: its task is to be cancelled with this. Its rows are well formed then."""
-        for action in self._agent.end("stopped"):
-            if isinstance(action, loop.EndToolCall) and self._calls is not None:
-                self._calls.cut(action.call, action.state, action.text)
-        self._calls = None
+        """End the open tool calls now, with well-formed rows. The caller cancels the task in `run` at the same time."""
+        self._driver.stop_now()
 
-    def settle(self, heard: str) -> str:
-        """So much of its text was heard since this was asked last: its rows hold that and no more. The rest is whatever
-        was said behind its calls."""
-        for id, length in self._texts.items():
+    def trim(self, heard: str) -> str:
+        """Cut the rows to what the caller has heard since the last `trim`. Returns the part spoken after the tool calls."""
+        for id, length in self._text_lengths.items():
             row, part = self.rows[id], heard[:length]
             heard = heard[length:]
-            cut = len(part) < length
+            is_cut = len(part) < length
             self.rows[id] = msgspec.structs.replace(
-                row, content=(TextContent(part),) if part else (), status="stopped" if cut else row.status
+                row, content=(TextContent(part),) if part else (), status="stopped" if is_cut else row.status
             )
-        self._texts.clear()
+        self._text_lengths.clear()
         return heard
 
-    async def _allowed(self) -> set[tuple[str, str]]:
-        """What needs no question; while that cannot be read, everything does."""
+    # ---- AgentHost
+
+    async def allowed_tools(self) -> Mapping[str, bool]:
+        tools = self._context.tools
+        # A client decides by itself whether to ask before it runs its own tools.
+        own = {name: True for name, tool in tools.items() if tool.server == CLIENT}
+        return free_tools(tools, await self._permissions()) | own
+
+    async def start_turn(self) -> None:
+        # The call runs the model itself, when `run` has returned.
+        self._wants_turn = True
+        self._driver.close()
+
+    async def turn_result(self, message: str) -> TurnResult | None:
+        return TurnResult(self._tool_calls)
+
+    def cancel_turn(self) -> None:
+        """The call cancels its own model turn."""
+
+    async def add_tool_calls(
+        self, tool_calls: Sequence[StoredToolCall], verdicts: Sequence[ToolCallVerdict]
+    ) -> ToolCallBatch:
+        context, tools = self._context, self._context.tools
+        runs = [
+            ToolCallRun(
+                tool_call_row(
+                    context.dependencies.new_id(),
+                    context.conversation,
+                    "",
+                    "",
+                    tool_call,
+                    tools.get(tool_call.name),
+                ),
+                verdict,
+                tools.get(tool_call.name),
+            )
+            for tool_call, verdict in zip(tool_calls, verdicts, strict=True)
+        ]
+        for run in runs:
+            self._put(run.row)
+        return ToolCallBatch(
+            runs,
+            user=context.user,
+            run="",
+            dependencies=context.dependencies,
+            settings=self._settings,
+            approvals=self._approvals,
+            publish=self._publish_output,
+            put=self._put,
+            keep=context.keep,
+            client=self._client,
+        )
+
+    async def ask(self, batch: ToolCallBatch, number: int) -> ApprovalOutcome | None:
+        await self._turn_is_over.wait()
+        tool = batch.tool(number)
+        if tool is not None and free_tools({"": tool}, await self._permissions())[""]:
+            return "allowed"  # by the answer to the question before
+        return await batch.ask(number)
+
+    async def run_tool_call(self, batch: ToolCallBatch, number: int) -> bool:
+        tool = batch.tool(number)
+        if tool is None or not tool.read_only:
+            await self._turn_is_over.wait()
+            self.has_acted = True
+        return await batch.run(number)
+
+    async def take_steering(self) -> None:
+        """A caller steers by speaking, which is a turn of its own."""
+
+    async def finish(self, outcome: Outcome, error: RowError | None) -> None:
+        self._driver.close_batch()
+        self._driver.close()
+
+    async def _permissions(self) -> set[tuple[str, str]]:
+        """The stored permissions. When they cannot be read, everything is asked about."""
         try:
-            return await self._around.permissions()
+            return await self._context.permissions()
         except Problem as problem:
             log.warning("permissions cannot be read: %s", problem.message)
             return set()
 
-    async def _do(self, actions: Sequence[Action]) -> None:
-        assert self._tasks is not None
-        for action in actions:
-            match action:
-                case loop.AddToolCalls():
-                    self._add()
-                case loop.AskApproval(number):
-                    self._unasked.append(number)
-                    if len(self._unasked) == 1:
-                        self._tasks.start_soon(self._ask_all)
-                case loop.RunToolCall(number):
-                    self._tasks.start_soon(self._run, number)
-                case loop.EndToolCall(number, state, text):
-                    assert self._calls is not None
-                    await self._calls.end(number, state, text)
-                case loop.StartTurn():
-                    self._again = True
-                    self._over.set()
-                case loop.Finish():
-                    self._again = False
-                    self._over.set()
-
-    def _add(self) -> None:
-        around, tools = self._around, self._around.tools
-        rows = [
-            call_row(around.means.new_id(), around.conversation, "", "", call, tools.get(call.name))
-            for call in self._stored
-        ]
-        self._calls = ToolCallBatch(
-            [
-                ToolCallRun(row, judged, tools.get(call.name))
-                for row, judged, call in zip(rows, self._judged, self._stored, strict=True)
-            ],
-            user=around.user,
-            run="",
-            provisions=around.means,
-            settings=self._settings,
-            questions=self._questions,
-            say=self._heard,
-            put=self._put,
-            keep=around.keep,
-            client=self._client,
-        )
-        for row in rows:
-            self._put(row)
-
-    async def _ask_all(self) -> None:
-        """One question at a time: they are said aloud."""
-        await self._sure.wait()
-        while self._unasked:
-            number = self._unasked[0]
-            answer = await self._ask(number)
-            if answer is not None:
-                await self._do(self._agent.answered(number, answer))
-            self._unasked.popleft()
-
-    async def _ask(self, number: int) -> loop.Answered | None:
-        calls = self._calls
-        assert calls is not None
-        tool = self._around.tools[self._stored[number].name]
-        if {(tool.server, tool.tool), (tool.server, "*")} & await self._allowed():
-            return "allowed"  # by the answer to the question before
-        return await calls.ask(number)
-
-    async def _run(self, number: int) -> None:
-        calls = self._calls
-        assert calls is not None
-        tool = self._around.tools[self._stored[number].name]
-        if not tool.read_only:
-            await self._sure.wait()
-            self.acted = True
-        if await calls.run(number):
-            await self._do(self._agent.call_ended(number))
-
     def _put(self, row: StoredMessage) -> None:
         self.rows[row.id] = row
-        self._say(MessageAdded(row))
+        self._publish(MessageAdded(row))
 
-    def _heard(self, event: RunEvent) -> None:
-        """What a running tool says of itself; how it stands otherwise is in its row."""
+    def _publish_output(self, event: RunEvent) -> None:
+        """Publish the output of a running tool as its row; its other events are in the row already."""
         if isinstance(event, ToolOutput) and event.text and (row := self.rows.get(event.message)) is not None:
-            self._say(MessageAdded(msgspec.structs.replace(row, content=(TextContent(event.text),))))
+            self._publish(MessageAdded(msgspec.structs.replace(row, content=(TextContent(event.text),))))
 
 
 def client_tools(tools: Sequence[Tool]) -> dict[str, OfferedTool]:
-    """A client's own tools, by their names."""
+    """A client's own tools, by name."""
     return {
         tool.name: OfferedTool(
             tool.name, CLIENT, tool.name, description=tool.description, parameters=tool.parameters
@@ -316,11 +307,15 @@ def client_tools(tools: Sequence[Tool]) -> dict[str, OfferedTool]:
     }
 
 
-def told(rows: Sequence[StoredMessage]) -> tuple[Message, ...]:
-    """Rows of an errand as a model is told them, where they hold nothing but text."""
+def text_messages(rows: Sequence[StoredMessage]) -> tuple[Message, ...]:
+    """Rows as messages for the model, with their text alone: files are left out."""
     messages = []
     for row in rows:
-        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in row.tool_calls)
+        tool_calls = tuple(
+            ToolCall(tool_call.id, tool_call.name, tool_call.arguments) for tool_call in row.tool_calls
+        )
         parts = (TextPart(row.text),) if row.text or row.role == "tool" else ()
-        messages.append(Message(row.role, parts, tool_calls=calls, tool_call_id=row.tool_call_id or None))
+        messages.append(
+            Message(row.role, parts, tool_calls=tool_calls, tool_call_id=row.tool_call_id or None)
+        )
     return tuple(messages)

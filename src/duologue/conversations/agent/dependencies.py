@@ -1,6 +1,6 @@
-"""What runs are given by the rest of the server: models, tools, attachments, room in the context.
+"""What runs and tool calls need from the rest of the server: models, tools, files, room in the context.
 
-Only the shapes. Knows none of those who fill them.
+Types only. `conversations/service.py` fills them in; tests fill them with fakes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.runs import ListEvent, Run
 
 
-class Counted(Protocol):
-    """How long a prompt is, in tokens, of the `context` its model has."""
+class PromptSize(Protocol):
+    """The length of a prompt, in tokens, and the size of its model's context."""
 
     @property
     def tokens(self) -> int: ...
@@ -27,11 +27,11 @@ class Counted(Protocol):
     def context(self) -> int: ...
 
 
-Count = Callable[[ChatRequest], Awaitable[Counted]]
+Count = Callable[[ChatRequest], Awaitable[PromptSize]]
 
 
-class Attachments(Protocol):
-    """`conversations.attachments.Attachments`, for one conversation's files."""
+class ConversationFiles(Protocol):
+    """`files.attachments.Attachments`. A protocol, because `files` is built on this package."""
 
     async def content(
         self,
@@ -53,8 +53,8 @@ class Attachments(Protocol):
     async def keep(self, user: str, data: bytes, name: str, mime: str, card: ModelCard | None) -> Content: ...
 
 
-class Toolbox(Protocol):
-    """`tools.toolbox.Toolbox`."""
+class ToolProvider(Protocol):
+    """`tools.toolbox.Toolbox`. A protocol, so that tests need no tool servers."""
 
     async def offer(
         self, user: str, options: GenerationOptions, *, budget_tokens: int | None, count: Count | None
@@ -74,38 +74,39 @@ class Toolbox(Protocol):
 
 
 class ToolDependencies(Struct, frozen=True):
-    """What tool calls are made with. Without a toolbox only tools are called that a client answers itself."""
+    """What tool calls need. Without a toolbox only a client's own tools can be called."""
 
     now: Callable[[], int]
     clock: Callable[[], float]
     """Seconds, for durations."""
     new_id: Callable[[], str]
-    toolbox: Toolbox | None = None
+    toolbox: ToolProvider | None = None
 
 
 MakeRoom = Callable[[str, str, str, ModelCard], Awaitable[str | None]]
-"""(user, conversation, leaf, card) -> the leaf to go on from when room was made in the context, None when it could not
-be."""
+"""(user, conversation, leaf, card) -> the leaf to continue from after older turns were summarised, or None when that was
+not possible."""
 
 
 class RunDependencies(Struct, frozen=True, kw_only=True):
-    """Everything a run is given. Without a toolbox no tools are offered; without `count` and `make_room` a conversation
-    that is too long fails as the model says it."""
+    """What a run needs. Without a toolbox no tools are offered; without `count` and `make_room` a conversation that is too
+    long fails with the model's own error."""
 
     generate: Generate
     resolve: Callable[[str], ModelCard]
     """The card of a model by name, "" for the default. Raises ModelNotFound, Unavailable."""
-    attachments: Callable[[str], Attachments]
-    """Those of a conversation: a temporary one keeps its files in memory."""
+    attachments: Callable[[str], ConversationFiles]
+    """The files of a conversation: a temporary conversation has its files in memory."""
     now: Callable[[], int]
     clock: Callable[[], float]
     """Seconds, for durations."""
     new_id: Callable[[], str]
     defaults: Callable[[str], Awaitable[GenerationOptions]]
-    """What a user's settings say of every reply."""
-    toolbox: Toolbox | None = None
+    """The generation options in a user's settings."""
+    toolbox: ToolProvider | None = None
     count: Count | None = None
     make_room: MakeRoom | None = None
-    feed: Callable[[str, ListEvent], None] = lambda user, event: None
-    ended: Callable[[str, Run], None] = lambda user, run: None
-    """Told of every run that has ended, when all of it is kept."""
+    publish: Callable[[str, ListEvent], None] = lambda user, event: None
+    """Publish a change to the conversation lists of a user."""
+    on_end: Callable[[str, Run], None] = lambda user, run: None
+    """Called when a run has ended and all of it is stored."""

@@ -1,6 +1,6 @@
-"""A short question to a model besides the conversation itself: a title, a summary.
+"""One short reply of a model outside the conversation itself: a title, a summary.
 
-Owns the waiting for one whole reply. Knows no conversation: nothing of such a reply is kept here.
+Used by `history/title_generator.py` and `history/compaction.py`. Collects the whole reply; nothing is stored here.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from duologue.values.generate import Generate
 from duologue.values.requests import ChatRequest
 from duologue.wire.collected_reply import CollectedReply, broken_off
 
-PATIENCE = 60.0
-"""Seconds one such reply may take, the wait for a slot in it."""
+TIMEOUT_S = 60.0
+"""Seconds that such a reply may take, including the wait for a slot."""
 
 
-async def reply(generate: Generate, request: ChatRequest, *, user: str, patience: float = PATIENCE) -> str:
-    """The text of the whole reply. Raises the Problem that ended it, EngineFailed(code="timeout") when it takes
-    longer than `patience` seconds."""
-    said = CollectedReply()
-    with anyio.move_on_after(patience) as waiting:
+async def one_shot_reply(
+    generate: Generate, request: ChatRequest, *, user: str, timeout_s: float = TIMEOUT_S
+) -> str:
+    """The text of the whole reply. Raises the Problem that ended it, EngineFailed(code="timeout") after `timeout_s` seconds."""
+    reply = CollectedReply()
+    with anyio.move_on_after(timeout_s) as timeout:
         async with generate(request, user=user) as batches:
             async for batch in batches:
                 for _, event in batch:
-                    said.add(event)
-    if waiting.cancelled_caught:
+                    reply.add(event)
+    if timeout.cancelled_caught:
         raise EngineFailed("The model took too long to answer. Try again later.", code="timeout", status=504)
-    if said.done is None:
+    if reply.done is None:
         raise broken_off()
-    return said.text
+    return reply.text

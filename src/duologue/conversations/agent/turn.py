@@ -1,7 +1,6 @@
 """One model turn as an assistant row that grows: events of the model in, run events and the row out.
 
-Owns what becomes of each event. Knows no store, no clock and no loop; whoever feeds it says when it ends. A row that
-goes on keeps what it has, and everything is added behind it.
+Pure; `runs/model_turns.py` feeds it. A continued row keeps its text, and new text is appended.
 """
 
 from __future__ import annotations
@@ -37,13 +36,17 @@ _KINDS = {"queue_full": "queue", "context_length_exceeded": "context", "model_si
 _MODEL = {"unsupported", "invalid_request", "model_not_found", "engine_failed", "scripted_failure"}
 
 
-CALL_CUT = RowError(
+TOOL_CALL_CUT = RowError(
     "model", "call_cut", "The model broke off in the middle of a tool call, so it was not made. Try again."
 )
+INTERNAL_ERROR = RowError(
+    "server", "internal_error", "Something went wrong inside the server. Its log says more. Try again."
+)
+"""What the user sees of a bug."""
 
 
-class _Call(Struct):
-    """A call as it comes: `arguments` are its pieces."""
+class _ToolCall(Struct):
+    """A tool call while it is written: `arguments` are its pieces."""
 
     id: str
     name: str
@@ -51,21 +54,21 @@ class _Call(Struct):
 
 
 class ModelTurn:
-    """The row of one model turn while it is written. After `ended` is set it takes nothing more."""
+    """The row of one model turn while it is written. Events after `ended` is set are ignored."""
 
-    def __init__(self, row: StoredMessage, *, goes_on: bool = False, make_room: bool = False) -> None:
-        """`row`: the running row, empty, or with what it goes on from. `goes_on`: the model is to write on in it.
-        `make_room`: the prompt proved too long before."""
+    def __init__(self, row: StoredMessage, *, continues: bool = False, make_room: bool = False) -> None:
+        """`row`: the running row, empty, or with the text it continues. `continues`: the model is to continue that text.
+        `make_room`: an attempt before showed that the prompt is too long."""
         self._base = row
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._calls: dict[int, _Call] = {}
+        self._tool_calls: dict[int, _ToolCall] = {}
         self._model = row.model
-        self.goes_on = goes_on
+        self.continues = continues
         self.make_room = make_room
         self.ended: Done | Failed | None = None
         self.waiting: Waiting = "model"
-        """What the turn waits for now; "" once words come."""
+        """What the turn waits for now; "" once text arrives."""
 
     @property
     def id(self) -> str:
@@ -74,14 +77,14 @@ class ModelTurn:
     @property
     def silent(self) -> bool:
         """Whether the model has written nothing in this turn."""
-        return not (self._text or self._reasoning or self._calls)
+        return not (self._text or self._reasoning or self._tool_calls)
 
     @property
     def queued(self) -> bool:
         return self.waiting == "queue"
 
     def feed(self, event: Event) -> list[RunEvent]:
-        """What the event means for whoever looks on; empty for what they need not know."""
+        """The event as run events; empty for an event that viewers need not see."""
         if self.ended is not None:
             return []
         match event:
@@ -92,7 +95,7 @@ class ModelTurn:
                 self._reasoning.append(text)
                 return self._delta(RunDelta(self.id, "reasoning", text))
             case ToolCallDelta():
-                return self._delta(self._piece(event))
+                return self._delta(self._tool_call_delta(event))
             case Queued(position=position, wait=wait):
                 self.waiting = "queue"
                 return [RunProgress("queue", position, wait)]
@@ -109,8 +112,8 @@ class ModelTurn:
         return []
 
     def row(self) -> StoredMessage:
-        """The row as it stands, running. Calls are in it only once the turn has ended with them: half of one would be
-        a broken history."""
+        """The row as it is now, running. Tool calls are in it only once the turn has ended: half a tool call would make
+        the history invalid."""
         return msgspec.structs.replace(
             self._base,
             content=self._content(),
@@ -119,48 +122,50 @@ class ModelTurn:
         )
 
     def done(self, done: Done) -> StoredMessage:
-        """The row as the model ended it. One that breaks off within a call has failed: the call cannot be made, and with
-        no other word of it the reply would look complete."""
-        # The model ended its turn itself; calls that are no JSON do not count as such, but are to be answered to it.
-        ended = done.finish == "tool_calls" or (done.finish == "stop" and done.stop is None)
-        calls = self._stored_calls() if ended else ()
-        error = CALL_CUT if self._calls and done.finish == "length" else None
+        """The row as the model ended it. A row that breaks off inside a tool call has failed: the tool call cannot be run,
+        and without an error the reply would look complete."""
+        # Also a plain stop: tool calls whose JSON is invalid end in one, and the model must be told about them.
+        is_complete = done.finish == "tool_calls" or (done.finish == "stop" and done.stop is None)
+        calls = self._stored_calls() if is_complete else ()
+        error = TOOL_CALL_CUT if self._tool_calls and done.finish == "length" else None
         return msgspec.structs.replace(
             self.row(),
             status="failed" if error else "stopped" if done.finish == "cancelled" else "done",
             tool_calls=calls,
             finish=done.finish,
-            usage=_with(self._base.usage, done.usage),
-            timings=_after(self._base.timings, done.timings),
+            usage=_sum_usage(self._base.usage, done.usage),
+            timings=_sum_timings(self._base.timings, done.timings),
             error=error,
         )
 
     def cut(self, status: Status, error: RowError | None = None) -> StoredMessage:
-        """The row as it ends before the model ended it; calls begun are dropped."""
+        """The row as it ends before the model ended it; unfinished tool calls are dropped."""
         return msgspec.structs.replace(self.row(), status=status, error=error, tool_calls=())
 
     def _delta(self, delta: RunDelta) -> list[RunEvent]:
         self.waiting = ""
         return [delta]
 
-    def _piece(self, event: ToolCallDelta) -> RunDelta:
-        call = self._calls.get(event.index)
-        if call is None:
-            # Some engines give no id; the answer to the call must be able to name it.
-            call = self._calls[event.index] = _Call(event.id or f"{self.id}_{event.index}", "", [])
-            named = call.id
+    def _tool_call_delta(self, event: ToolCallDelta) -> RunDelta:
+        tool_call = self._tool_calls.get(event.index)
+        if tool_call is None:
+            # Some engines give no id, but the result of the tool call must name one.
+            tool_call = self._tool_calls[event.index] = _ToolCall(
+                event.id or f"{self.id}_{event.index}", "", []
+            )
+            new_id = tool_call.id
         else:
-            named = ""
+            new_id = ""
         name = event.name or ""
-        call.name += name
-        call.arguments.append(event.arguments)
-        return RunDelta(self.id, "tool_call", event.arguments, event.index, named, name)
+        tool_call.name += name
+        tool_call.arguments.append(event.arguments)
+        return RunDelta(self.id, "tool_call", event.arguments, event.index, new_id, name)
 
     def _stored_calls(self) -> tuple[StoredToolCall, ...]:
         return tuple(
-            StoredToolCall(call.id, call.name, "".join(call.arguments))
-            for _, call in sorted(self._calls.items())
-            if call.name
+            StoredToolCall(tool_call.id, tool_call.name, "".join(tool_call.arguments))
+            for _, tool_call in sorted(self._tool_calls.items())
+            if tool_call.name
         )
 
     def _content(self) -> tuple[Content, ...]:
@@ -170,13 +175,13 @@ class ModelTurn:
 
 
 def row_error(code: str, message: str) -> RowError:
-    """The error of a row, of the kind that a stable code belongs to."""
+    """The error of a row, with the kind that belongs to a stable error code."""
     kind = _KINDS.get(code) or ("model" if code in _MODEL or code.startswith("upstream") else "server")
     return RowError(kind, code, message)
 
 
-def _with(before: Usage | None, usage: Usage) -> Usage:
-    """The usage of a row that went on: one prompt, and everything that was written."""
+def _sum_usage(before: Usage | None, usage: Usage) -> Usage:
+    """The usage of a continued row: one prompt, and everything that was written."""
     if before is None:
         return usage
     return Usage(
@@ -188,7 +193,7 @@ def _with(before: Usage | None, usage: Usage) -> Usage:
     )
 
 
-def _after(before: Timings | None, timings: Timings) -> Timings:
+def _sum_timings(before: Timings | None, timings: Timings) -> Timings:
     if before is None:
         return timings
     return Timings(

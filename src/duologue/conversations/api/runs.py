@@ -1,6 +1,6 @@
-"""Running replies over HTTP: the verbs that begin them, their events, and what a user says to them on the way.
+"""Runs over HTTP: the commands that start them, their events, approvals, and pending messages.
 
-Owns these routes' JSON. What the verbs mean is the runs' own; a viewer here is one of any number.
+Owns these routes and their JSON; `runs/service.py` does the work.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from fastapi import APIRouter, Request
 from msgspec import Struct
 from starlette.responses import Response
 
-from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, Send, Verb
-from duologue.errors import BadRequest, NotFound
+from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, RunCommand, Send
+from duologue.errors import BadRequest
 from duologue.http.event_log import last_event_id
 from duologue.http.json_api import answer, asked, body_of, checked_id, nothing, user_of
 from duologue.http.openapi import documented
@@ -48,8 +48,8 @@ class ApprovalList(Struct, frozen=True):
     approvals: list[Approval]
 
 
-Asked = api.SendBody | api.RegenerateBody | api.ContinueBody | api.EditBody
-_VERBS = (api.SendBody, api.RegenerateBody, api.ContinueBody, api.EditBody)
+RunBody = api.SendBody | api.RegenerateBody | api.ContinueBody | api.EditBody
+_RUN_BODIES = (api.SendBody, api.RegenerateBody, api.ContinueBody, api.EditBody)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -68,21 +68,24 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         summary="Send, regenerate, continue or edit: begin a reply",
         status_code=202,
         openapi_extra=documented(
-            body=_VERBS,
+            body=_RUN_BODIES,
             answers=(Run, Waiting),
             status=202,
             says="The run (200 when it was there), or the message that waits",
         ),
     )
     async def start_run(request: Request, id: str) -> Response:
-        """The reply goes on whoever looks. The same `run` again is the run that is there, and nothing is begun."""
-        verb, user = api.read_run(await body_of(request)), user_of(request)
+        """Idempotent by `run`. The reply is written whether or not a client follows it."""
+        body, user = api.read_run(await body_of(request)), user_of(request)
         conversation = checked_id(id)
         await service.stores.of(conversation).conversations.get(user, conversation)
-        if (there := await _known(service, user, conversation, verb)) is not None:
-            return answer(there)
-        begun = await service.runs.start(user, conversation, await _verb(service, user, conversation, verb))
-        return answer(Waiting(begun) if isinstance(begun, PendingMessage) else begun, 202)
+        message = body.message.id if isinstance(body, api.SendBody) else ""
+        if (known := await service.runs.find(user, conversation, body.run, message)) is not None:
+            return answer(known)
+        result = await service.runs.start(
+            user, conversation, await _command(service, user, conversation, body)
+        )
+        return answer(Waiting(result) if isinstance(result, PendingMessage) else result, 202)
 
     @routes.get("/runs/{run}", summary="A run as it stands", openapi_extra=documented(answers=Run))
     async def read_run(request: Request, run: str) -> Response:
@@ -210,52 +213,23 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         return nothing()
 
 
-async def _known(service: Service, user: str, conversation: str, said: Asked) -> Run | None:
-    """The run this verb began before, in this conversation: by its id, or by its message, which may have waited and
-    then been sent in a run of another id."""
-    try:
-        known = await service.runs.get(user, said.run)
-    except NotFound:
-        return await _run_of_message(service, user, conversation, said)
-    if known.conversation != conversation:
-        raise BadRequest(
-            "A run with this id exists already. Choose another id.", code="id_taken", param="run"
-        )
-    return known
-
-
-async def _run_of_message(service: Service, user: str, conversation: str, said: Asked) -> Run | None:
-    if not isinstance(said, api.SendBody):
-        return None
-    try:
-        row = await service.stores.of(conversation).messages.get(conversation, said.message.id)
-        return await service.runs.get(user, row.run) if row.run else None
-    except NotFound:
-        return None
-
-
-async def _verb(
-    service: Service,
-    user: str,
-    conversation: str,
-    said: Asked,
-) -> Verb:
-    options = said.options.options()
-    match said:
+async def _command(service: Service, user: str, conversation: str, body: RunBody) -> RunCommand:
+    options = body.options.options()
+    match body:
         case api.SendBody():
-            content = await service.contents.given(user, said.message.content)
-            # Absent is where the conversation stands ("" to the verb); null is the beginning.
-            parent = said.parent if "parent" in said.model_fields_set else ""
+            content = await service.contents.given(user, body.message.content)
+            # Absent means the conversation's leaf ("" in the command); null means the beginning.
+            parent = body.parent if "parent" in body.model_fields_set else ""
             if parent is None:
                 parent = await service.editing.beginning(conversation)
-            return Send(said.run, NewMessage(said.message.id, content), parent, options, said.busy)
+            return Send(body.run, NewMessage(body.message.id, content), parent, options, body.busy)
         case api.RegenerateBody():
-            return Regenerate(said.run, said.message, options)
+            return Regenerate(body.run, body.message, options)
         case api.ContinueBody():
-            return Continue(said.run, said.message, options)
+            return Continue(body.run, body.message, options)
         case api.EditBody():
-            content = await service.contents.given(user, said.new.content)
-            return Edit(said.run, said.message, NewMessage(said.new.id, content), options)
+            content = await service.contents.given(user, body.new.content)
+            return Edit(body.run, body.message, NewMessage(body.new.id, content), options)
 
 
 async def _frames(service: Service, user: str, run: str, after: int) -> AsyncGenerator[bytes]:

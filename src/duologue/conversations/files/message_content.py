@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from duologue.conversations.agent.dependencies import Attachments
-from duologue.conversations.runs.commands import FileContent, GivenContent
+from duologue.conversations.agent.dependencies import ConversationFiles
+from duologue.conversations.runs.commands import CommandContent, FileContent
 from duologue.values.conversations import Blob, Content, ResourceContent
 from duologue.values.requests import ModelCard
 from duologue.wire import api
@@ -36,13 +36,13 @@ class Contents:
     """`attachments` are those of a conversation."""
 
     def __init__(
-        self, attachments: Callable[[str], Attachments], files: FileReader, limits: AttachmentLimits
+        self, attachments: Callable[[str], ConversationFiles], files: FileReader, limits: AttachmentLimits
     ) -> None:
         self._attachments = attachments
         self._files = files
         self._limits = limits
 
-    async def given(self, user: str, parts: Sequence[api.Part]) -> tuple[GivenContent, ...]:
+    async def given(self, user: str, parts: Sequence[api.Part]) -> tuple[CommandContent, ...]:
         """The parts as a verb takes them. Raises TooLarge, NotFound for a file that is not this user's."""
         api.check_contents(parts, text_mb=self._limits.text_mb, attachments=self._limits.attachments)
         given = tuple(_given(part) for part in parts)
@@ -68,7 +68,7 @@ class Contents:
         )
 
 
-def _given(part: api.Part) -> GivenContent:
+def _given(part: api.Part) -> CommandContent:
     if isinstance(part, api.FileContentBody):
         return FileContent(part.blob, part.name, part.mime, part.given)
     return api.plain_content(part)

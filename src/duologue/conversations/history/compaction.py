@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.dependencies import Attachments, Count, Toolbox
-from duologue.conversations.agent.one_shot import reply
+from duologue.conversations.agent.dependencies import ConversationFiles, Count, ToolProvider
+from duologue.conversations.agent.one_shot import one_shot_reply
 from duologue.conversations.history import summary_prompt
 from duologue.conversations.history.context_window import (
     ContextGauge,
@@ -53,12 +53,12 @@ class Compaction:
         stores: Stores,
         generate: Generate,
         resolve: Callable[[str], ModelCard],
-        attachments: Callable[[str], Attachments],
+        attachments: Callable[[str], ConversationFiles],
         *,
         count: Count | None = None,
-        toolbox: Toolbox | None = None,
+        toolbox: ToolProvider | None = None,
         defaults: Callable[[str], Awaitable[GenerationOptions]],
-        tell: Callable[[str, ListEvent], None],
+        publish: Callable[[str, ListEvent], None],
     ) -> None:
         self._stores = stores
         self._generate = generate
@@ -67,7 +67,7 @@ class Compaction:
         self._count = count
         self._toolbox = toolbox
         self._defaults = defaults
-        self._tell = tell
+        self._publish = publish
 
     async def gauge(self, user: str, id: str, leaf: str | None = None) -> ContextGauge:
         """How full the context is on the branch of `leaf`, or where the conversation stands. Raises NotFound, and
@@ -197,7 +197,7 @@ class Compaction:
         text = ""
         for piece in summary_prompt.pieces(plan.folded, context):
             asked = summary_prompt.question(piece, text, context=context, model=card.name)
-            text = (await reply(self._generate, asked, user=user)).strip()
+            text = (await one_shot_reply(self._generate, asked, user=user)).strip()
             if not text:
                 break
         return text
@@ -215,5 +215,5 @@ class Compaction:
             await store.messages.reparent(
                 new.conversation, {one.id: row.id for one in below}, within=connection
             )
-        self._tell(user, ListChanged(new.conversation))
+        self._publish(user, ListChanged(new.conversation))
         return row

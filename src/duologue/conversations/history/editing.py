@@ -40,11 +40,11 @@ class Editing:
         stores: Stores,
         *,
         now: Callable[[], int],
-        tell: Callable[[str, ListEvent], None] = lambda *_: None,
+        publish: Callable[[str, ListEvent], None] = lambda *_: None,
     ) -> None:
         self._stores = stores
         self._now = now
-        self._tell = tell
+        self._publish = publish
 
     async def begin(self, user: str, new: Conversation, system: str = "") -> tuple[Conversation, bool]:
         """A new conversation, with a system message where there is text for one, and whether it is new: the same id
@@ -55,7 +55,7 @@ class Editing:
             await self.put_system(user, new.id, None, system)
             kept = await self._stores.of(new.id).conversations.get(user, new.id)
         if not known:
-            self._tell(user, ListChanged(new.id))
+            self._publish(user, ListChanged(new.id))
         return kept, not known
 
     async def edit(
@@ -76,7 +76,7 @@ class Editing:
                 return row
             row = msgspec.structs.replace(row, content=tuple(content), edited=self._now())
             await store.messages.save(row, within=connection)
-        self._tell(user, ListChanged(conversation))
+        self._publish(user, ListChanged(conversation))
         return row
 
     async def put_system(
@@ -108,7 +108,7 @@ class Editing:
             else:
                 await _take_out(store, rows, row, connection)
                 row = None
-        self._tell(user, ListChanged(conversation))
+        self._publish(user, ListChanged(conversation))
         return row
 
     async def beginning(self, conversation: str) -> str | None:
@@ -149,7 +149,7 @@ class Editing:
                 leaf = Tree(rows).left_by(message) if leaf in ids else leaf
                 await store.messages.delete(conversation, ids, within=connection)
             changed = await store.conversations.change(user, conversation, {"leaf": leaf}, within=connection)
-        self._tell(user, ListChanged(conversation))
+        self._publish(user, ListChanged(conversation))
         return Deleted(tuple(gone.id for gone in going), changed.leaf)
 
     async def fork(
@@ -185,7 +185,7 @@ class Editing:
             copies = _copies(path, id)
             await self._stores.of(id).messages.copy(copies, leaf=copies[-1].id)
             fork = await self._stores.of(id).conversations.get(user, id)
-        self._tell(user, ListChanged(id))
+        self._publish(user, ListChanged(id))
         return fork
 
     async def change(self, user: str, conversation: str, changes: Mapping[str, object]) -> Conversation:
@@ -202,7 +202,7 @@ class Editing:
                 if leaf in tree:  # else the store says that it is not there
                     changes["leaf"] = tree.newest_leaf(leaf)
             kept = await store.conversations.change(user, conversation, changes, within=connection)
-        self._tell(user, ListChanged(conversation))
+        self._publish(user, ListChanged(conversation))
         return kept
 
 

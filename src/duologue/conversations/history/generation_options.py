@@ -43,16 +43,16 @@ def turn_request(
     card: ModelCard,
     offer: Offer,
     *,
-    goes_on: StoredMessage | None = None,
+    continues: StoredMessage | None = None,
 ) -> ChatRequest:
-    """The request of one model turn. `goes_on`: the row that is last in `messages` and is written on."""
+    """The request of one model turn. `continues`: the row that is last in `messages` and is written on."""
     told = list(messages)
     if offer.system:
         told = _instructed(told, offer.system)
-    if goes_on is not None:
+    if continues is not None:
         # Thoughts of earlier turns may be left out of a prompt; those of the message that goes on may not.
-        parts = (TextPart(goes_on.text),) if goes_on.text else ()
-        last = Message("assistant", parts, goes_on.reasoning or None)
+        parts = (TextPart(continues.text),) if continues.text else ()
+        last = Message("assistant", parts, continues.reasoning or None)
         told = [*(told[:-1] if told and told[-1].role == "assistant" else told), last]
     return ChatRequest(
         tuple(told),
@@ -62,7 +62,7 @@ def turn_request(
         tools=tuple(Tool(tool.name, tool.description, tool.parameters) for tool in offer.tools),
         thinking=options.thinking,
         effort=options.effort,
-        continue_final=goes_on is not None,
+        continue_final=continues is not None,
     )
 
 

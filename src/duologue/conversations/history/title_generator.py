@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.one_shot import reply
+from duologue.conversations.agent.one_shot import one_shot_reply
 from duologue.conversations.history import title_rules
 from duologue.errors import BadRequest, EngineFailed, Problem
 from duologue.values.conversations import Conversation
@@ -31,7 +31,7 @@ PATIENCE = 60
 
 
 class Naming:
-    """`crowded` says whether anybody waits for a model now: a title asked for by nobody lets them go first."""
+    """`has_waiting_requests` says whether anybody waits for a model now: a title asked for by nobody lets them go first."""
 
     def __init__(
         self,
@@ -39,15 +39,15 @@ class Naming:
         generate: Generate,
         resolve: Callable[[str], ModelCard],
         *,
-        tell: Callable[[str, ListEvent], None],
-        crowded: Callable[[], bool] = lambda: False,
+        publish: Callable[[str, ListEvent], None],
+        has_waiting_requests: Callable[[], bool] = lambda: False,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._stores = stores
         self._generate = generate
         self._resolve = resolve
-        self._tell = tell
-        self._crowded = crowded
+        self._publish = publish
+        self._has_waiting_requests = has_waiting_requests
         self._sleep = sleep
         self._give, self._take = anyio.create_memory_object_stream[tuple[str, str]](WAITING)
         self._left = 0
@@ -69,7 +69,7 @@ class Naming:
                 status=502,
             )
         changed = await store.conversations.change(user, id, {"title": title, "title_source": "model"})
-        self._tell(user, ListChanged(id))
+        self._publish(user, ListChanged(id))
         return changed
 
     def later(self, user: str, id: str) -> None:
@@ -106,7 +106,7 @@ class Naming:
 
     async def _moment(self) -> bool:
         for _ in range(PATIENCE):
-            if not self._crowded():
+            if not self._has_waiting_requests():
                 return True
             await self._sleep(1)
         return False
@@ -118,4 +118,4 @@ class Naming:
         asked = title_rules.question(path, card.name)
         if asked is None:
             raise BadRequest("Nothing was said in this conversation yet.", code="nothing_said")
-        return title_rules.accepted(await reply(self._generate, asked, user=user))
+        return title_rules.accepted(await one_shot_reply(self._generate, asked, user=user))

@@ -1,7 +1,7 @@
-"""Keeping a run while it goes on: its rows and its log, together, at most so often and at every end.
+"""Storing a run while it is written: its rows and its log together, at an interval and at every end.
 
-Owns when to save, and what a failing store means: everything stays in memory and is tried again. One task saves, so
-that no two of them tread on each other. Knows no model and no viewer.
+Used by `record.py`. While the store fails, everything stays in memory and is tried again. Only one task saves, so two saves
+never overlap.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from duologue.values.conversations import StoredMessage
 
 log = logging.getLogger(__name__)
 
-EVERY = 0.5
-"""Seconds between two savings of a growing text."""
+INTERVAL = 0.5
+"""Seconds between two saves of a growing text."""
 RETRY = 1.0
-"""Seconds until a failing store is tried again."""
+"""Seconds before a failed save is tried again."""
 
 Save = Callable[[Sequence[StoredMessage], Sequence[LogEntry]], Awaitable[None]]
 
 
-class _Round:
-    """One saving, for those who wait for it."""
+class _Attempt:
+    """One save, for the tasks that wait for its result."""
 
     def __init__(self) -> None:
-        self.over = anyio.Event()
+        self.ended = anyio.Event()
         self.problem: Problem | None = None
 
 
 class Autosave:
-    """What of a run is not kept yet. `row` gives a row as it is now, `save` keeps rows and entries in one transaction,
-    `told` hears of every saving: the Problem, or None when it went well."""
+    """What of a run is not stored yet. `row` gives a row as it is now, `save` stores rows and entries in one transaction,
+    `on_save` is called after every save with its Problem, or None for success."""
 
     def __init__(
         self,
@@ -44,99 +44,99 @@ class Autosave:
         *,
         row: Callable[[str], StoredMessage],
         save: Save,
-        told: Callable[[Problem | None], None],
-        every: float = EVERY,
+        on_save: Callable[[Problem | None], None],
+        interval: float = INTERVAL,
         retry: float = RETRY,
     ) -> None:
         self._log = log
         self._row = row
-        self._save_these = save
-        self._told = told
-        self._every = every
+        self._save = save
+        self._on_save = on_save
+        self._interval = interval
         self._retry = retry
         self._changed: set[str] = set()
-        self._wanted = anyio.Event()
+        self._dirty = anyio.Event()
         self._urgent = anyio.Event()
-        self._round = _Round()
+        self._attempt = _Attempt()
         self._scope = anyio.CancelScope()
-        self._looping = False
+        self._is_looping = False
         self._ended = anyio.Event()
 
     def touch(self, *ids: str) -> None:
-        """These rows, or the log alone, have changed."""
+        """These rows have changed; without ids, only the log."""
         self._changed.update(ids)
-        self._wanted.set()
+        self._dirty.set()
 
     def unsaved(self) -> tuple[list[StoredMessage], list[LogEntry]]:
-        """What is not kept yet; it stays so."""
+        """What is not stored yet. Does not mark it as stored."""
         return [self._row(id) for id in sorted(self._changed)], self._log.unsaved()
 
     async def flush(self) -> None:
-        """Save now. Raises the Problem of the store; what was not saved stays to be."""
-        if not self._looping:
-            if (problem := await self._saved()) is not None:
+        """Save now. Raises the Problem of the store; the rest is saved later."""
+        if not self._is_looping:
+            if (problem := await self._save_changes()) is not None:
                 raise problem
             return
-        this = self._round
-        self._wanted.set()
+        attempt = self._attempt
+        self._dirty.set()
         self._urgent.set()
-        await this.over.wait()
-        if this.problem is not None:
-            raise this.problem
+        await attempt.ended.wait()
+        if attempt.problem is not None:
+            raise attempt.problem
 
     async def loop(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Save as things change, until `close`."""
-        self._looping = True
+        """Save changes as they come, until `close`."""
+        self._is_looping = True
         task_status.started()
         try:
             with self._scope:
                 while True:
-                    await self._wanted.wait()
-                    self._wanted, self._urgent = anyio.Event(), anyio.Event()
-                    began = anyio.current_time()
-                    failed = await self._turn() is not None
+                    await self._dirty.wait()
+                    self._dirty, self._urgent = anyio.Event(), anyio.Event()
+                    start = anyio.current_time()
+                    failed = await self._run_attempt() is not None
                     if failed:
-                        self._wanted.set()
-                    # From beginning to beginning: a slow store must not make the text at risk grow.
-                    left = self._every - (anyio.current_time() - began)
-                    with anyio.move_on_after(self._retry if failed else max(left, self._every / 5)):
+                        self._dirty.set()
+                    # Measured from start to start: a slow store must not increase how much text is at risk.
+                    left = self._interval - (anyio.current_time() - start)
+                    with anyio.move_on_after(self._retry if failed else max(left, self._interval / 5)):
                         await self._urgent.wait()
         finally:
-            self._looping = False
+            self._is_looping = False
             self._ended.set()
-            self._round.over.set()
+            self._attempt.ended.set()
 
     async def close(self) -> None:
-        """End the loop; a saving that has begun is waited for."""
+        """End the loop, after the save that is in progress."""
         self._scope.cancel()
-        if self._looping:
+        if self._is_looping:
             await self._ended.wait()
 
-    async def _turn(self) -> Problem | None:
-        this, self._round = self._round, _Round()
-        # A saving that began is finished, its bookkeeping too: what is kept must not be kept again.
+    async def _run_attempt(self) -> Problem | None:
+        attempt, self._attempt = self._attempt, _Attempt()
+        # Shielded with its bookkeeping: a cancellation in between would store the same log entries twice.
         with anyio.CancelScope(shield=True):
-            this.problem = await self._saved()
-        this.over.set()
-        return this.problem
+            attempt.problem = await self._save_changes()
+        attempt.ended.set()
+        return attempt.problem
 
-    async def _saved(self) -> Problem | None:
+    async def _save_changes(self) -> Problem | None:
         ids, self._changed = self._changed, set()
         rows = [self._row(id) for id in sorted(ids)]
         entries = self._log.unsaved()
         if not rows and not entries:
             return None
-        problem = await kept(lambda: self._save_these(rows, entries))
+        problem = await try_save(lambda: self._save(rows, entries))
         if problem is not None:
             self._changed |= ids
         elif entries:
-            self._log.saved(entries[-1].last)
-        self._told(problem)
+            self._log.mark_saved(entries[-1].last)
+        self._on_save(problem)
         return problem
 
 
-async def kept(save: Callable[[], Awaitable[None]]) -> Problem | None:
-    """Why nothing was kept; None when it was. What is no Problem is a bug; the text in memory is worth more than it."""
+async def try_save(save: Callable[[], Awaitable[None]]) -> Problem | None:
+    """Why the save failed; None for success. A bug counts as a failure too, because the text in memory must survive it."""
     try:
         await save()
     except Problem as problem:

@@ -1,6 +1,6 @@
-"""What can be asked of a conversation that makes a run: the union behind `POST /api/conversations/{id}/runs`.
+"""The commands that start a run: the union behind `POST /api/conversations/{id}/runs`.
 
-Knows no way to carry it out. Ids are the client's: the same verb with the same `run` again is the same run.
+Values only; `plan.py` and `service.py` carry them out. The client chooses the ids, and a command is idempotent by its `run`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from msgspec import Meta, Struct
 from duologue.values.conversations import GenerationOptions, ResourceContent, TextContent
 
 Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Busyness = Literal["refuse", "queue", "steer"]
+BusyPolicy = Literal["refuse", "queue", "steer"]
 
 
 class FileContent(Struct, frozen=True, tag="file", forbid_unknown_fields=True):
-    """A kept file by its hash; the server makes of it what a model can take. `given`: a document's text or its pages
-    as pictures; None lets the server choose."""
+    """A stored file by its hash; the server converts it for the model. `given`: a document's text, or its pages as
+    pictures; None lets the server choose."""
 
     blob: str
     name: str = ""
@@ -25,29 +25,29 @@ class FileContent(Struct, frozen=True, tag="file", forbid_unknown_fields=True):
     given: Literal["text", "pages"] | None = None
 
 
-GivenContent = TextContent | FileContent | ResourceContent
+CommandContent = TextContent | FileContent | ResourceContent
 
 
 class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user wrote."""
+    """A new message of the user."""
 
     id: Id
-    content: tuple[GivenContent, ...]
+    content: tuple[CommandContent, ...]
 
 
 class Send(Struct, frozen=True, tag_field="verb", tag="send", forbid_unknown_fields=True):
-    """A message and its answer, after `parent`, or where the conversation stands ("" is the leaf, None the root).
-    `busy` says what becomes of it while a reply is running."""
+    """Add a message below `parent` and reply to it ("" is the conversation's leaf, None the root). `busy`: what to do while
+    another reply is running."""
 
     run: Id
     message: NewMessage
     parent: str | None = ""
     options: GenerationOptions = GenerationOptions()
-    busy: Busyness = "refuse"
+    busy: BusyPolicy = "refuse"
 
 
 class Regenerate(Struct, frozen=True, tag_field="verb", tag="regenerate", forbid_unknown_fields=True):
-    """Another answer beside the assistant's row `message`, or below the user's row `message`."""
+    """Write another reply beside the assistant's row `message`, or below the user's row `message`."""
 
     run: Id
     message: Id
@@ -55,7 +55,7 @@ class Regenerate(Struct, frozen=True, tag_field="verb", tag="regenerate", forbid
 
 
 class Continue(Struct, frozen=True, tag_field="verb", tag="continue", forbid_unknown_fields=True):
-    """Go on where `message` was left: write on in the same row, make its calls, or take the next turn."""
+    """Continue at `message`: append to the same row, run its tool calls, or take the next turn."""
 
     run: Id
     message: Id
@@ -63,7 +63,7 @@ class Continue(Struct, frozen=True, tag_field="verb", tag="continue", forbid_unk
 
 
 class Edit(Struct, frozen=True, tag_field="verb", tag="edit", forbid_unknown_fields=True):
-    """The user's row `message` once more, as `new`, beside it and answered."""
+    """Add `new` beside the user's row `message` and reply to it."""
 
     run: Id
     message: Id
@@ -71,4 +71,4 @@ class Edit(Struct, frozen=True, tag_field="verb", tag="edit", forbid_unknown_fie
     options: GenerationOptions = GenerationOptions()
 
 
-Verb = Send | Regenerate | Continue | Edit
+RunCommand = Send | Regenerate | Continue | Edit

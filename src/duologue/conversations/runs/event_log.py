@@ -1,9 +1,8 @@
-"""The numbered log of a run's events, and its coalesced form as it is kept.
+"""The numbered log of a run's events, and its coalesced form for the store.
 
-Pure, and for that reason not an `EventLog` of `http`: it is also read back from the database, merges what follows, and keeps
-everything a run said. Pieces of text that follow each other in the same row become one entry that remembers the number and the length
-of each piece, so that whoever stops reading anywhere goes on exactly there. Progress that follows progress replaces
-it. Knows no viewer, no row and no database.
+Pure; used by `record.py` and `recovery.py`. It is not an `EventLog` of `http`, because it is stored and read back, merges
+events, and keeps all of them. Consecutive pieces of text of the same row become one entry that records the
+number and the length of each piece, so that a viewer can resume at any number. Progress replaces the progress before it.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from duologue.store.log_entry import LogEntry
 from duologue.values.runs import Logged, RunDelta, RunEvent, RunProgress, ToolOutput
 
 RESTART_GAP = 1_000_000
-"""Numbers left out after a restart. A viewer may have seen up to a second of events that were never kept; what the
-recovered log adds must be numbered beyond them, or that viewer would take it for what it knows."""
+"""Numbers skipped after a restart. A viewer may have seen up to a second of events that were never stored. The events that
+recovery adds must have higher numbers, or that viewer would skip them as seen."""
 
 __all__ = ["RESTART_GAP", "LogEntry", "RunLog"]
 
@@ -26,7 +25,7 @@ _decoder: msgspec.json.Decoder[RunEvent] = msgspec.json.Decoder(RunEvent)
 
 
 class _Span:
-    """An entry in memory. Deltas keep their pieces apart until they are asked for."""
+    """An entry in memory. The pieces of a delta are joined when they are read."""
 
     __slots__ = ("event", "first", "last", "pieces", "sealed")
 
@@ -37,8 +36,8 @@ class _Span:
         self.pieces = pieces
         self.sealed = False
 
-    def takes(self, event: RunEvent) -> bool:
-        """Whether `event` can go on in this entry."""
+    def accepts(self, event: RunEvent) -> bool:
+        """Whether `event` can be appended to this entry."""
         own = self.event
         if self.sealed:
             return False
@@ -60,7 +59,7 @@ class _Span:
             self.event = event
 
     def beyond(self, seq: int) -> Logged:
-        """What this entry says after number `seq`."""
+        """The part of this entry after number `seq`."""
         event = self.event
         if self.pieces is None or not isinstance(event, RunDelta):
             return Logged(self.last, event)
@@ -79,8 +78,8 @@ class RunLog:
     """The events of one run, numbered from 1, in a memory bounded by the run's own text."""
 
     def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
-        """With `entries`: the log as it was kept; what is added goes on behind it."""
-        self._spans = [_kept(entry) for entry in entries]
+        """`entries`: the stored log; new events are appended to it."""
+        self._spans = [_span(entry) for entry in entries]
         self._saved = len(self._spans)
 
     @property
@@ -90,7 +89,7 @@ class RunLog:
 
     def add(self, event: RunEvent) -> int:
         """The event's number."""
-        if self._spans and self._spans[-1].takes(event):
+        if self._spans and self._spans[-1].accepts(event):
             self._spans[-1].add(event)
         else:
             self._append(self.last + 1, event)
@@ -102,19 +101,19 @@ class RunLog:
         return self.last
 
     def after(self, seq: int) -> list[Logged]:
-        """Everything beyond number `seq`, each with the number to go on from."""
+        """Everything beyond number `seq`, each with the number to resume from."""
         at = bisect_right(self._spans, seq, key=lambda span: span.last)
         return [span.beyond(seq) for span in self._spans[at:]]
 
     def unsaved(self) -> list[LogEntry]:
-        """The entries not marked as saved. They are closed by this: what comes goes into new ones."""
-        found = self._spans[self._saved :]
-        for span in found:
+        """The entries not marked as saved. They are sealed: later events go into new entries."""
+        spans = self._spans[self._saved :]
+        for span in spans:
             span.sealed = True
-        return [span.entry() for span in found]
+        return [span.entry() for span in spans]
 
-    def saved(self, last: int) -> None:
-        """Everything up to number `last`, the end of an entry that `unsaved` gave, is kept."""
+    def mark_saved(self, last: int) -> None:
+        """Mark everything up to number `last` as saved: the end of an entry that `unsaved` gave."""
         self._saved = max(self._saved, bisect_left(self._spans, last + 1, key=lambda span: span.last))
 
     def _append(self, number: int, event: RunEvent) -> None:
@@ -122,7 +121,7 @@ class RunLog:
         self._spans.append(_Span(number, number, event, pieces))
 
 
-def _kept(entry: LogEntry) -> _Span:
+def _span(entry: LogEntry) -> _Span:
     event = _decoder.decode(entry.event)
     pieces: list[str] | None = None
     if isinstance(event, RunDelta):

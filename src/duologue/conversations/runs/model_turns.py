@@ -1,6 +1,7 @@
-"""The model turns of one run: each a row that is written, a task that listens, and an end.
+"""The model turns of one run: each writes one row, in a task of its own.
 
-Owns which turn is the current one: what comes from any other is dropped. Knows no call, and not what follows a turn.
+Used by `run.py`. Owns which turn is the current one; events of any other turn are dropped. A slot of the model is held only
+inside the task of a turn, never while tools run.
 """
 
 from __future__ import annotations
@@ -11,75 +12,76 @@ from collections.abc import Callable, Sequence
 import anyio
 
 from duologue.conversations.agent.dependencies import RunDependencies
-from duologue.conversations.agent.model_stream import BROKEN_OFF, listen
-from duologue.conversations.agent.turn import ModelTurn, row_error
+from duologue.conversations.agent.turn import INTERNAL_ERROR, ModelTurn, row_error
 from duologue.conversations.runs.prompt import PromptBuilder
 from duologue.conversations.runs.record import RunRecord
 from duologue.errors import Problem
 from duologue.values.conversations import RowError, Status, StoredMessage
 from duologue.values.events import Done, Event, Failed, Usage
+from duologue.values.requests import ChatRequest
 from duologue.values.runs import MessageDone
 
 log = logging.getLogger(__name__)
 
-BROKEN = RowError(
-    "server", "internal_error", "Something went wrong inside the server. Its log says more. Try again."
-)
-"""A bug of ours, as it is told."""
+QUEUE_SILENCE = 30.0
+"""Seconds without an event that are normal in the queue. Positions are sent every few seconds there, and the length of the
+wait itself is not limited."""
+BROKEN_OFF = Failed("worker_lost", "The reply broke off. Continue it, or make it again.", 503)
 
 
 class ModelTurns:
-    """`spawn` starts a task of the run, `over` is told of a turn that has ended, `heard` that the current one goes on."""
+    """`spawn` starts a task of the run. `on_end` is called with each turn that has ended, `on_events` after events of the
+    current turn. `silence_s`: seconds without an event after which a turn fails."""
 
     def __init__(
         self,
         run: str,
         user: str,
         record: RunRecord,
-        prompting: PromptBuilder,
-        provisions: RunDependencies,
+        prompts: PromptBuilder,
+        dependencies: RunDependencies,
         *,
         silence_s: float,
         spawn: Callable[..., None],
-        over: Callable[[ModelTurn], None],
-        heard: Callable[[], None],
+        on_end: Callable[[ModelTurn], None],
+        on_events: Callable[[], None],
     ) -> None:
         self._run = run
         self._user = user
         self._record = record
-        self._prompting = prompting
-        self._provisions = provisions
+        self._prompts = prompts
+        self._dependencies = dependencies
         self._silence_s = silence_s
         self._spawn = spawn
-        self._over = over
-        self._heard = heard
+        self._on_end = on_end
+        self._on_events = on_events
         self._scope = anyio.CancelScope()
-        self._cut: ModelTurn | None = None
+        self._cut_turn: ModelTurn | None = None
         self.usage = Usage()
-        """The sum of all turns that were ended by the model."""
+        """The sum over all turns that the model ended."""
 
     def begin(self, turn: ModelTurn) -> None:
-        """Ask the model; its row is there already."""
+        """Start a turn. Its row is in the record already."""
         self._record.turn = turn
         self._scope = anyio.CancelScope()
         self._spawn(self._take, turn, self._scope)
 
     def cut(self) -> None:
-        """The current turn is over here: nothing of it is heard any more, and its slot goes back."""
+        """Cut off the current turn: its later events are dropped and its slot is released."""
         self._scope.cancel()
         if self._record.turn is not None:
-            self._cut, self._record.turn = self._record.turn, None
+            self._cut_turn, self._record.turn = self._record.turn, None
 
     def end_cut(self, status: Status, error: RowError | None) -> None:
-        """Keep and tell the row of the turn that was cut, when one was."""
+        """Store and publish the row of the turn that was cut, if there is one."""
         self.cut()
-        if self._cut is not None:
-            self._end(self._cut.cut(status, error))
-            self._cut = None
+        if self._cut_turn is not None:
+            self._end(self._cut_turn.cut(status, error))
+            self._cut_turn = None
 
-    def settled(self, turn: ModelTurn) -> StoredMessage | None:
-        """The row of a turn that has ended, kept and told; None for one that was cut before, or that begins again with
-        room made in the context."""
+    def finish(self, turn: ModelTurn) -> StoredMessage | None:
+        """Store and publish the row of a turn that has ended. None for one that was cut, or that starts again with room made
+        in the context."""
         if self._record.turn is not turn:
             return None
         ended = turn.ended or BROKEN_OFF
@@ -87,48 +89,63 @@ class ModelTurns:
             self.usage = _sum(self.usage, ended.usage)
             return self._end(turn.done(ended))
         too_long = ended.code == "context_length_exceeded" and turn.silent
-        if too_long and not turn.make_room and self._prompting.can_make_room:
-            self.begin(ModelTurn(turn.row(), goes_on=turn.goes_on, make_room=True))
+        if too_long and not turn.make_room and self._prompts.can_make_room:
+            self.begin(ModelTurn(turn.row(), continues=turn.continues, make_room=True))
             return None
         return self._end(turn.cut("failed", row_error(ended.code, ended.message)))
 
     def _end(self, row: StoredMessage) -> StoredMessage:
         self._record.turn = None
         self._record.put(row)
-        self._record.say(MessageDone(row))
+        self._record.publish(MessageDone(row))
         return row
 
     async def _take(self, turn: ModelTurn, scope: anyio.CancelScope) -> None:
-        """A turn, in a task of its own. A slot is held in here only: the next step comes when it is back."""
+        """The task of one turn. `on_end` comes last, so that the next turn starts after this one has released its slot."""
         with scope:
             try:
                 row = self._record.rows[turn.id]
-                request = await self._prompting.request(
-                    row, self._record.rows, goes_on=turn.goes_on, make_room=turn.make_room
+                request = await self._prompts.request(
+                    row, self._record.rows, continues=turn.continues, make_room=turn.make_room
                 )
-                await listen(
-                    self._provisions.generate,
-                    request,
-                    turn,
-                    run=self._run,
-                    user=self._user,
-                    silence_s=self._silence_s,
-                    heard=self._listened,
-                )
+                await self._generate(turn, request)
             except Problem as problem:
                 turn.feed(Failed(problem.code, problem.message, problem.status))
             except Exception:
                 log.exception("a turn of run %s broke", self._run)
-                turn.feed(Failed(BROKEN.code, BROKEN.message))
-        self._over(turn)
+                turn.feed(Failed(INTERNAL_ERROR.code, INTERNAL_ERROR.message))
+        self._on_end(turn)
 
-    def _listened(self, turn: ModelTurn, events: Sequence[Event]) -> bool:
-        """Words of a turn; False when it is not the current one any more, and they are dropped."""
+    async def _generate(self, turn: ModelTurn, request: ChatRequest) -> None:
+        """Take the model's events until the turn has ended or is cut, or the model is silent for too long."""
+        generate = self._dependencies.generate
+        async with generate(request, request_id=self._run, user=self._user) as batches:
+            while turn.ended is None:
+                limit = max(self._silence_s, QUEUE_SILENCE) if turn.queued else self._silence_s
+                batch = None
+                with anyio.move_on_after(limit) as silence:
+                    batch = await anext(batches, None)
+                if batch is None:
+                    self._feed(turn, [_silent(self._silence_s) if silence.cancelled_caught else BROKEN_OFF])
+                    return
+                if not self._feed(turn, [event for _, event in batch]):
+                    return
+
+    def _feed(self, turn: ModelTurn, events: Sequence[Event]) -> bool:
+        """Add events to a turn. False when it is no longer the current one, and they are dropped."""
         if self._record.turn is not turn:
             return False
-        self._record.grew(turn, [said for event in events for said in turn.feed(event)])
-        self._heard()
+        self._record.grow(turn, [run_event for event in events for run_event in turn.feed(event)])
+        self._on_events()
         return True
+
+
+def _silent(seconds: float) -> Failed:
+    return Failed(
+        "model_silent",
+        f"The model wrote nothing for {seconds:g} seconds, so the reply was ended. Continue it, or try again.",
+        504,
+    )
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

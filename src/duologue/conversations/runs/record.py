@@ -1,7 +1,7 @@
-"""The record of one run: its rows as they stand, its numbered log, who reads along, and that all of it is kept.
+"""The record of one run: its rows as they are now, its numbered log, its viewers, and that all of it gets stored.
 
-Owns what others see. A failing store is said at the row that is being written, whose text is safe in memory, and tried
-again. Knows no model, no tool and no loop.
+Used by `run.py` and `model_turns.py`. While the store fails, the row being written carries the error, its text stays in memory,
+and storing is tried again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from anyio.abc import TaskStatus
 
 from duologue.conversations.agent.turn import ModelTurn, row_error
-from duologue.conversations.runs.autosave import EVERY, RETRY, Autosave, kept
+from duologue.conversations.runs.autosave import INTERVAL, RETRY, Autosave, try_save
 from duologue.conversations.runs.event_log import LogEntry, RunLog
 from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Problem, Unavailable
@@ -26,71 +26,71 @@ log = logging.getLogger(__name__)
 
 
 class RunRecord:
-    """`gone` is told when the rows have no place any more, because the conversation was deleted."""
+    """`on_deleted` is called when the rows can never be stored, because the conversation was deleted."""
 
     def __init__(
         self,
         run: str,
-        keeping: RunRepository,
+        repository: RunRepository,
         *,
-        gone: Callable[[Problem], None],
-        every: float = EVERY,
+        on_deleted: Callable[[Problem], None],
+        interval: float = INTERVAL,
         retry: float = RETRY,
     ) -> None:
         self._run = run
-        self._keeping = keeping
-        self._gone = gone
+        self._repository = repository
+        self._on_deleted = on_deleted
         self._retry = retry
         self._log = RunLog()
         self._notifier = Notifier()
-        self._trouble: RowError | None = None
-        self._saving = Autosave(
+        self._store_error: RowError | None = None
+        self._autosave = Autosave(
             self._log,
             row=self.row,
-            save=lambda rows, entries: keeping.save(run, rows, entries),
-            told=self._saved,
-            every=every,
+            save=lambda rows, entries: repository.save(run, rows, entries),
+            on_save=self._on_save,
+            interval=interval,
             retry=retry,
         )
         self._hurry = anyio.Event()
         self.rows: dict[str, StoredMessage] = {}
-        """The run's rows, in the order they came; `row` has a growing one as it is now."""
+        """The run's rows, in order. `row` gives the one that is being written as it is now."""
         self.turn: ModelTurn | None = None
-        """The turn that is being written."""
+        """The model turn that is being written."""
         self.ended = False
-        """Whether the end was said: nothing comes after it."""
+        """Whether the end was published. No event follows it."""
 
     def row(self, id: str) -> StoredMessage:
         row = self.turn.row() if self.turn is not None and self.turn.id == id else self.rows[id]
-        if self._trouble is not None and row.status == "running" and row.error is None:
-            return msgspec.structs.replace(row, error=self._trouble)
+        if self._store_error is not None and row.status == "running" and row.error is None:
+            return msgspec.structs.replace(row, error=self._store_error)
         return row
 
-    def say(self, *events: RunEvent) -> None:
-        """Log and tell viewers."""
+    def publish(self, *events: RunEvent) -> None:
+        """Log events and wake the viewers."""
         if self.ended or not events:
             return
         for event in events:
             self._log.add(event)
-        self._saving.touch()
+        self._autosave.touch()
         self._notifier.notify()
 
     def put(self, row: StoredMessage) -> None:
-        """A row is another than before: have it saved."""
+        """Replace a row and have it stored."""
         self.rows[row.id] = row
-        self._saving.touch(row.id)
+        self._autosave.touch(row.id)
 
-    def grew(self, turn: ModelTurn, events: Sequence[RunEvent]) -> None:
-        """The row of `turn` grew by these events."""
-        self._saving.touch(turn.id)
-        self.say(*events)
+    def grow(self, turn: ModelTurn, events: Sequence[RunEvent]) -> None:
+        """The row of `turn` has grown by these events."""
+        self._autosave.touch(turn.id)
+        self.publish(*events)
 
     async def add(self, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-        """Keep new rows, the last of them the conversation's new leaf, and tell them. Raises what the store does."""
-        added = await self._keeping.add(rows)
+        """Store and publish new rows; the last becomes the conversation's leaf. Raises what the store raises."""
+        added = await self._repository.add(rows)
         for row in added:
             self.rows[row.id] = row
-            self.say(MessageAdded(row))
+            self.publish(MessageAdded(row))
         return added
 
     async def viewer(self, after: int) -> AsyncIterator[Logged]:
@@ -98,7 +98,7 @@ class RunRecord:
         reads the log at its own pace."""
         at = after
         while True:
-            # The log is read again until it has nothing new: events, even the last one, are added while a reader takes these.
+            # Read again until there is nothing new: while a reader takes these, more are added, the last one too.
             entries = self._log.after(at)
             for logged in entries:
                 at = logged.seq
@@ -112,65 +112,65 @@ class RunRecord:
             await self._notifier.wait()
 
     async def keep(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Save as things change, until the end. For a task of its own."""
-        await self._saving.loop(task_status=task_status)
+        """Autosave until the end. For a task of its own."""
+        await self._autosave.loop(task_status=task_status)
 
     async def flush(self) -> None:
-        """Save now. A store that fails is tried again later."""
+        """Store now. When that fails, autosave tries again later."""
         try:
-            await self._saving.flush()
+            await self._autosave.flush()
         except Problem as problem:
             log.warning("run %s is not saved yet: %s", self._run, problem.message)
 
     def hurry(self) -> None:
-        """The server goes down: a store that fails is not waited for any more."""
+        """The server shuts down: stop retrying a store that fails."""
         self._hurry.set()
 
     def close(self) -> None:
-        """Let viewers go, whatever was said."""
+        """End the viewers, also without an end event."""
         self.ended = True
         self._notifier.notify()
 
     async def end(self, run: Run, done: RunDone) -> None:
-        """Keep everything, then say the end: whoever reads the conversation after it finds all of it. While the store
-        fails, the end is said at once with the error, and the keeping is tried again behind it."""
-        await self._saving.close()
-        while (problem := await self._kept(run, done)) is not None:
+        """Store everything, then publish the end, so that a client that reads the conversation after the end event finds all
+        of it. While the store fails, the end is published at once with the error, and storing is retried."""
+        await self._autosave.close()
+        while (problem := await self._store_end(run, done)) is not None:
             log.warning("the end of run %s is not saved yet: %s", self._run, problem.message)
             if not self.ended:
-                self._say_unsaved(done, row_error(problem.code, problem.message))
+                self._publish_unsaved_end(done, row_error(problem.code, problem.message))
             if self._hurry.is_set() or not isinstance(problem, Unavailable):
                 return
             with anyio.move_on_after(self._retry):
                 await self._hurry.wait()
         if not self.ended:
-            self._say_end(done)
+            self._publish_end(done)
 
-    async def _kept(self, run: Run, done: RunDone) -> Problem | None:
-        rows, entries = self._saving.unsaved()
+    async def _store_end(self, run: Run, done: RunDone) -> Problem | None:
+        rows, entries = self._autosave.unsaved()
         if not self.ended:
             number = self._log.last + 1
             entries = [*entries, LogEntry(number, number, (), msgspec.json.encode(done))]
         with anyio.CancelScope(shield=True):
-            problem = await kept(lambda: self._keeping.end(run, rows, entries))
+            problem = await try_save(lambda: self._repository.end(run, rows, entries))
         return problem
 
-    def _say_unsaved(self, done: RunDone, error: RowError) -> None:
+    def _publish_unsaved_end(self, done: RunDone, error: RowError) -> None:
         for row in self.rows.values():
             if row.role == "assistant" and row.error is None:
-                self.say(MessageDone(msgspec.structs.replace(row, error=error)))
-        self._say_end(msgspec.structs.replace(done, error=done.error or error))
+                self.publish(MessageDone(msgspec.structs.replace(row, error=error)))
+        self._publish_end(msgspec.structs.replace(done, error=done.error or error))
 
-    def _say_end(self, done: RunDone) -> None:
+    def _publish_end(self, done: RunDone) -> None:
         self._log.add(done)
         self.close()
 
-    def _saved(self, problem: Problem | None) -> None:
-        """The store failed, or works again: say so at the row that is being written."""
-        if (self._trouble is None) == (problem is None):
+    def _on_save(self, problem: Problem | None) -> None:
+        """Show at the row being written that the store fails, or works again."""
+        if (self._store_error is None) == (problem is None):
             return
-        self._trouble = RowError("server", problem.code, problem.message) if problem is not None else None
+        self._store_error = RowError("server", problem.code, problem.message) if problem is not None else None
         if self.turn is not None:
-            self.say(MessageAdded(msgspec.structs.replace(self.turn.row(), error=self._trouble)))
+            self.publish(MessageAdded(msgspec.structs.replace(self.turn.row(), error=self._store_error)))
         if problem is not None and not isinstance(problem, Unavailable):
-            self._gone(problem)
+            self._on_deleted(problem)

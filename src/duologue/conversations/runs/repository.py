@@ -1,6 +1,6 @@
-"""What a run needs of the store, each in one transaction: begin, add rows, save, end.
+"""The store as runs use it: begin, add rows, save, end, each in one transaction.
 
-Knows the store's nouns and no loop.
+Used by `service.py`, `run.py` and `record.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunRepository:
-    """One database as runs use it. Every method raises Unavailable as the database does."""
+    """One store as runs use it. Every method raises Unavailable as the database does."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -35,8 +35,8 @@ class RunRepository:
         saved: StoredMessage | None = None,
         title: str = "",
     ) -> tuple[StoredMessage, ...]:
-        """Keep a run with the rows it begins with, and the row it goes on with. Gives the added rows as they are kept.
-        Raises as `Messages.add` and `Runs.begin`; then nothing is kept."""
+        """Store a run with its first rows, or with the row it continues (`saved`). Returns the added rows as they are stored.
+        Raises as the message and run stores do; then nothing is stored."""
         async with self.store.writing() as connection:
             rows = await self.store.messages.add(added, leaf=leaf, within=connection) if added else ()
             if saved is not None:
@@ -52,22 +52,22 @@ class RunRepository:
         return rows
 
     async def add(self, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-        """Keep rows, the last of them the new leaf; what waited under their ids waits no more."""
+        """Store rows, the last as the new leaf. Pending messages of the same ids are no longer pending."""
         async with self.store.writing() as connection:
             for row in rows:
                 if row.role == "user":
                     await self.store.pending.remove(row.conversation, row.id, within=connection)
-            kept = await self.store.messages.add(rows, leaf=rows[-1].id, within=connection)
-        return kept
+            stored = await self.store.messages.add(rows, leaf=rows[-1].id, within=connection)
+        return stored
 
     async def save(self, run: str, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
-        """Keep how rows stand, and what the log says, together. Raises NotFound when a row is there no more."""
+        """Store rows and log entries together. Raises NotFound when a row no longer exists."""
         async with self.store.writing() as connection:
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run, entries, within=connection)
 
     async def end(self, run: Run, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
-        """As `save`, and the run has ended."""
+        """As `save`, and mark the run as ended."""
         async with self.store.writing() as connection:
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run.id, entries, within=connection)
@@ -75,21 +75,21 @@ class RunRepository:
 
 
 class StoredApprovals:
-    """The questions of one user, for `questions.Questions`."""
+    """The stored questions of one user: the `ApprovalStore` of a run."""
 
-    def __init__(self, keeping: RunRepository, user: str) -> None:
-        self._keeping = keeping
+    def __init__(self, repository: RunRepository, user: str) -> None:
+        self._repository = repository
         self._user = user
 
-    async def ask(self, approval: Approval) -> None:
-        await self._keeping.store.approvals.ask(self._user, approval)
+    async def add(self, approval: Approval) -> None:
+        await self._repository.store.approvals.ask(self._user, approval)
 
     async def close(self, id: str) -> None:
-        await self._keeping.store.approvals.answer(id, None)
+        await self._repository.store.approvals.answer(id, None)
 
 
-async def question_of(stores: Stores, user: str, id: str) -> tuple[Store, StoredApproval]:
-    """A question to this user, and where it is. Raises NotFound."""
+async def find_approval(stores: Stores, user: str, id: str) -> tuple[Store, StoredApproval]:
+    """A question to this user and the store it is in. Raises NotFound."""
     try:
         return stores.durable, await stores.durable.approvals.get(user, id)
     except NotFound:

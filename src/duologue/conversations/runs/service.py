@@ -1,7 +1,7 @@
-"""The running replies of this server: begun, stopped, steered, answered and watched by their ids.
+"""The runs of this server: started, stopped, steered, answered and followed by their ids.
 
-Owns which conversation is being written in: one run at a time in each, any number of them beside each other. A run
-belongs to the server and not to who began it. Knows no HTTP; how one run goes is `running`'s.
+Used by `api/runs.py` and `conversations/service.py`. Owns the rule that a conversation has one run at a time. A run belongs to
+the server, not to the request that started it. One run itself is `run.py`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,24 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.config.settings import RunSettings as RunSettings
-from duologue.conversations.agent.approvals import ApprovalReply
+from duologue.config.settings import RunSettings
+from duologue.conversations.agent.approvals import ApprovalReply, check_reply
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_rules import first_words
-from duologue.conversations.runs.autosave import EVERY, RETRY
-from duologue.conversations.runs.commands import Edit, FileContent, GivenContent, NewMessage, Send, Verb
+from duologue.conversations.runs.autosave import INTERVAL, RETRY
+from duologue.conversations.runs.commands import (
+    CommandContent,
+    Edit,
+    FileContent,
+    NewMessage,
+    RunCommand,
+    Send,
+)
 from duologue.conversations.runs.event_log import RunLog
-from duologue.conversations.runs.plan import RunPlanner
+from duologue.conversations.runs.plan import plan_run
 from duologue.conversations.runs.recovery import recover
-from duologue.conversations.runs.repository import RunRepository, question_of
+from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable
 from duologue.values.conversations import Content, Conversation, PendingMessage, StoredMessage
@@ -39,46 +46,46 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STOPPING_S = 5.0
-"""Seconds a stop, and the end of the server, wait for a run to be kept."""
+"""Seconds that a stop, and the shutdown of the server, wait for a run to be stored."""
 
 
-class _Place:
-    """The place in a conversation that one run has; taken before anything is awaited for it."""
+class _ConversationLock:
+    """One run's claim to a conversation. Taken before anything is awaited, so two requests cannot both start a run."""
 
-    def __init__(self, run: str, user: str) -> None:
-        self.run = run
-        self.user = user
-        self.opened = anyio.Event()
-        self.gone = anyio.Event()
-        self.running: ActiveRun | None = None
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.started = anyio.Event()
+        """Set when `run` is there, or will never be."""
+        self.released = anyio.Event()
+        self.run: ActiveRun | None = None
 
 
 class RunService:
-    """`async with runs.serving()` keeps them going. Every method names the user, and another user's run, conversation
-    or question is one that does not exist."""
+    """Runs live inside `async with runs.serving()`. Every method takes the user; the runs, conversations and questions of other
+    users do not exist for it."""
 
     def __init__(
         self,
         stores: Stores,
-        provisions: RunDependencies,
+        dependencies: RunDependencies,
         settings: RunSettings,
         *,
-        every: float = EVERY,
+        interval: float = INTERVAL,
         retry: float = RETRY,
     ) -> None:
         self._stores = stores
-        self._provisions = provisions
+        self._dependencies = dependencies
         self._settings = settings
-        self._every = every
+        self._interval = interval
         self._retry = retry
         self._tasks: anyio.abc.TaskGroup | None = None
-        self._places: dict[str, _Place] = {}
-        self._running: dict[str, ActiveRun] = {}
+        self._locks: dict[str, _ConversationLock] = {}
+        self._runs: dict[str, ActiveRun] = {}
         self._closing = False
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Self]:
-        """Recover what was cut off, then serve; at the end every run is interrupted with its text kept."""
+        """Recover interrupted runs, then serve. At the end every run is interrupted, with its text stored."""
         await self.recover()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
@@ -90,300 +97,286 @@ class RunService:
                 tasks.cancel_scope.cancel()
 
     async def recover(self) -> None:
-        """End the runs that the last process left. For the start, before any run."""
-        for user, run in await recover(self._stores.durable, self._provisions.now()):
-            self._tell_ended(user, run)
+        """End the runs that the last process left unfinished. Called before any run starts."""
+        for user, run in await recover(self._stores.durable, self._dependencies.now()):
+            self._publish_end(user, run)
 
     async def close(self) -> None:
-        """Interrupt every run and wait until it is kept; from now on none begins."""
+        """Interrupt every run and wait until it is stored. No run can start after this."""
         self._closing = True
-        for running in self._running.values():
-            running.interrupt()
+        for run in self._runs.values():
+            run.interrupt()
         with anyio.move_on_after(STOPPING_S):
-            for running in tuple(self._running.values()):
-                await running.ended.wait()
+            for run in tuple(self._runs.values()):
+                await run.ended.wait()
 
-    # ---- verbs
+    # ---- starting
 
-    async def start(self, user: str, conversation: str, verb: Verb) -> Run | PendingMessage:
-        """Begin a run; the same `verb.run` again is the same run. A message sent while a reply is running waits instead
-        when its `busy` says so.
+    async def find(self, user: str, conversation: str, run: str, message: str = "") -> Run | None:
+        """The run that a command started earlier in this conversation: by the run's id, or by the id of the message, which may
+        have been pending and then sent under another run's id. Raises BadRequest when the run belongs elsewhere."""
+        known = await self._find(user, run)
+        if known is None:
+            return await self._find_by_message(user, conversation, message) if message else None
+        if known.conversation != conversation:
+            raise BadRequest(
+                "A run with this id exists already. Choose another id.", code="id_taken", param="run"
+            )
+        return known
 
-        Raises NotFound, BadRequest, Unsupported, what naming the model raises, and Busy(code="run_in_progress")."""
-        if (known := await self._known(user, verb.run)) is not None:
-            return known
-        kept = await self._stores.of(conversation).conversations.get(user, conversation)
-        while (place := self._places.get(kept.id)) is not None:
-            if place.run == verb.run:
-                await place.opened.wait()
-                if place.running is not None:
-                    return place.running.view
-            elif place.running is not None and place.running.over:
-                await self._let_end(place)
+    async def start(self, user: str, conversation: str, command: RunCommand) -> Run | PendingMessage:
+        """Start a run, or return the one that this command started. A message sent during a reply becomes pending instead,
+        if its `busy` allows it. A command whose run has ended is to be looked up with `find` first.
+
+        Raises NotFound, BadRequest, Unsupported, what resolving the model raises, and Busy(code="run_in_progress")."""
+        stored = await self._stores.of(conversation).conversations.get(user, conversation)
+        while (lock := self._locks.get(stored.id)) is not None:
+            if lock.run_id == command.run:
+                await lock.started.wait()
+                if lock.run is not None:
+                    return lock.run.view
+            elif lock.run is not None and lock.run.over:
+                await self._wait_for_release(lock)
             else:
-                return await self._while_busy(user, kept, place, verb)
-        return await self._begin(user, kept, verb)
+                return await self._start_while_busy(user, stored, lock, command)
+        return await self._begin(user, stored, command)
 
     async def _begin(
-        self, user: str, conversation: Conversation, verb: Verb, content: tuple[Content, ...] | None = None
-    ) -> Run:
-        """Take the place and begin. `content`: what the user wrote, where it was kept before."""
-        if self._closing or self._tasks is None:
-            raise Unavailable("The server is shutting down. Try again in a moment.", code="server_stopping")
-        place = self._places[conversation.id] = _Place(verb.run, user)
-        try:
-            if (known := await self._known(user, verb.run)) is not None:
-                self._leave(conversation.id, place)
-                return known
-            running = await self._opened(user, conversation, verb, place, content)
-        except BaseException:
-            self._leave(conversation.id, place)
-            raise
-        return running.view
-
-    async def _opened(
         self,
         user: str,
         conversation: Conversation,
-        verb: Verb,
-        place: _Place,
+        command: RunCommand,
+        content: tuple[Content, ...] | None = None,
+    ) -> Run:
+        """Lock the conversation and start the run. `content`: the user's message, if it is stored already."""
+        if self._closing or self._tasks is None:
+            raise Unavailable("The server is shutting down. Try again in a moment.", code="server_stopping")
+        lock = self._locks[conversation.id] = _ConversationLock(command.run)
+        try:
+            # Checked under the lock: the same command, sent twice, may have started and ended the run just now.
+            if (known := await self._find(user, command.run)) is not None:
+                self._release(conversation.id, lock)
+                return known
+            run = await self._start_run(user, conversation, command, lock, content)
+        except BaseException:
+            self._release(conversation.id, lock)
+            raise
+        return run.view
+
+    async def _start_run(
+        self,
+        user: str,
+        conversation: Conversation,
+        command: RunCommand,
+        lock: _ConversationLock,
         content: tuple[Content, ...] | None,
     ) -> ActiveRun:
         store = self._stores.of(conversation.id)
-        defaults = await self._provisions.defaults(user)
-        options = inherited(verb.options, conversation.options, defaults)
-        card = self._provisions.resolve(options.model)
+        defaults = await self._dependencies.defaults(user)
+        options = inherited(command.options, conversation.options, defaults)
+        card = self._dependencies.resolve(options.model)
         options = msgspec.structs.replace(options, model=card.name)
-        message = _message(verb)
+        message = _new_message(command)
         if content is None:
             content = await self._content(user, conversation.id, message.content if message else (), card)
         if message is not None:
             self._check(conversation.id, content, card)
-        rows = () if isinstance(verb, Send) else await store.messages.all(conversation.id)
-        opening = RunPlanner(
-            conversation, rows, card=card, content=content, new_id=self._provisions.new_id
-        ).opening(verb)
-        run = Run(verb.run, conversation.id, self._provisions.now())
+        rows = () if isinstance(command, Send) else await store.messages.all(conversation.id)
+        plan = plan_run(
+            command, conversation, rows, card=card, content=content, new_id=self._dependencies.new_id
+        )
+        view = Run(command.run, conversation.id, self._dependencies.now())
         title = "" if conversation.title or message is None else first_words(content)
-        keeping = RunRepository(store)
-        # What was begun in the store must run, even if who asked has gone meanwhile.
+        repository = RunRepository(store)
+        # A run that is in the store must also run, even if the client disconnects at this moment.
         with anyio.CancelScope(shield=True):
-            added = await keeping.begin(
-                run,
+            added = await repository.begin(
+                view,
                 user,
-                msgspec.json.encode(verb),
-                added=opening.added,
-                leaf=opening.leaf,
-                saved=opening.goes_on,
+                msgspec.json.encode(command),
+                added=plan.added,
+                leaf=plan.leaf,
+                saved=plan.continued,
                 title=title,
             )
-        running = ActiveRun(
-            run,
+        run = ActiveRun(
+            view,
             user,
-            msgspec.structs.replace(opening, added=added),
+            msgspec.structs.replace(plan, added=added),
             options,
-            keeping=keeping,
+            repository=repository,
             permissions=self._stores.durable.approvals.permissions,
-            provisions=self._provisions,
+            dependencies=self._dependencies,
             settings=self._settings,
-            every=self._every,
+            interval=self._interval,
             retry=self._retry,
         )
         assert self._tasks is not None
-        place.running = self._running[run.id] = running
-        self._tasks.start_soon(self._live, place, running)
-        place.opened.set()
-        self._provisions.feed(user, ListChanged(conversation.id))
-        return running
+        lock.run = self._runs[view.id] = run
+        self._tasks.start_soon(self._supervise, lock, run)
+        lock.started.set()
+        self._dependencies.publish(user, ListChanged(conversation.id))
+        return run
 
-    async def _live(self, place: _Place, running: ActiveRun) -> None:
+    async def _supervise(self, lock: _ConversationLock, run: ActiveRun) -> None:
+        """The task of one run: run it, release its conversation, send what is pending."""
         try:
-            await running.run()
+            await run.run()
         finally:
-            del self._running[running.view.id]
-            self._leave(running.view.conversation, place)
+            del self._runs[run.view.id]
+            self._release(run.view.conversation, lock)
         try:
-            await self._after(running.user, running.view)
+            await self._after_end(run.user, run.view)
         except Problem as problem:
-            log.warning("what waits in %s was not sent: %s", running.view.conversation, problem.message)
+            log.warning("the pending message of %s was not sent: %s", run.view.conversation, problem.message)
         except Exception:
-            log.exception("the end of run %s broke", running.view.id)
+            log.exception("the end of run %s broke", run.view.id)
 
-    def _leave(self, conversation: str, place: _Place) -> None:
-        if self._places.get(conversation) is place:
-            del self._places[conversation]
-        place.opened.set()
-        place.gone.set()
+    def _release(self, conversation: str, lock: _ConversationLock) -> None:
+        if self._locks.get(conversation) is lock:
+            del self._locks[conversation]
+        lock.started.set()
+        lock.released.set()
 
-    async def _after(self, user: str, run: Run) -> None:
-        """Tell that a run has ended, and send what waits when it ended well."""
-        self._tell_ended(user, run)
+    async def _after_end(self, user: str, run: Run) -> None:
+        """Publish that a run has ended, and send the next pending message if it ended well."""
+        self._publish_end(user, run)
         store = self._stores.of(run.conversation)
-        for waiting in await store.pending.of(run.conversation):
-            if waiting.how == "steer":
-                await store.pending.change(run.conversation, waiting.id, {"how": "queue"})
+        for pending in await store.pending.of(run.conversation):
+            if pending.how == "steer":
+                await store.pending.change(run.conversation, pending.id, {"how": "queue"})
         if run.outcome == "done":
-            await self._advance(user, run.conversation)
+            await self._send_pending(user, run.conversation)
 
-    async def _advance(self, user: str, conversation: str) -> None:
-        """Send the first message that waits, unless a reply is running. One that cannot be sent stays and is shown."""
+    async def _send_pending(self, user: str, conversation: str) -> None:
+        """Send the first pending message, unless a reply is running. One that cannot be sent stays pending."""
         store = self._stores.of(conversation)
-        waiting = await store.pending.of(conversation)
-        if not waiting or self._closing:
+        pending = await store.pending.of(conversation)
+        if not pending or self._closing:
             return
-        first = waiting[0]
+        first = pending[0]
         try:
-            kept = await store.conversations.get(user, conversation)
-            if conversation in self._places:
+            stored = await store.conversations.get(user, conversation)
+            if conversation in self._locks:
                 return
-            verb = Send(self._provisions.new_id(), NewMessage(first.id, ()), options=first.options)
-            await self._begin(user, kept, verb, first.content)
+            command = Send(self._dependencies.new_id(), NewMessage(first.id, ()), options=first.options)
+            await self._begin(user, stored, command, first.content)
         except NotFound:
             return
 
-    def _tell_ended(self, user: str, run: Run) -> None:
-        self._provisions.feed(user, ListRun(run.conversation, run.id, outcome=run.outcome))
-        self._provisions.feed(user, ListChanged(run.conversation))
-        self._provisions.ended(user, run)
+    def _publish_end(self, user: str, run: Run) -> None:
+        self._dependencies.publish(user, ListRun(run.conversation, run.id, outcome=run.outcome))
+        self._dependencies.publish(user, ListChanged(run.conversation))
+        self._dependencies.on_end(user, run)
 
-    # ---- while a run goes on
+    # ---- during a run
 
     async def stop(self, user: str, run: str) -> Run:
-        """Stop a run: its text is kept and it has ended when this returns. One that has ended stays as it is."""
-        running = self._running.get(run)
-        if running is None or running.user != user:
+        """Stop a run. When this returns, it has ended with its text stored. No effect on one that has ended."""
+        active = self._active(user, run)
+        if active is None:
             return await self.get(user, run)
-        running.stop()
+        active.stop()
         with anyio.move_on_after(STOPPING_S):
-            await running.ended.wait()
-        return running.view
+            await active.ended.wait()
+        return active.view
 
     async def steer(self, user: str, run: str, message: PendingMessage) -> PendingMessage:
-        """Have a message go into a run at its next step; one that was taken is not taken again. Raises NotFound,
-        Busy(code="run_ended") for one that has ended: the message is to be sent then."""
-        running = self._running.get(run)
-        if running is not None and running.user != user:
-            running = None
-        known = running.view if running is not None else await self.get(user, run)
-        if await self._is_sent(known.conversation, message.id):
+        """Add a message to a run at its next step. Idempotent by the message's id. Raises NotFound, and
+        Busy(code="run_ended") for a run that has ended: the message must be sent instead."""
+        active = self._active(user, run)
+        view = active.view if active is not None else await self.get(user, run)
+        if await self._is_sent(view.conversation, message.id):
             return msgspec.structs.replace(message, how="steer")
-        if running is None or running.over:
+        if active is None or active.over:
             raise Busy(
                 "This reply has ended. Send the message instead.", code="run_ended", status=409, param="run"
             )
-        return await self._wait(user, running, msgspec.structs.replace(message, how="steer"))
+        return await self._add_pending(user, active, msgspec.structs.replace(message, how="steer"))
 
     async def answer(
         self, user: str, id: str, reply: ApprovalReply, values: dict[str, object] | None = None
     ) -> StoredApproval:
-        """Answer a question, from whatever device. The first answer counts; gives the question as it is kept. `tool` and
-        `server` are remembered and answer the other open questions they cover. Raises NotFound, BadRequest for a reply of
-        the other kind."""
-        store, asked = await question_of(self._stores, user, id)
-        approval = asked.approval
-        if (reply in ("accept", "decline", "cancel")) == (approval.kind == "tool"):
-            raise BadRequest(
-                "A tool is answered with a decision, a form or a link with an action.",
-                param="decision" if approval.kind == "tool" else "action",
-            )
-        if asked.answered:
-            return asked
-        asked = await store.approvals.answer(id, reply, values)
-        if asked.decision != reply:
-            return asked
+        """Answer a question from any device. The first answer counts; returns the question as it is stored. `tool` and
+        `server` are remembered, and also answer the other open questions they cover. Raises NotFound, BadRequest for a reply
+        of the wrong kind."""
+        store, stored = await find_approval(self._stores, user, id)
+        approval = stored.approval
+        check_reply(approval, reply)
+        if stored.answered:
+            return stored
+        stored = await store.approvals.answer(id, reply, values)
+        if stored.decision != reply:
+            return stored
         covered = []
-        running = self._running.get(approval.run)
+        run = self._runs.get(approval.run)
         if reply in ("tool", "server"):
             tool = approval.tool if reply == "tool" else "*"
             await self._stores.durable.approvals.allow(user, approval.server, tool)
-            covered = running.asked_of(approval.server, tool) if running is not None else []
-        if running is not None:
-            running.answer(id, reply, values or {})
+            covered = run.open_approvals(approval.server, tool) if run is not None else []
+        if run is not None:
+            run.answer(id, reply, values or {})
             for other in covered:
                 if other != id:
                     await store.approvals.answer(other, "once")
-                    running.answer(other, "once", {})
-        return asked
+                    run.answer(other, "once", {})
+        return stored
 
     async def get(self, user: str, run: str) -> Run:
-        """A run as it stands. Raises NotFound."""
-        if (known := await self._known(user, run)) is None:
+        """A run as it is now. Raises NotFound."""
+        if (known := await self._find(user, run)) is None:
             raise NotFound("There is no such run.")
         return known
 
     async def viewer(self, user: str, run: str, after: int = 0) -> AsyncIterator[Logged]:
-        """The events of a run beyond number `after`, to its end: from memory while it goes on, else from the store. Raises
-        NotFound, before the first of them."""
-        running = self._running.get(run)
-        if running is not None and running.user == user:
-            async for logged in running.viewer(after):
+        """The events of a run beyond number `after`, to its end: from memory while it runs, else from the store. Raises
+        NotFound before the first event."""
+        active = self._active(user, run)
+        if active is not None:
+            async for logged in active.viewer(after):
                 yield logged
             return
-        store, found = await self._stores.find_run(user, run)
+        store, view = await self._stores.find_run(user, run)
         last = after
         for logged in RunLog(await store.runs.log(run, after)).after(after):
             last = logged.seq
             yield logged
             if isinstance(logged.event, RunDone):
                 return
-        # The log was forgotten, or never had an end: the run itself is remembered.
-        yield Logged(last + 1, RunDone(found.outcome or "interrupted", found.error, found.turns))
+        # The log was deleted by retention, or has no end; the run itself is still stored.
+        yield Logged(last + 1, RunDone(view.outcome or "interrupted", view.error, view.turns))
 
     def live(self, conversation: str) -> ActiveRun | None:
-        """The run that is writing in a conversation now."""
-        place = self._places.get(conversation)
-        return place.running if place is not None else None
+        """The active run of a conversation."""
+        lock = self._locks.get(conversation)
+        return lock.run if lock is not None else None
 
     def rows(self, conversation: str) -> dict[str, StoredMessage]:
-        """Rows that are being written in a conversation, ahead of the store, by id."""
-        running = self.live(conversation)
-        return {row.id: row for row in running.rows} if running is not None else {}
+        """The rows of the active run of a conversation by id, ahead of the store."""
+        run = self.live(conversation)
+        return {row.id: row for row in run.rows} if run is not None else {}
 
-    # ---- what verbs need
+    # ---- lookups
 
-    async def _known(self, user: str, run: str) -> Run | None:
-        running = self._running.get(run)
-        if running is not None and running.user == user:
-            return running.view
+    def _active(self, user: str, run: str) -> ActiveRun | None:
+        active = self._runs.get(run)
+        return active if active is not None and active.user == user else None
+
+    async def _find(self, user: str, run: str) -> Run | None:
+        active = self._active(user, run)
+        if active is not None:
+            return active.view
         try:
             return (await self._stores.find_run(user, run))[1]
         except NotFound:
             return None
 
-    async def _let_end(self, place: _Place) -> None:
-        """A run that has said its end leaves its place in a moment. Raises Unavailable when it cannot be kept."""
-        with anyio.move_on_after(STOPPING_S):
-            await place.gone.wait()
-        if not place.gone.is_set():
-            raise Unavailable(
-                "The last reply could not be saved yet; it is tried again. Send this in a moment.",
-                code="storage_unavailable",
-            )
-
-    async def _while_busy(
-        self, user: str, conversation: Conversation, place: _Place, verb: Verb
-    ) -> Run | PendingMessage:
-        if not isinstance(verb, Send) or verb.busy == "refuse":
-            raise Busy(
-                "A reply is being written in this conversation. Stop it, or wait until it is done.",
-                code="run_in_progress",
-                status=409,
-            )
-        await place.opened.wait()
-        if place.running is None:
-            return await self.start(user, conversation.id, verb)
+    async def _find_by_message(self, user: str, conversation: str, message: str) -> Run | None:
         try:
-            row = await self._stores.of(conversation.id).messages.get(conversation.id, verb.message.id)
+            row = await self._stores.of(conversation).messages.get(conversation, message)
         except NotFound:
-            options = inherited(verb.options, conversation.options, await self._provisions.defaults(user))
-            card = self._provisions.resolve(options.model)
-            content = await self._content(user, conversation.id, verb.message.content, card)
-            self._check(conversation.id, content, card)
-            how: Literal["queue", "steer"] = "steer" if verb.busy == "steer" else "queue"
-            message = PendingMessage(verb.message.id, conversation.id, content, how, verb.options)
-            return await self._wait(user, place.running, message)
-        # Sent before, and taken by a run since.
-        return await self.get(user, row.run)
+            return None
+        return await self._find(user, row.run) if row.run else None
 
     async def _is_sent(self, conversation: str, message: str) -> bool:
         try:
@@ -392,34 +385,80 @@ class RunService:
             return False
         return True
 
-    async def _wait(self, user: str, running: ActiveRun, message: PendingMessage) -> PendingMessage:
-        """Keep a message until the run takes it, or has ended."""
-        store = self._stores.of(message.conversation)
-        waiting = await store.pending.of(message.conversation)
-        known = {other.id for other in waiting}
-        if len(waiting) >= self._settings.pending and message.id not in known:
+    # ---- a busy conversation
+
+    async def _wait_for_release(self, lock: _ConversationLock) -> None:
+        """A run whose end was published releases its conversation in a moment. Raises Unavailable while it cannot be
+        stored."""
+        with anyio.move_on_after(STOPPING_S):
+            await lock.released.wait()
+        if not lock.released.is_set():
+            raise Unavailable(
+                "The last reply could not be saved yet; the server keeps trying. Send this again in a moment.",
+                code="storage_unavailable",
+            )
+
+    async def _start_while_busy(
+        self, user: str, conversation: Conversation, lock: _ConversationLock, command: RunCommand
+    ) -> Run | PendingMessage:
+        if not isinstance(command, Send) or command.busy == "refuse":
             raise Busy(
-                f"{len(waiting)} messages wait in this conversation already, as many as `runs.pending` allows.",
+                "A reply is being written in this conversation. Stop it, or wait until it is done.",
+                code="run_in_progress",
+                status=409,
+            )
+        await lock.started.wait()
+        if lock.run is None:
+            return await self.start(user, conversation.id, command)
+        try:
+            row = await self._stores.of(conversation.id).messages.get(conversation.id, command.message.id)
+        except NotFound:
+            return await self._queue(user, conversation, lock.run, command)
+        # Sent before, and taken by a run since.
+        return await self.get(user, row.run)
+
+    async def _queue(
+        self, user: str, conversation: Conversation, run: ActiveRun, command: Send
+    ) -> PendingMessage:
+        options = inherited(command.options, conversation.options, await self._dependencies.defaults(user))
+        card = self._dependencies.resolve(options.model)
+        content = await self._content(user, conversation.id, command.message.content, card)
+        self._check(conversation.id, content, card)
+        how: Literal["queue", "steer"] = "steer" if command.busy == "steer" else "queue"
+        message = PendingMessage(command.message.id, conversation.id, content, how, command.options)
+        return await self._add_pending(user, run, message)
+
+    async def _add_pending(self, user: str, run: ActiveRun, message: PendingMessage) -> PendingMessage:
+        """Store a message until the run takes it or has ended."""
+        store = self._stores.of(message.conversation)
+        pending = await store.pending.of(message.conversation)
+        known = {other.id for other in pending}
+        if len(pending) >= self._settings.pending and message.id not in known:
+            raise Busy(
+                f"{len(pending)} messages are pending in this conversation already, as many as `runs.pending` allows.",
                 code="too_many_pending",
                 status=409,
             )
         message = await store.pending.add(user, message)
-        self._provisions.feed(user, ListChanged(message.conversation))
+        self._dependencies.publish(user, ListChanged(message.conversation))
         if message.how == "steer":
-            running.steer()
-        if running.over and (place := self._places.get(message.conversation)) is not None:
-            await self._let_end(place)
-        if running.view.outcome == "done" and message.conversation not in self._places:
-            await self._advance(user, message.conversation)
+            run.steer()
+        # The run may have ended during the writes above, and then nobody else would send the message.
+        if run.over and (lock := self._locks.get(message.conversation)) is not None:
+            await self._wait_for_release(lock)
+        if run.view.outcome == "done" and message.conversation not in self._locks:
+            await self._send_pending(user, message.conversation)
         return message
 
+    # ---- content
+
     async def _content(
-        self, user: str, conversation: str, given: Sequence[GivenContent], card: ModelCard
+        self, user: str, conversation: str, parts: Sequence[CommandContent], card: ModelCard
     ) -> tuple[Content, ...]:
-        """What was sent, as it is kept: files become what a model can take."""
-        attachments = self._provisions.attachments(conversation)
+        """The sent content as it is stored: files are converted for the model."""
+        attachments = self._dependencies.attachments(conversation)
         content: list[Content] = []
-        for part in given:
+        for part in parts:
             if isinstance(part, FileContent):
                 content.append(
                     await attachments.content(
@@ -433,11 +472,11 @@ class RunService:
     def _check(self, conversation: str, content: tuple[Content, ...], card: ModelCard) -> None:
         if not any(getattr(part, "text", "x").strip() or getattr(part, "blob", "") for part in content):
             raise BadRequest("The message is empty. Write something, or add a file.", param="message")
-        self._provisions.attachments(conversation).check(content, card)
+        self._dependencies.attachments(conversation).check(content, card)
 
 
-def _message(verb: Verb) -> NewMessage | None:
-    match verb:
+def _new_message(command: RunCommand) -> NewMessage | None:
+    match command:
         case Send(message=message):
             return message
         case Edit(new=new):

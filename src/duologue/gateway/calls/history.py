@@ -17,7 +17,7 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from duologue.conversations.agent.call_agent import CallContext, client_tools, told
+from duologue.conversations.agent.call_agent import CallContext, client_tools, text_messages
 from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import NotFound, Problem
 from duologue.gateway.calls.context_window import instructions, outgrown
@@ -98,7 +98,7 @@ class EphemeralHistory:
         means = ToolDependencies(
             lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex
         )
-        self._surroundings = CallContext(means=means, tools=client_tools(tools))
+        self._surroundings = CallContext(dependencies=means, tools=client_tools(tools))
 
     @property
     def surroundings(self) -> CallContext:
@@ -136,7 +136,7 @@ class EphemeralHistory:
     def assistant_said(
         self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
     ) -> None:
-        self._messages.extend(told(rows))
+        self._messages.extend(text_messages(rows))
         if heard:
             self._messages.append(assistant(said(heard, ending)))
 

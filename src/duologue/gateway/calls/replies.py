@@ -75,7 +75,7 @@ class CallReply:
 
     @property
     def asks(self) -> bool:
-        return bool(self.errand.questions) and not self.hushed
+        return bool(self.errand.approvals) and not self.hushed
 
     def take_over(self, reply: int, turn: int) -> None:
         """It goes on as this reply."""
@@ -164,7 +164,7 @@ class CallReplies:
     def wanted(self, event: call_events.ReplyRequested, tasks: anyio.abc.TaskGroup) -> None:
         """Begin a reply; or go on with the one whose question this answers."""
         asking = self._asking
-        if asking is not None and asking.errand.questions and (agreed := assent(event.text)) is not None:
+        if asking is not None and asking.errand.approvals and (agreed := assent(event.text)) is not None:
             self._asking, self._withheld, asking.agreed = None, None, agreed
             asking.take_over(event.reply, event.turn)
             self._answers[event.reply] = asking
@@ -175,9 +175,9 @@ class CallReplies:
         done = self._before.pop(event.turn, ())
         errand = CallToolLoop(
             self._history.surroundings,
-            say=lambda said: self._said(answer, said),
+            publish=lambda event: self._said(answer, event),
             client=lambda call: self._ask_client(answer, call),
-            before=done,
+            earlier=done,
         )
         if self._withheld is not None:
             self._remember(self._withheld)
@@ -191,10 +191,10 @@ class CallReplies:
         """The turn it answers is over for sure."""
         if (answer := self._answers.get(reply)) is None:
             return
-        answer.errand.sure()
+        answer.errand.confirm_turn()
         if answer.agreed is not None:
             agreed, answer.agreed = answer.agreed, None
-            answer.errand.assent(agreed)
+            answer.errand.answer_all(agreed)
 
     def unwanted(self, reply: int) -> None:
         """Nothing more of it will be heard."""
@@ -216,9 +216,9 @@ class CallReplies:
             self._asking = answer
             return
         self._stop(answer)
-        if not answer.errand.acted and answer.spoken_to is None:
+        if not answer.errand.has_acted and answer.spoken_to is None:
             return
-        answer.errand.settle("")
+        answer.errand.trim("")
         rows = tuple(answer.errand.rows.values())
         if answer.kept or answer.spoken_to is not None:
             self._history.assistant_said("", "", "failed", rows)
@@ -258,7 +258,7 @@ class CallReplies:
                 self._history.assistant_said(event.heard, event.unheard, event.ending)
             return
         if answer.asks and event.ending == "interrupted":
-            answer.errand.settle(event.heard)
+            answer.errand.trim(event.heard)
             answer.reply, answer.is_cut, self._asking = None, False, answer
             return
         self._stop(answer)
@@ -293,7 +293,7 @@ class CallReplies:
         answer.scope.cancel()
 
     def _keep(self, answer: CallReply, heard: str, unheard: str, ending: call_events.Ending) -> None:
-        rest = answer.errand.settle(heard)
+        rest = answer.errand.trim(heard)
         self._history.assistant_said(rest, unheard, ending, tuple(answer.errand.rows.values()))
 
     def _let_go(self) -> None:
@@ -314,7 +314,7 @@ class CallReplies:
                     self._end(answer, turn.text)
                     return
                 self._working(answer, busy=True)
-                again = await answer.errand.carry_out(turn.text, turn.tool_calls)
+                again = await answer.errand.run(turn.text, turn.tool_calls)
                 self._working(answer, busy=False)
                 if not again:
                     self._broken(answer)

@@ -171,7 +171,7 @@ class Surroundings:
     async def _defaults(self, user):
         return self.defaults
 
-    def provisions(self):
+    def dependencies(self):
         return RunDependencies(
             generate=self.model,
             resolve=self.resolve,
@@ -183,6 +183,6 @@ class Surroundings:
             toolbox=self.toolbox,
             count=self.count,
             make_room=self.make_room,
-            feed=lambda user, event: self.told.append((user, event)),
-            ended=lambda user, run: self.ended.append((user, run)),
+            publish=lambda user, event: self.told.append((user, event)),
+            on_end=lambda user, run: self.ended.append((user, run)),
         )
