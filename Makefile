@@ -17,6 +17,8 @@ LOCK := requirements/runtime.txt requirements/voice.txt
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
+# Test files run side by side in so many processes: most of them wait for servers and browsers they started.
+JOBS ?= 2
 BENCHES := $(wildcard bench/bench_*.py)
 
 .PHONY: help install serve test test-engines check format web wheel release lock screens bench bench-duplex soak chaos clean
@@ -31,8 +33,8 @@ install: $(RUNTIME) ## make the environment in .venv with what the server needs
 serve: $(RUNTIME) $(PAGE) ## start the server on http://127.0.0.1:8006 (PORT=8010, ARGS="--model FILE.gguf")
 	@exec $(BIN)/duologue serve $(if $(PORT),--port $(PORT)) $(ARGS)
 
-test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and say which could not (ARGS="-k queue")
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and say which could not (ARGS="-k queue", JOBS=0 for one process)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 	@sh scripts/web.sh test || { [ $$? -eq 69 ] && echo 'The tests of the page were skipped.'; }
 
 test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper sherpa")

@@ -190,14 +190,19 @@ CONFINED: dict[str, tuple[str, ...]] = {
 }
 # A base path is a term of its own.
 NAMED_ALL_THE_SAME = {"gateway/middleware/base_path.py"}
+# File names that say what a file is in its package, and may occur in several of a room.
+SHARED_STEMS = {"__init__", "__main__", "engine", "service", "request", "env"}
+FOLDER_FILES = 18
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 LOOSE_TASKS = {"create_task", "ensure_future", "run_coroutine_threadsafe"}
 THREAD_DOORS = {"to_thread", "run_in_executor", "from_thread", "Thread", "ThreadPoolExecutor"}
 
 FILE_LINES = 500
+SMALL = 60
+"""Lines of a file whose tests may stand with those of its package."""
 FUNCTION_LINES = 80
 
-# Tests that mirror no single source file, and why.
+# Tests that mirror no package, and why.
 FREE_TESTS = {
     "test_layout.py": "the architecture",
     "test_docs.py": "the documentation",
@@ -212,8 +217,6 @@ FREE_TESTS = {
     "support/": "what tests share",
     "tools/servers/": "the MCP servers the tests talk to",
 }
-# Source files with logic and no test file of their own, and why.
-UNMIRRORED: dict[str, str] = {}
 
 
 class Import(NamedTuple):
@@ -432,21 +435,64 @@ def test_nothing_is_called_after_nothing() -> None:
     agree(offenders)
 
 
-def test_every_source_with_logic_has_its_test() -> None:
+def test_a_public_class_name_occurs_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sources():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(path))
+    agree([f"{name} is in {' and '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1])
+
+
+def test_a_file_name_occurs_once_in_a_room() -> None:
+    places: dict[tuple[str, str], list[str]] = {}
+    for path in sources():
+        if path.stem not in SHARED_STEMS:
+            places.setdefault((room_of(path), path.name), []).append(name_of(path))
+    agree([" and ".join(files) + " share a name" for files in places.values() if len(files) > 1])
+
+
+def test_a_folder_is_read_in_one_look() -> None:
+    folders: dict[Path, int] = {}
+    for path in sources():
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+    agree(
+        [
+            f"{folder.relative_to(SOURCE)} has {files} files, of {FOLDER_FILES}"
+            for folder, files in sorted(folders.items())
+            if files > FOLDER_FILES
+        ]
+    )
+
+
+def test_every_large_source_with_logic_has_its_test() -> None:
     missing = []
     for path in sources():
-        if has_logic(path) and name_of(path) not in UNMIRRORED and not test_of(path).is_file():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > SMALL and has_logic(path) and not test_of(path).is_file():
             missing.append(f"{name_of(path)} has no {test_of(path).relative_to(ROOT)}")
     agree(missing)
 
 
-def test_every_test_has_its_source() -> None:
-    expected = {test_of(path) for path in sources()}
+def test_every_package_with_logic_has_tests() -> None:
+    packages = {path.parent for path in sources() if has_logic(path)}
     agree(
         [
-            f"{path.relative_to(ROOT)} mirrors no source"
+            f"{package.relative_to(SOURCE)} has no tests"
+            for package in sorted(packages)
+            if not list((TESTS / package.relative_to(SOURCE)).glob("test_*.py"))
+        ]
+    )
+
+
+def test_every_test_is_in_the_folder_of_a_package() -> None:
+    packages = {path.parent.relative_to(SOURCE) for path in sources()}
+    agree(
+        [
+            f"{path.relative_to(ROOT)} mirrors no package"
             for path in sorted(TESTS.rglob("test_*.py"))
-            if path not in expected and not is_free(path.relative_to(TESTS).as_posix())
+            if path.parent.relative_to(TESTS) not in packages
+            and not is_free(path.relative_to(TESTS).as_posix())
         ]
     )
 
