@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import numpy
 
-from duologue.client.call import CallClient, calling
+from duologue.client.call import CallClient, open_call
 from duologue.client.http import Client
 from duologue.client.player import Player
 from duologue.resampler import Resampler
@@ -84,9 +84,9 @@ class KeepingPlayer(Player):
         super().__init__(holds=holds)
         self.came: dict[int, bytearray] = {}
 
-    def sound(self, pcm: bytes) -> bool:
+    def receive_audio(self, pcm: bytes) -> bool:
         self.came.setdefault(self.arriving, bytearray()).extend(pcm)
-        return super().sound(pcm)
+        return super().receive_audio(pcm)
 
 
 class Performance:
@@ -151,7 +151,7 @@ class Performance:
                 self._marked()
             case "type":
                 self._note(step, self.now, self.now, str(step.value))
-                await self._call.tell("text", text=str(step.value))
+                await self._call.send("text", text=str(step.value))
             case "press":
                 self._note(step, self.now, self.now, str(step.value))
                 await self._call.interrupt(by_chunk=step.value == "chunk")
@@ -236,11 +236,11 @@ async def perform(
             performance.seen(message)
 
     player = KeepingPlayer(holds=scenario.caller.holds)
-    async with calling(client, player=player, seen=seen, start=dict(scenario.start)) as call:
+    async with open_call(client, player=player, on_message=seen, start=dict(scenario.start)) as call:
         performance = Performance(call, scenario, voices, recording, marked)
         await performance.run()
         recording.late, recording.problem = call.late, call.problem.message if call.problem else ""
-        recording.heard, recording.stale = player.heard, list(player.stale)
+        recording.heard, recording.stale = player.played, list(player.stale)
         recording.gaps = [gap.samples / SPOKEN_RATE for gap in player.gaps]
         recording.replies = {reply: bytes(pcm) for reply, pcm in player.came.items()}
     return recording

@@ -94,10 +94,10 @@ async def _one_history(talk: LocalCall, chance: random.Random, number: int) -> s
 def _compare(
     talk: LocalCall, text: str, reply: int, done: dict[str, object], requests: list[ChatRequest]
 ) -> str:
-    expected = text.split()[: words_heard(talk.player.heard[reply])]
+    expected = text.split()[: words_heard(talk.player.played[reply])]
     kept = str(done["text"]).split()
     if kept != expected:
-        return f"of {text!r} {talk.player.heard[reply]} samples were heard: {expected}, and this was kept: {kept}"
+        return f"of {text!r} {talk.player.played[reply]} samples were heard: {expected}, and this was kept: {kept}"
     if not requests:
         return "no prompt followed"
     said = [message.text for message in requests[-1].messages if message.role == "assistant"]

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import numpy
 
-from duologue.client.call import calling
+from duologue.client.call import open_call
 from duologue.client.http import Client
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
@@ -118,7 +118,7 @@ class Member:
 
     async def be(self, url: str, seconds: float, deeds: Callable[[Member, Any], Any] | None = None) -> None:
         """Call, and do these deeds in turn until the time is over."""
-        async with Client(url) as client, calling(client, seen=self.seen) as call:
+        async with Client(url) as client, open_call(client, on_message=self.seen) as call:
             async with anyio.create_task_group() as tasks:
                 if deeds is not None:
                     tasks.start_soon(deeds, self, call)
@@ -150,7 +150,7 @@ async def speak_all_the_time(member: Member, call: Any) -> None:
 async def converse(member: Member, call: Any) -> None:
     """A call as a soak wants it: replies heard to their end, talked over, ended by button and by text."""
     while True:
-        await call.tell("text", text=member.script())
+        await call.send("text", text=member.script())
         await anyio.sleep(member.chance.uniform(1.0, 6.0))
         match member.chance.choice(["voice", "button", "text", "hear it out", "cough"]):
             case "voice":
@@ -168,5 +168,5 @@ async def converse(member: Member, call: Any) -> None:
 async def listen_on(member: Member, call: Any) -> None:
     """Hear one long reply after another."""
     while True:
-        await call.tell("text", text=member.script())
+        await call.send("text", text=member.script())
         await anyio.sleep(14.0)

@@ -198,7 +198,7 @@ class LocalCall:
     async def _write(self, frames: Any) -> None:
         for frame in frames:
             if isinstance(frame, bytes):
-                self.player.sound(frame)
+                self.player.receive_audio(frame)
                 continue
             message = json.loads(frame)
             self.messages.append(message)
@@ -222,8 +222,8 @@ class LocalCall:
         self.clock.advance(STEP)
         await self.settle()
         self.sounded += self.player.play(round(STEP * SPOKEN_RATE))
-        while self.player.told:
-            await self.tell(self.player.told.popleft())
+        while self.player.reports:
+            await self.tell(self.player.reports.popleft())
 
     async def be_quiet(self, seconds: float) -> None:
         for _ in range(max(1, round(seconds / STEP))):

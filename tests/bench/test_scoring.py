@@ -132,7 +132,7 @@ def played(*holds: tuple[int, int], seconds: float = 3.0) -> tuple[numpy.ndarray
     """A reply as a player plays it, held after so many steps for so many: recording and reply."""
     player, reply = Player(), tones(seconds)
     player.take({"type": "audio_start", "reply_id": 1, "chunk_id": 0})
-    player.sound(reply)
+    player.receive_audio(reply)
     player.take({"type": "audio_end", "reply_id": 1})
     heard = bytearray()
     plan = dict(holds)

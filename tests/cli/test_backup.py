@@ -59,7 +59,7 @@ def test_a_copy_is_made_while_a_server_runs_and_put_back(run, tmp_path):
         assert run(file, "--data", data).startswith(f"{file}: 2 conversations, 0 files, ")
     write(data, "c")
     said = run(file, "--restore", "--data", data)
-    assert f"{data} holds 2 conversations, 0 files again." in said
+    assert f"{data} now holds 2 conversations, 0 files." in said
     assert "replaced-" in said
     assert sorted(ids(data)) == ["a", "b"]
 

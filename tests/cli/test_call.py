@@ -47,7 +47,7 @@ def test_what_was_not_understood_and_what_went_wrong_is_said():
         {"type": "error", "code": "x", "message": "It broke."},
     )
     assert output == "You: (not understood)\n"
-    assert asides == "waiting, place 2 in the queue\nIt broke.\n"
+    assert asides == "waiting, position 2 in the queue\nIt broke.\n"
 
 
 def test_a_setup_asks_for_what_was_given_and_nothing_else():
@@ -63,7 +63,7 @@ class Line:
         self.all = anyio.Event()
         self._count = count
 
-    async def tell(self, type: str, **fields: str) -> None:
+    async def send(self, type: str, **fields: str) -> None:
         self._take(f"{type} {fields['text']}")
 
     async def interrupt(self) -> None:

@@ -46,7 +46,7 @@ def test_wrong_settings_are_told_and_end_the_round():
 
     findings = examine(fail)
     assert findings[-1] == Finding("problem", "settings", "There is no setting prot.")
-    assert report(findings).endswith("1 to mend.")
+    assert report(findings).endswith("1 problem to fix.")
 
 
 def test_a_port_in_use_is_told_with_who_has_it(monkeypatch):
@@ -63,7 +63,7 @@ def test_our_own_server_on_the_port_is_no_problem(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         finding = only(doctor.check_address(settings(port=listener.getsockname()[1])))
     assert (finding.state, "runs at" in finding.text) == ("ok", True)
-    assert report([finding]).endswith("A server runs already: talk to it with `duologue say hello`.")
+    assert report([finding]).endswith("A server is already running: talk to it with `duologue say hello`.")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
 
 def test_an_upstream_that_is_down_is_a_warning():
     finding = only(doctor.check_workers(settings(**{"upstream.url": f"http://127.0.0.1:{free_port()}"})))
-    assert (finding.state, "does not answer now" in finding.text) == ("warning", True)
+    assert (finding.state, "does not answer" in finding.text) == ("warning", True)
 
 
 def test_a_package_that_does_not_load_is_told(monkeypatch):
@@ -168,7 +168,7 @@ def test_a_broken_driver_is_no_card(monkeypatch):
 
     monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
     monkeypatch.setattr(doctor.subprocess, "run", fail)
-    assert only(doctor.check_gpu(settings())).text.startswith("none seen")
+    assert only(doctor.check_gpu(settings())).text.startswith("none found")
 
 
 def test_a_page_switched_off_or_not_built_is_told(tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def voiced(tmp_path, **flags: object) -> list[Finding]:
 def test_a_voice_that_has_all_it_needs_says_what_hears_and_speaks(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: object())
     finding = only(voiced(tmp_path))
-    assert finding == Finding("ok", "voice", "pocketsphinx hears, espeak speaks, up to 32 at a time")
+    assert finding == Finding("ok", "voice", "recogniser pocketsphinx, speaker espeak, up to 32 at a time")
 
 
 def test_packages_and_weights_that_are_missing_are_told_at_once_with_what_brings_them(tmp_path, monkeypatch):

@@ -39,15 +39,15 @@ def test_a_new_key_stands_alone_on_the_output_and_the_rest_beside_it():
     assert output.startswith("duo_")
     assert len(output.splitlines()) == 1
     assert "ada (admin)" in beside
-    assert "first one" in beside
+    assert "first key" in beside
     output, beside = key("add", "bob")
     assert "bob (user)" in beside
-    assert "first one" not in beside
+    assert "first key" not in beside
     assert "eve (admin)" in key("add", "eve", "--admin")[1]
 
 
 def test_the_list_tells_keys_apart_and_shows_none():
-    assert "No key was made yet" in key("list")[1]
+    assert "There are no keys yet" in key("list")[1]
     value = key("add", "ada")[0].strip()
     key("add", "bob")
     key("revoke", "bob")
@@ -73,7 +73,7 @@ def test_a_user_is_changed_kept_out_and_let_in_again():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("bob",), "Say what to change"),
+        (("bob",), "Nothing to change"),
         (("bob", "--role", "owner"), "user or admin"),
         (("ada", "--disable"), "last admin"),
         (("eve", "--enable"), "There is ada, bob"),
@@ -91,21 +91,21 @@ def test_a_key_is_revoked_by_its_id_and_a_user_by_the_name():
         key("add", "ada")
     first = key("list")[0].splitlines()[1].split()[0]
     assert key("revoke", first)[0] == "1 key is revoked.\n"
-    assert key("revoke", first)[0] == "It was revoked before.\n"
+    assert key("revoke", first)[0] == "The key was already revoked.\n"
     output, beside = key("revoke", "ada")
     assert output == "2 keys are revoked.\n"
-    assert "No key is left, so nobody can come in" in beside
+    assert "No valid key is left, so nobody can log in" in beside
 
 
 def test_all_keys_can_be_forgotten():
     key("add", "ada")
-    assert key("revoke", "--all") == ("1 key is forgotten.\n", "")
-    assert "No key was made yet" in key("list")[1]
+    assert key("revoke", "--all") == ("1 key is deleted.\n", "")
+    assert "There are no keys yet" in key("list")[1]
 
 
 @pytest.mark.parametrize("arguments", [["revoke"], ["revoke", "ada", "--all"]])
 def test_revoking_needs_one_word_about_what(arguments):
-    with pytest.raises(BadRequest, match="Say which"):
+    with pytest.raises(BadRequest, match="Name the key to revoke"):
         key(*arguments)
 
 
@@ -118,8 +118,8 @@ def test_beside_a_key_of_the_settings_the_first_one_inherits_nothing(monkeypatch
     monkeypatch.setenv("DUOLOGUE_KEY", "of-the-settings-0123")
     output, beside = key("add", "ada")
     assert "ada (user)" in beside
-    assert "first one" not in beside
-    assert "settings hold a key too" in key("list")[1]
+    assert "first key" not in beside
+    assert "settings contain a key too" in key("list")[1]
     assert "No key is left" not in key("revoke", "ada")[1]
     assert "of-the-settings" not in output + beside
 

@@ -13,8 +13,16 @@ from tests.support.hub_stand_in import Hub, serving
 from tests.support.tiny_model import write_tiny_model
 
 from duologue.cli import model_commands
-from duologue.cli.download_progress import Lines
-from duologue.cli.model_commands import available, drop, fetch, listed, models_folder, offered, table
+from duologue.cli.model_commands import (
+    available,
+    available_models,
+    fetch,
+    local_models,
+    models_folder,
+    remove,
+    table,
+)
+from duologue.cli.progress import Lines
 from duologue.config import Settings
 from duologue.errors import Busy, Problem
 from duologue.models import catalogue
@@ -49,24 +57,24 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def test_the_list_shows_each_model_and_which_one_answers(settings: Settings) -> None:
-    lines = listed(settings).splitlines()
+    lines = local_models(settings).splitlines()
     assert lines[0].split() == ["MODEL", "SIZE", "PARAMETERS", "ARCHITECTURE", "QUANTISATION", "CONTEXT"]
     assert lines[1].startswith("*  duologue-mini (bundled)")
     assert lines[2].split() == ["tiny", "0.4", "MB", "0M", "llama", "F32", "512"]
 
 
 def test_the_mark_goes_to_the_model_of_the_settings(settings: Settings) -> None:
-    lines = listed(settings.model_copy(update={"model": "tiny"})).splitlines()
+    lines = local_models(settings.model_copy(update={"model": "tiny"})).splitlines()
     assert [line[0] for line in lines[:3]] == [" ", " ", "*"]
 
 
 def test_broken_and_unfinished_ones_are_told_below(settings: Settings) -> None:
     (models_folder(settings) / "bad.gguf").write_bytes(b"no model")
     (models_folder(settings) / "half.gguf.part").write_bytes(b"x" * 2_000_000)
-    said = listed(settings)
+    said = local_models(settings)
     assert "bad: " in said
     assert "is not a GGUF model" in said
-    assert "half: a download that was not finished, 2.0 MB so far" in said
+    assert "half: unfinished download, 2.0 MB so far" in said
 
 
 def test_a_checkout_without_weights_lists_the_rest(settings: Settings, monkeypatch) -> None:
@@ -74,8 +82,8 @@ def test_a_checkout_without_weights_lists_the_rest(settings: Settings, monkeypat
         raise model_commands.StartFailed("not here")
 
     monkeypatch.setattr(catalogue, "bundled_model", absent)
-    assert "tiny" in listed(settings)
-    assert "duologue-mini" not in listed(settings)
+    assert "tiny" in local_models(settings)
+    assert "duologue-mini" not in local_models(settings)
 
 
 def test_every_recommended_model_is_offered_with_its_fit_and_licence() -> None:
@@ -91,8 +99,8 @@ def test_every_recommended_model_is_offered_with_its_fit_and_licence() -> None:
 
 
 def test_the_offer_names_the_machine_and_what_to_do(settings: Settings) -> None:
-    assert "duologue models pull NAME" in offered(settings)
-    assert str(models_folder(settings)) in offered(settings)
+    assert "duologue models pull NAME" in available_models(settings)
+    assert str(models_folder(settings)) in available_models(settings)
 
 
 def test_a_model_is_fetched_and_said(settings: Settings, hub: Hub) -> None:
@@ -100,18 +108,18 @@ def test_a_model_is_fetched_and_said(settings: Settings, hub: Hub) -> None:
     pulled = fetch("someone/New-GGUF", settings, output, asides)
     assert pulled.header.path == models_folder(settings) / "New-Q8_0.gguf"
     assert output.getvalue() == (
-        "New-Q8_0 is here: 0.4 MB, 0M parameters, llama, F32, context 512, its checksum is right.\n"
+        "New-Q8_0 is here: 0.4 MB, 0M parameters, llama, F32, context 512, checksum verified.\n"
     )
     assert asides.getvalue().startswith("New-Q8_0: someone/New-GGUF, Q8_0, 0.4 MB, apache-2.0\n")
     fetch("someone/New-GGUF", settings, output, asides)
-    assert "New-Q8_0 was here already" in output.getvalue()
+    assert "New-Q8_0 is already here" in output.getvalue()
 
 
 def test_the_token_is_used_and_never_said(settings: Settings, hub: Hub, monkeypatch) -> None:
     output, asides = io.StringIO(), io.StringIO()
     fetch("someone/New-GGUF", settings, output, asides)
     monkeypatch.setenv("HF_TOKEN", TOKEN + "x")
-    drop("New-Q8_0", settings)
+    remove("New-Q8_0", settings)
     with pytest.raises(Problem) as raised:
         fetch("someone/New-GGUF", settings, output, asides)
     assert "HF_TOKEN is not accepted" in raised.value.message
@@ -124,7 +132,7 @@ def test_a_failure_says_what_is_kept_and_that_it_goes_on(settings: Settings, hub
     with pytest.raises(Problem):
         fetch("someone/New-GGUF", settings, io.StringIO(), asides)
     assert "Trying again in" in asides.getvalue()
-    assert asides.getvalue().endswith("0.2 MB of it are kept. The same command goes on from there.\n")
+    assert asides.getvalue().endswith("0.2 MB were kept. Run the same command again to resume.\n")
 
 
 def test_ctrl_c_says_what_is_kept(settings: Settings, hub: Hub, monkeypatch) -> None:
@@ -137,7 +145,7 @@ def test_ctrl_c_says_what_is_kept(settings: Settings, hub: Hub, monkeypatch) -> 
     monkeypatch.setattr(model_commands, "watch_on", Impatient)
     with pytest.raises(KeyboardInterrupt):
         fetch("someone/New-GGUF", settings, io.StringIO(), asides)
-    assert "are kept. The same command goes on from there." in asides.getvalue()
+    assert "were kept. Run the same command again to resume." in asides.getvalue()
 
 
 def test_what_another_process_downloads_is_not_called_kept(settings: Settings, hub: Hub) -> None:
@@ -155,17 +163,17 @@ def test_a_recommended_model_that_is_here_needs_no_network(settings: Settings, h
     (models_folder(settings) / "tiny.gguf").rename(models_folder(settings) / "Qwen3-4B-Q4_K_M.gguf")
     output = io.StringIO()
     assert fetch("qwen3-4b", settings, output, io.StringIO()).was_there
-    assert output.getvalue().startswith("Qwen3-4B-Q4_K_M was here already")
+    assert output.getvalue().startswith("Qwen3-4B-Q4_K_M is already here")
     assert hub.requests == []
 
 
 def test_removing_says_what_was_freed(settings: Settings) -> None:
-    assert drop("tiny", settings) == "tiny is removed, 0.4 MB freed."
+    assert remove("tiny", settings) == "Removed tiny, 0.4 MB freed."
 
 
 def test_removing_what_the_settings_name_says_so(settings: Settings) -> None:
-    said = drop("tiny", settings.model_copy(update={"model": "tiny"}))
-    assert said.endswith("The settings still name it: the next start needs another `model`.")
+    said = remove("tiny", settings.model_copy(update={"model": "tiny"}))
+    assert said.endswith("The settings still name it: set another `model` before the next start.")
 
 
 def test_a_table_has_its_columns_in_line() -> None:

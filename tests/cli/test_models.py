@@ -56,14 +56,14 @@ def test_pull_list_and_remove(run, hub, tmp_path):
     assert (code, output.splitlines()[-1]) == (0, "Start with it: duologue serve --model New-Q8_0")
     assert "100 % of 0.4 MB" in errors
     assert "New-Q8_0" in run("models", "list")[1]
-    assert run("models", "rm", "New-Q8_0") == (0, "New-Q8_0 is removed, 0.4 MB freed.\n", "")
+    assert run("models", "rm", "New-Q8_0") == (0, "Removed New-Q8_0, 0.4 MB freed.\n", "")
     assert "New-Q8_0" not in run("models", "list")[1]
 
 
 def test_setup_makes_the_next_start_answer_with_the_model(run, hub, tmp_path):
     code, output, _ = run("setup", "--model", "someone/New-GGUF", "--yes")
     assert code == 0
-    assert "`model: New-Q8_0` is written to" in output
+    assert "Wrote `model: New-Q8_0` to" in output
     (loadout,) = load_specs(load(None, os.environ, {}))
     assert loadout.options["model"] == str(tmp_path / "data" / "models" / "New-Q8_0.gguf")
 

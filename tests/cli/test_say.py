@@ -32,7 +32,7 @@ def test_only_the_reply_goes_to_the_output():
         {"type": "done", "text": "Hello.", "finish_reason": "stop"},
     )
     assert output == "Hello.\n"
-    assert asides == "waiting, place 2 in the queue\nThey greet me.\n\n"
+    assert asides == "waiting, position 2 in the queue\nThey greet me.\n\n"
 
 
 def test_a_tool_call_and_a_cut_reply_are_told_beside():
@@ -44,7 +44,7 @@ def test_a_tool_call_and_a_cut_reply_are_told_beside():
         {"type": "done", "finish_reason": "length"},
     )
     assert output == "\n"
-    assert asides == '\nadd {"a":1}(cut: the reply reached its longest)\n'
+    assert asides == '\nadd {"a":1}(cut off: the reply reached its length limit)\n'
 
 
 def test_asides_are_dim_on_a_terminal_only():

@@ -11,13 +11,13 @@ import pytest
 
 from duologue.cli import model_commands, setup
 from duologue.cli.doctor import Finding
-from duologue.cli.setup import SettingLocation, Talk, Wish, set_up
+from duologue.cli.setup import SettingLocation, SetupOptions, Terminal, set_up
 from duologue.config import Settings
 from duologue.errors import BadRequest, ModelNotFound, Problem
 from duologue.models.fit import Hardware
 
 GB = 10**9
-NO_WISH = Wish()
+NO_WISH = SetupOptions()
 
 
 class Person:
@@ -28,7 +28,7 @@ class Person:
         self.asked: list[str] = []
         self.output = io.StringIO()
         self.asides = io.StringIO()
-        self.talk = Talk(self.output, self.asides, self._answer if terminal else None)
+        self.talk = Terminal(self.output, self.asides, self._answer if terminal else None)
 
     def _answer(self, question: str) -> str:
         self.asked.append(question)
@@ -73,7 +73,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def run(settings: Settings) -> Callable[..., None]:
     def call(
-        person: Person, wish: Wish = NO_WISH, place: SettingLocation | None = None, **changes: object
+        person: Person, wish: SetupOptions = NO_WISH, place: SettingLocation | None = None, **changes: object
     ) -> None:
         changed = settings.model_copy(update=changes)
         set_up(changed, place or SettingLocation(None, {}), wish, person.talk)
@@ -88,9 +88,7 @@ def test_enter_takes_the_proposal_and_writes_the_setting(run, fetched, file) -> 
     assert file.read_text() == "model: M\n"
     assert person.heard.startswith("This machine: 4 cores, 8.0 GB of memory free")
     assert "* proposed: qwen3-4b, about 2.5 GB, Apache-2.0." in person.heard
-    assert person.heard.endswith(
-        "Start the server: `duologue serve`. One that runs already must be started anew.\n"
-    )
+    assert person.heard.endswith("Start the server with `duologue serve`, or restart a running one.\n")
 
 
 def test_another_name_is_taken_and_a_wrong_one_asked_again(run, fetched) -> None:
@@ -106,7 +104,7 @@ def test_no_downloads_nothing(run, fetched, file, answers) -> None:
     run(person)
     assert fetched == []
     assert not file.exists()
-    assert "duologue-mini stays" in person.heard
+    assert "duologue-mini stays the default" in person.heard
 
 
 def test_a_model_can_be_fetched_without_writing_the_setting(run, fetched, file) -> None:
@@ -119,12 +117,12 @@ def test_a_model_can_be_fetched_without_writing_the_setting(run, fetched, file) 
 
 def test_yes_asks_nothing(run, fetched, file) -> None:
     person = Person()
-    run(person, Wish(yes=True))
+    run(person, SetupOptions(yes=True))
     assert (person.asked, fetched, file.read_text()) == ([], ["qwen3-4b"], "model: M\n")
 
 
 def test_a_named_model_is_taken_without_a_terminal(run, fetched, file) -> None:
-    run(Person(terminal=False), Wish(model="gemma-3-1b"))
+    run(Person(terminal=False), SetupOptions(model="gemma-3-1b"))
     assert (fetched, file.read_text()) == (["gemma-3-1b"], "model: M\n")
 
 
@@ -134,7 +132,9 @@ def test_without_a_terminal_and_a_word_nothing_happens(run, fetched) -> None:
     assert fetched == []
 
 
-@pytest.mark.parametrize("wish", [Wish(dry_run=True), Wish(dry_run=True, model="qwen3-8b", yes=True)])
+@pytest.mark.parametrize(
+    "wish", [SetupOptions(dry_run=True), SetupOptions(dry_run=True, model="qwen3-8b", yes=True)]
+)
 def test_a_dry_run_only_says_what_it_would_do(run, fetched, file, wish) -> None:
     person = Person()
     run(person, wish)
@@ -144,7 +144,7 @@ def test_a_dry_run_only_says_what_it_would_do(run, fetched, file, wish) -> None:
 
 def test_a_wrong_name_is_told_before_anything_is_asked(run, fetched) -> None:
     with pytest.raises(ModelNotFound):
-        run(Person(), Wish(model="qwen4-4b", dry_run=True))
+        run(Person(), SetupOptions(model="qwen4-4b", dry_run=True))
 
 
 def test_a_machine_too_small_keeps_what_it_has(run, fetched, monkeypatch) -> None:
@@ -152,7 +152,7 @@ def test_a_machine_too_small_keeps_what_it_has(run, fetched, monkeypatch) -> Non
     person = Person()
     run(person)
     assert fetched == []
-    assert "duologue-mini stays" in person.heard
+    assert "duologue-mini stays the default" in person.heard
     assert "--upstream URL" in person.heard
 
 
@@ -164,7 +164,7 @@ def test_a_slow_proposal_is_called_slow(run, fetched, monkeypatch) -> None:
 
 
 def test_a_card_the_engine_cannot_use_is_told(run, fetched, monkeypatch) -> None:
-    finding = Finding("warning", "gpu", "NVIDIA L4; but the installed xllamacpp is the processor's build.")
+    finding = Finding("warning", "gpu", "NVIDIA L4; but the installed xllamacpp is the CPU build.")
     monkeypatch.setattr(setup, "check_gpu", lambda settings: iter((finding,)))
     person = Person("no")
     run(person)
@@ -197,7 +197,7 @@ def test_settings_that_one_line_cannot_change_are_left_alone(run, fetched, file,
     person = Person("")
     run(person, **changes)
     assert not file.exists()
-    assert "write `model: M` where it belongs" in person.heard
+    assert "add `model: M` in the right place" in person.heard
 
 
 def test_a_failed_download_writes_nothing(run, file, monkeypatch) -> None:

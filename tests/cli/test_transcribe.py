@@ -1,4 +1,4 @@
-"""`duologue listen`: a file goes to the server, its transcript to the output."""
+"""`duologue transcribe`: a file goes to the server, its transcript to the output."""
 
 import io
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.ports import free_port
 
-from duologue.cli.transcribe import Recording, listen
+from duologue.cli.transcribe import Recording, print_transcript
 from duologue.client.http import Client
 from duologue.errors import BadRequest, Problem
 
@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_transcript_goes_to_the_output(file: Path):
     output = io.StringIO()
-    listen(Recording(file, "srt", language="en"), Server(), output)
+    print_transcript(Recording(file, "srt", language="en"), Server(), output)
     assert output.getvalue() == "memo.wav 4 [('language', 'en'), ('response_format', 'srt')]\n"
 
 
@@ -38,14 +38,14 @@ def test_a_recording_asks_for_what_was_given_and_nothing_else(file: Path):
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
     with pytest.raises(BadRequest, match=r"nothing\.wav cannot be read: No such file"):
-        listen(Recording(tmp_path / "nothing.wav"), Server(), io.StringIO())
+        print_transcript(Recording(tmp_path / "nothing.wav"), Server(), io.StringIO())
 
 
 def test_an_unknown_format_is_a_sentence(file: Path):
-    with pytest.raises(BadRequest, match="no format 'pdf'"):
-        listen(Recording(file, "pdf"), Server(), io.StringIO())
+    with pytest.raises(BadRequest, match="Unknown format 'pdf'"):
+        print_transcript(Recording(file, "pdf"), Server(), io.StringIO())
 
 
 def test_no_server_is_a_sentence_that_says_how_to_start_one(file: Path):
     with pytest.raises(Problem, match="duologue serve"):
-        listen(Recording(file), Client(f"http://127.0.0.1:{free_port()}"), io.StringIO())
+        print_transcript(Recording(file), Client(f"http://127.0.0.1:{free_port()}"), io.StringIO())

@@ -36,7 +36,7 @@ def run(monkeypatch, capsys):
 def test_listen_hands_over_file_format_and_server(run, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        transcribe, "listen", lambda recording, server, output: asked.append((recording, server))
+        transcribe, "print_transcript", lambda recording, server, output: asked.append((recording, server))
     )
     assert run("listen", "a.wav", "--format", "vtt", "--language", "de", "--server", "http://x:1")[0] == 0
     [(recording, server)] = asked
@@ -46,7 +46,7 @@ def test_listen_hands_over_file_format_and_server(run, monkeypatch):
 
 def test_call_hands_over_how_it_is_to_be(run, monkeypatch):
     asked = []
-    monkeypatch.setattr(call, "phone", lambda server, setup, output, asides: asked.append((setup, server)))
+    monkeypatch.setattr(call, "run_call", lambda server, setup, output, asides: asked.append((setup, server)))
     assert run("call", "--voice", "en-gb", "--conversation", "c1")[0] == 0
     [(setup, server)] = asked
     assert setup == call.Setup(voice="en-gb", conversation="c1")

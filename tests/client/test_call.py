@@ -9,7 +9,7 @@ import pytest
 from tests.support.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from duologue.client.call import HEARD_STEP, SPOKEN_STEP, CallClient, calling
+from duologue.client.call import HEARD_STEP, SPOKEN_STEP, CallClient, open_call
 from duologue.client.http import Client
 from duologue.client.player import Player
 from duologue.errors import Problem
@@ -69,7 +69,7 @@ async def ringing(
     async with (
         serve(desk.answer, "127.0.0.1", port),
         Client(f"http://127.0.0.1:{port}") as client,
-        calling(client, player=player, seen=seen.append, start=start) as call,
+        open_call(client, player=player, on_message=seen.append, start=start) as call,
     ):
         yield call, desk, seen
 
@@ -107,7 +107,7 @@ class Time:
 async def test_both_sides_are_recorded_in_equal_steps_and_the_server_hears_what_was_played():
     time, both = Time(), []
     async with ringing() as (call, desk, seen):
-        await call.tell("text", text="speak")
+        await call.send("text", text="speak")
         with anyio.fail_after(10):
             await call.run(
                 lambda count: bytes(2 * count),
@@ -127,7 +127,7 @@ async def test_both_sides_are_recorded_in_equal_steps_and_the_server_hears_what_
 
 async def test_an_interruption_is_told_with_what_was_heard():
     async with ringing() as (call, desk, _):
-        await call.tell("text", text="speak")
+        await call.send("text", text="speak")
         with anyio.fail_after(5):
             while call.player.position < 4_800:
                 await anyio.sleep(0.001)
@@ -141,7 +141,7 @@ async def test_an_interruption_is_told_with_what_was_heard():
 
 async def test_a_call_the_server_ends_is_over_and_says_why():
     async with ringing() as (call, _, _):
-        await call.tell("text", text="refuse")
+        await call.send("text", text="refuse")
         with anyio.fail_after(5):
             await call.over.wait()
     assert call.problem is not None
@@ -152,5 +152,5 @@ async def test_a_call_the_server_ends_is_over_and_says_why():
 async def test_no_server_is_a_sentence():
     async with Client(f"http://127.0.0.1:{free_port()}") as client:
         with pytest.raises(Problem, match="No server answers"):
-            async with calling(client):
+            async with open_call(client):
                 pass

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from duologue.client.player import BUFFER, HOLD_FADE, MARK, RISE, Player
+from duologue.client.player import BUFFER, HOLD_FADE, REPORT_EVERY, RISE, Player
 
 STEP = 480
 
@@ -28,7 +28,7 @@ def a_player(count: int = 48_000, *, holds: bool = True) -> Player:
     player = Player(holds=holds)
     player.take(started())
     for at in range(0, count, 4_800):
-        player.sound(ramp(at, min(4_800, count - at)))
+        player.receive_audio(ramp(at, min(4_800, count - at)))
     player.take(ended())
     return player
 
@@ -38,8 +38,8 @@ def heard(player: Player, steps: int) -> array:
 
 
 def told(player: Player) -> list[int]:
-    marks = [message["samples"] for message in player.told]
-    player.told.clear()
+    marks = [message["samples"] for message in player.reports]
+    player.reports.clear()
     return marks
 
 
@@ -56,9 +56,9 @@ def test_every_sample_sounds_once_and_in_order():
 def test_a_beginning_waits_for_a_little_more():
     player = Player()
     player.take(started())
-    player.sound(ramp(0, BUFFER // 2))
+    player.receive_audio(ramp(0, BUFFER // 2))
     assert not any(heard(player, 1))
-    player.sound(ramp(BUFFER // 2, BUFFER))
+    player.receive_audio(ramp(BUFFER // 2, BUFFER))
     assert any(heard(player, 1))
 
 
@@ -67,7 +67,7 @@ def test_the_server_is_told_every_200_ms_and_at_the_end():
     heard(player, 26)
     marks = told(player)
     assert marks[-1] == 12_000
-    assert [later - earlier for earlier, later in pairwise(marks[:-1])] == [MARK]
+    assert [later - earlier for earlier, later in pairwise(marks[:-1])] == [REPORT_EVERY]
 
 
 def test_a_held_reply_fades_out_and_goes_on_from_the_held_sample():
@@ -75,7 +75,7 @@ def test_a_held_reply_fades_out_and_goes_on_from_the_held_sample():
     heard(player, 20)
     player.take({"type": "pause", "reply_id": 1})
     faded = heard(player, 3)
-    at = player.heard[1]
+    at = player.played[1]
     assert at == 20 * STEP + HOLD_FADE
     assert told(player)[-1] == at
     assert not any(faded[HOLD_FADE:])
@@ -99,7 +99,7 @@ def test_a_reply_held_before_it_began_waits():
     player = Player()
     player.take(started())
     player.take({"type": "pause", "reply_id": 1})
-    player.sound(ramp(0, 9_600))
+    player.receive_audio(ramp(0, 9_600))
     assert not any(heard(player, 5))
     player.take({"type": "resume", "reply_id": 1})
     assert any(heard(player, 5))
@@ -110,9 +110,9 @@ def test_an_interrupted_reply_is_dropped_and_the_next_one_sounds():
     heard(player, 10)
     player.take({"type": "interrupt", "reply_id": 1, "epoch": 1})
     assert not any(heard(player, 2)[STEP:])
-    assert told(player)[-1] == player.heard[1] < 12 * STEP
+    assert told(player)[-1] == player.played[1] < 12 * STEP
     player.take(started(2, 10, epoch=1))
-    player.sound(ramp(0, 9_600))
+    player.receive_audio(ramp(0, 9_600))
     assert any(heard(player, 5))
     assert player.stale == []
 
@@ -120,7 +120,7 @@ def test_an_interrupted_reply_is_dropped_and_the_next_one_sounds():
 def test_what_comes_of_an_interrupted_reply_is_stale():
     player = a_player()
     player.take({"type": "interrupt", "reply_id": 1, "epoch": 1})
-    assert not player.sound(ramp(0, 480))
+    assert not player.receive_audio(ramp(0, 480))
     assert not player.take({"type": "caption", "reply_id": 1, "epoch": 1, "words": []})
     assert not player.take(started(2, 12, epoch=0))
     assert player.stale == ["sound", "caption", "audio_start"]
@@ -134,7 +134,7 @@ def test_the_callers_own_interruption_names_what_was_heard():
     assert said["reply_id"] == 1
     assert said["last_chunk_id"] == 1
     assert said["samples"] <= 11 * STEP
-    player.sound(ramp(0, 480))
+    player.receive_audio(ramp(0, 480))
     assert player.stale == [], "what was on its way when the caller interrupted is no fault of the server's"
 
 
@@ -149,17 +149,17 @@ def test_a_client_of_few_words_tells_nothing_and_never_holds():
     heard(player, 10)
     player.take({"type": "pause", "reply_id": 1})
     assert any(heard(player, 10)[-STEP:])
-    assert not player.told
-    assert player.heard[1] == 20 * STEP
+    assert not player.reports
+    assert player.played[1] == 20 * STEP
 
 
 def test_a_reply_that_runs_dry_is_a_gap_and_goes_on_where_it_was():
     player = Player()
     player.take(started())
-    player.sound(ramp(0, 2 * BUFFER))
+    player.receive_audio(ramp(0, 2 * BUFFER))
     heard(player, 8)
     assert player.current == 1
-    player.sound(ramp(2 * BUFFER, 9_600))
+    player.receive_audio(ramp(2 * BUFFER, 9_600))
     sound = heard(player, 4)
     assert list(sound[RISE:]) == list(array("h", ramp(2 * BUFFER, len(sound)))[RISE:])
     [gap] = player.gaps
@@ -170,7 +170,7 @@ def test_a_reply_that_runs_dry_is_a_gap_and_goes_on_where_it_was():
 def test_a_reply_that_runs_dry_is_told_to_its_last_sample():
     player = Player()
     player.take(started())
-    player.sound(ramp(0, 2 * BUFFER))
+    player.receive_audio(ramp(0, 2 * BUFFER))
     heard(player, 8)
     assert told(player) == [2 * BUFFER]
 
@@ -178,19 +178,19 @@ def test_a_reply_that_runs_dry_is_told_to_its_last_sample():
 def test_what_is_said_while_a_reply_waits_sounds_between():
     player = Player()
     player.take(started(1))
-    player.sound(ramp(0, 4_800))
+    player.receive_audio(ramp(0, 4_800))
     heard(player, 12)
     player.take(started(2, 1))
-    player.sound(ramp(15_000, 4_800))
+    player.receive_audio(ramp(15_000, 4_800))
     player.take(ended(2))
     between = heard(player, 12)
     assert list(between[RISE:4_800]) == list(array("h", ramp(15_000, 4_800))[RISE:])
     player.take(started(1, 2))
-    player.sound(ramp(4_800, 4_800))
+    player.receive_audio(ramp(4_800, 4_800))
     player.take(ended(1))
     rest = heard(player, 12)
     assert list(rest[RISE:4_800]) == list(array("h", ramp(4_800, 4_800))[RISE:])
-    assert player.heard == {1: 9_600, 2: 4_800}
+    assert player.played == {1: 9_600, 2: 4_800}
     assert player.gaps == []
     assert player.stale == []
 

@@ -74,7 +74,7 @@ async def test_the_loudspeaker_plays_what_it_was_given_and_then_silence(library)
 
 async def test_a_machine_without_a_card_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "sounddevice", Library(broken=True))
-    with pytest.raises(Problem, match="There is no loudspeaker here"), sound_card.loudspeaker():
+    with pytest.raises(Problem, match="No usable loudspeaker was found"), sound_card.loudspeaker():
         pass
 
 

@@ -1,4 +1,7 @@
-"""The flags that more than one file of commands has, so that they are called and explained alike everywhere."""
+"""The command line: `main` collects the commands, each command is in a file of its own.
+
+Here are the flags that several commands share.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ import typer
 
 Config = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="The settings file; else duologue.yaml is searched."),
+    typer.Option(
+        "--config", metavar="FILE", help="The settings file. Without it, duologue.yaml is searched for."
+    ),
 ]
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder for everything the server writes.")]
+Data = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="The folder for everything the server writes.")
+]

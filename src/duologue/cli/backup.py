@@ -1,6 +1,6 @@
-"""The command `duologue backup`: everything that is kept, into one file and back. Thin, as `cli` is.
+"""`duologue backup`: copy all stored data into one file, and restore it.
 
-Owns its flags and what it prints. It copies while a server runs, and restores only where none does.
+A copy can be made while a server runs; restoring takes the lock of the data folder, so no server may run.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy: one .tar file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .tar file.")],
     restore: Annotated[
-        bool, typer.Option("--restore", help="Put the copy back; the server must be stopped.")
+        bool, typer.Option("--restore", help="Restore the backup; the server must be stopped.")
     ] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Copy all conversations and files into FILE. With --restore put them back."""
+    """Back up all data into FILE, or restore it with --restore."""
     from duologue.config import load
-    from duologue.store import backup as copying
+    from duologue.store import backup as archive
 
     settings = load(config, os.environ, {"data": data})
     if settings.database is not None:
         raise StartFailed(
-            "Conversations are kept in PostgreSQL. Copy them with `pg_dump --format=custom --file=duologue.dump DATABASE`, "
-            f"put them back with `pg_restore`, and copy the folder {settings.data / copying.BLOBS} with the files."
+            "Conversations are stored in PostgreSQL. Back them up with `pg_dump --format=custom --file=duologue.dump DATABASE`, "
+            f"restore them with `pg_restore`, and copy the folder {settings.data / archive.BLOBS} with the files."
         )
     if not restore:
-        made = copying.back_up(settings.data, file, _now)
-        print(f"{file}: {_count(made)}, {made.size / 1e6:.1f} MB.")
-        if made.missing:
-            print(f"{made.missing} files that conversations name were not there and are not in the copy.")
+        copy = archive.back_up(settings.data, file, _now)
+        print(f"{file}: {_count(copy)}, {copy.size / 1e6:.1f} MB.")
+        if copy.missing:
+            print(f"{copy.missing} files referenced by conversations are missing and not in the backup.")
         return
     from duologue.gateway import process_lock
 
     if not file.is_file():
         raise StartFailed(f"There is no file {file}.")
     with process_lock.data_folder(settings.data, "duologue backup --restore"):
-        put_back = copying.restore(file, settings.data, _now)
-    print(f"{settings.data} holds {_count(put_back)} again.")
-    if put_back.replaced is not None:
-        print(f"The conversations that were there before are in {put_back.replaced}.")
+        restored = archive.restore(file, settings.data, _now)
+    print(f"{settings.data} now holds {_count(restored)}.")
+    if restored.replaced is not None:
+        print(f"The previous conversations were moved to {restored.replaced}.")
 
 
-def _count(made: Backup) -> str:
-    return f"{made.conversations:,} conversations, {made.files:,} files"
+def _count(backup: Backup) -> str:
+    return f"{backup.conversations:,} conversations, {backup.files:,} files"
 
 
 def _now() -> int:

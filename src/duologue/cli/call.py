@@ -1,6 +1,6 @@
-"""`duologue call`: a call in the terminal, by microphone and loudspeaker, with both sides written down.
+"""`duologue call`: a call in the terminal by microphone and loudspeaker, with both sides transcribed.
 
-Owns what is shown and what a typed line does. The sound card is `soundcard.py`'s, the call `calling.py`'s.
+The sound card is `client/sound_card.py`, the call itself `client/call.py`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from msgspec import Struct
 
 from duologue.cli.say import DIM, PLAIN, explained
 from duologue.client import sound_card
-from duologue.client.call import HEARD_STEP, CallClient, calling
+from duologue.client.call import HEARD_STEP, CallClient, open_call
 from duologue.client.http import Client
 from duologue.client.sound_card import Loudspeaker, Microphone
 
 AHEAD = 3 * HEARD_STEP
-"""Samples that the loudspeaker is given ahead of the ear: 60 ms bridge what a busy machine takes."""
+"""Samples buffered in the loudspeaker: 60 ms, enough for the scheduling delays of a busy machine."""
 LINES = 100
-"""Typed lines that wait; more are not read."""
-HINT = "Speak. A line typed here is said too, an empty one interrupts; Ctrl-C hangs up. Headphones keep the reply out of the microphone.\n"
+"""Typed lines that may wait to be sent; further ones are dropped."""
+HINT = "Speak now. A line typed here is sent as text, an empty line interrupts, Ctrl-C hangs up. Use headphones to avoid echo.\n"
 
 Json = dict[str, Any]
 
 
 class Setup(Struct, frozen=True):
-    """How the call is to be; empty fields are the server's own."""
+    """The options of a call; empty fields mean the server's defaults."""
 
     model: str = ""
     voice: str = ""
@@ -49,7 +49,7 @@ class Setup(Struct, frozen=True):
 
 
 class TerminalCall:
-    """Writes down what both sides say: that to the output, everything else beside it."""
+    """Writes the transcript of both sides to `output`, everything else to `asides`."""
 
     def __init__(self, output: TextIO, asides: TextIO) -> None:
         self._output, self._asides = output, asides
@@ -69,7 +69,7 @@ class TerminalCall:
                 if text := str(message.get("text") or "").strip():
                     self._line(f"Duologue: {text}{cut}")
             case "queued" | "queue_update":
-                self.aside(f"waiting, place {message.get('position')} in the queue\n")
+                self.aside(f"waiting, position {message.get('position')} in the queue\n")
             case "error":
                 self.aside(f"{message.get('message')}\n")
             case "status" if message.get("state") != self._state:
@@ -85,17 +85,21 @@ class TerminalCall:
         self._output.flush()
 
 
-def phone(
+def run_call(
     server: Client, setup: Setup, output: TextIO, asides: TextIO, lines: TextIO | None = sys.stdin
 ) -> None:
-    """Call, until either side hangs up. Raises Problem; when no server answers, one that says how to start it."""
-    anyio.run(_phone, server, setup, TerminalCall(output, asides), lines)
+    """Call until either side hangs up. Raises Problem; when no server answers, one that says how to start it."""
+    anyio.run(_call, server, setup, TerminalCall(output, asides), lines)
 
 
-async def _phone(server: Client, setup: Setup, page: TerminalCall, lines: TextIO | None) -> None:
+async def _call(server: Client, setup: Setup, terminal: TerminalCall, lines: TextIO | None) -> None:
     with sound_card.microphone() as microphone, sound_card.loudspeaker() as speaker:
-        async with explained(server), server, calling(server, seen=page.show, start=setup.start()) as call:
-            page.aside(HINT)
+        async with (
+            explained(server),
+            server,
+            open_call(server, on_message=terminal.show, start=setup.start()) as call,
+        ):
+            terminal.aside(HINT)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_converse, call, microphone, speaker)
                 if lines is not None:
@@ -107,7 +111,7 @@ async def _phone(server: Client, setup: Setup, page: TerminalCall, lines: TextIO
 
 
 async def _converse(call: CallClient, microphone: Microphone, speaker: Loudspeaker) -> None:
-    """The microphone sets the pace; the loudspeaker is kept a little ahead of the ear."""
+    """The microphone sets the pace; the loudspeaker is kept AHEAD samples full."""
     async for frame in microphone.frames():
         await call.speak(frame)
         while speaker.waiting < AHEAD:
@@ -115,21 +119,22 @@ async def _converse(call: CallClient, microphone: Microphone, speaker: Loudspeak
 
 
 async def _type(call: CallClient, lines: TextIO) -> None:
-    """What is typed is said; an empty line interrupts."""
-    async for line in _typed(lines):
+    """Send typed lines as text; an empty line interrupts."""
+    async for line in _read_lines(lines):
         if text := line.strip():
-            await call.tell("text", text=text)
+            await call.send("text", text=text)
         else:
             await call.interrupt()
 
 
-async def _typed(lines: TextIO) -> AsyncIterator[str]:
-    """Lines as they are typed; none where a terminal cannot be waited for."""
+async def _read_lines(lines: TextIO) -> AsyncIterator[str]:
+    """Lines as they are typed; none where the event loop cannot watch the input, such as a regular file."""
     send, receive = anyio.create_memory_object_stream[str](LINES)
     rest = b""
 
-    def come() -> None:
-        # Not by the file's own readline: it would keep a second line to itself until there is a third.
+    def read() -> None:
+        # Not with the file's own readline: it buffers, and would hold back a second line until the descriptor is readable
+        # again.
         nonlocal rest
         data = os.read(lines.fileno(), 65536)
         if not data:
@@ -140,16 +145,16 @@ async def _typed(lines: TextIO) -> AsyncIterator[str]:
             with suppress(anyio.WouldBlock):
                 send.send_nowait(line.decode("utf-8", "replace"))
 
-    with send, receive, _watched(lines, come) as watched:
+    with send, receive, _watched(lines, read) as watched:
         while watched:
             yield await receive.receive()
 
 
 @contextmanager
-def _watched(lines: TextIO, come: Any) -> Iterator[bool]:
+def _watched(lines: TextIO, read: Any) -> Iterator[bool]:
     loop = asyncio.get_running_loop()
     try:
-        loop.add_reader(lines, come)
+        loop.add_reader(lines, read)
     except (NotImplementedError, ValueError, OSError):
         yield False
         return

@@ -1,7 +1,7 @@
-"""`duologue doctor`: what a server needs, looked at one by one.
+"""`duologue doctor`: checks whether a server can run on this machine, and says what to do when it cannot.
 
-Owns the checks and their advice. Each check is a function from the settings to findings and starts nothing that
-stays. Knows how each room says what is wrong: a check is mostly a call that may raise a Problem.
+Each check is a function from the settings to findings. Most call the code that the server itself would run and report the
+`Problem` it raises.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LIBRARIES = {
     "kokoro": ("kokoro", "kokoro"),
     "kokoro_onnx": ("kokoro_onnx", "kokoro-onnx"),
 }
-"""The library of each engine of voice, and the extra that brings it."""
+"""The library of each voice engine, and the extra that installs it."""
 WANTED_MB = 1024
 RUNS = "a Duologue server runs at"
 
@@ -58,16 +58,16 @@ Check = Callable[[Settings], Iterator[Finding]]
 
 
 def examine(read_settings: Callable[[], Settings]) -> list[Finding]:
-    """Everything there is to say about this machine, in reading order."""
-    found = [*check_python(), *check_packages()]
+    """All findings, in the order to read them."""
+    findings = [*check_python(), *check_packages()]
     try:
         settings = read_settings()
     except Problem as problem:
-        return [*found, Finding("problem", "settings", problem.message)]
-    found.append(Finding("ok", "settings", "understood"))
+        return [*findings, Finding("problem", "settings", problem.message)]
+    findings.append(Finding("ok", "settings", "valid"))
     for check in CHECKS:
-        found.extend(check(settings))
-    return found
+        findings.extend(check(settings))
+    return findings
 
 
 def report(findings: list[Finding]) -> str:
@@ -77,9 +77,9 @@ def report(findings: list[Finding]) -> str:
     problems = sum(finding.state == "problem" for finding in findings)
     lines.append("")
     if problems:
-        lines.append(f"{problems} to mend.")
+        lines.append(f"{problems} problem{'s' if problems > 1 else ''} to fix.")
     elif any(RUNS in finding.text for finding in findings):
-        lines.append("A server runs already: talk to it with `duologue say hello`.")
+        lines.append("A server is already running: talk to it with `duologue say hello`.")
     else:
         lines.append("Ready: start it with `duologue serve`.")
     return "\n".join(lines)
@@ -95,7 +95,7 @@ def check_packages() -> Iterator[Finding]:
     if missing:
         yield Finding("problem", "packages", f"{', '.join(missing)} cannot be imported: pip install duologue")
     else:
-        yield Finding("ok", "packages", "all there")
+        yield Finding("ok", "packages", "all installed")
 
 
 def check_address(settings: Settings) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def check_address(settings: Settings) -> Iterator[Finding]:
             yield Finding("problem", "address", problem.message)
         return
     if key is not None and len(key) < 16 and not middleware.is_loopback(settings.host):
-        yield Finding("warning", "key", f"It is short. {HOW_TO_MAKE_A_KEY}")
+        yield Finding("warning", "key", f"The key is short. {HOW_TO_MAKE_A_KEY}")
     yield Finding(
         "ok", "address", f"{where} is free, {'with a key' if locked else 'without a key (this machine only)'}"
     )
@@ -138,16 +138,16 @@ def check_data(settings: Settings) -> Iterator[Finding]:
     folder = settings.data
     there = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
     try:
-        # Asking for rights is not enough: a read-only mount, a quota or a system's own folder still refuse.
+        # os.access is not enough: it misses read-only mounts, quotas and system folders.
         tempfile.TemporaryDirectory(prefix=".duologue-", dir=there).cleanup()
     except OSError as error:
-        advice = "Give another folder by --data or DUOLOGUE_DATA."
+        advice = "Choose another folder with --data or DUOLOGUE_DATA."
         yield Finding("problem", "data", f"{folder} cannot be written ({error.strerror}). {advice}")
         return
     free = shutil.disk_usage(there).free // 2**20
     if free < WANTED_MB:
         yield Finding(
-            "warning", "data", f"{folder} has only {free} MB of free disk; models and chats need room."
+            "warning", "data", f"{folder} has only {free} MB of free disk space; models and chats need more."
         )
     else:
         yield Finding("ok", "data", f"{folder}, {free / 1024:.0f} GB free")
@@ -158,7 +158,7 @@ def check_workers(settings: Settings) -> Iterator[Finding]:
         if entry.engine == "remote":
             yield from _check_upstream(entry.name, entry.upstream.url)
         elif entry.engine == "scripted":
-            yield Finding("ok", entry.name, "the scripted engine: no model, answers by rule")
+            yield Finding("ok", entry.name, "scripted engine: no model, replies follow a script")
         else:
             yield from _check_model(entry.name, entry.model, settings.data)
 
@@ -183,7 +183,7 @@ def _check_model(name: str, model: str, data: Path) -> Iterator[Finding]:
     yield Finding("ok", name, f"{path.name}: {gguf.architecture}, {size}, context {context}")
     if not gguf.template:
         yield Finding(
-            "warning", name, "The model brings no chat template; ChatML is used, which may not fit it."
+            "warning", name, "The model has no chat template; ChatML is used instead, which may not suit it."
         )
 
 
@@ -193,57 +193,57 @@ def _check_upstream(name: str, url: str) -> Iterator[Finding]:
     try:
         httpx.get(url, timeout=5)
     except httpx.HTTPError as error:
-        yield Finding("warning", name, f"{url} does not answer now ({error}); requests fail until it does.")
+        yield Finding("warning", name, f"{url} does not answer ({error}); requests fail until it does.")
     else:
         yield Finding("ok", name, f"{url} answers")
 
 
 def check_voice(settings: Settings) -> Iterator[Finding]:
-    """What is missing keeps no server from starting, so it is a warning at most."""
+    """A missing voice engine does not stop the server from starting, so it is at most a warning."""
     from duologue.engines.registry import weights_of
     from duologue.gateway.workers.load_specs import voice_load_spec
 
     voice = settings.voice
     engines = (voice.detector.engine, voice.recogniser.engine, voice.speaker.engine)
-    loadout = voice_load_spec(settings)
-    if loadout is None:
+    load_spec = voice_load_spec(settings)
+    if load_spec is None:
         how = "pip install 'duologue[voice]' adds calls, dictation and reading aloud"
         yield Finding("ok", "voice", "switched off" if voice.enabled is False else f"not installed; {how}")
         return
-    lacks = []
+    missing = []
     for engine in engines:
         library, extra = LIBRARIES.get(engine, ("", ""))
         if library and find_spec(library) is None:
-            lacks.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
+            missing.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
     for kind, engine in (("recogniser", voice.recogniser.engine), ("speaker", voice.speaker.engine)):
-        options = cast("dict[str, object]", loadout.options[kind])
+        options = cast("dict[str, object]", load_spec.options[kind])
         try:
             weights_of(engine, {name: value for name, value in options.items() if name != "engine"})
         except Problem as problem:
-            lacks.append(problem.message)
-    for lack in lacks:
-        yield Finding("warning", "voice", lack)
-    if not lacks:
+            missing.append(problem.message)
+    for sentence in missing:
+        yield Finding("warning", "voice", sentence)
+    if not missing:
         yield Finding(
-            "ok", "voice", f"{engines[1]} hears, {engines[2]} speaks, up to {voice.seats} at a time"
+            "ok", "voice", f"recogniser {engines[1]}, speaker {engines[2]}, up to {voice.seats} at a time"
         )
 
 
 def check_gpu(settings: Settings) -> Iterator[Finding]:
     cards = _nvidia_cards()
     if not cards:
-        yield Finding("ok", "gpu", "none seen; models run on the processor")
+        yield Finding("ok", "gpu", "none found; models run on the CPU")
         return
-    seen = "; ".join(cards)
+    names = "; ".join(cards)
     if _engine_sees_gpu():
-        yield Finding("ok", "gpu", seen)
+        yield Finding("ok", "gpu", names)
     else:
         yield Finding(
-            "warning", "gpu", f"{seen}; but the installed xllamacpp is the processor's build. {GPU_ADVICE}"
+            "warning", "gpu", f"{names}; but the installed xllamacpp is the CPU build. {GPU_ADVICE}"
         )
 
 
-GPU_ADVICE = "Its own index has builds for CUDA; see docs/running.md."
+GPU_ADVICE = "CUDA builds are on its own package index; see docs/running.md."
 
 
 def check_page(settings: Settings) -> Iterator[Finding]:
@@ -282,7 +282,7 @@ def _imports(name: str) -> bool:
 
 
 def _is_running(settings: Settings) -> bool:
-    """Whether what holds the port is a Duologue server."""
+    """Whether the process that holds the port is a Duologue server."""
     import httpx
 
     from duologue.gateway.tls import is_on
@@ -290,7 +290,7 @@ def _is_running(settings: Settings) -> bool:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "https" if is_on(settings.tls) else "http"
     try:
-        # Nothing secret is said, so whose certificate it is does not matter.
+        # Nothing secret is sent, so the certificate is not checked.
         address = f"{scheme}://{host}:{settings.port}{settings.base_path}/health"
         answer = httpx.get(address, timeout=3, trust_env=False, verify=False)
         return bool(answer.json().get("status") == "healthy")

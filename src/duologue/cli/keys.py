@@ -1,7 +1,7 @@
-"""The commands for keys, `duologue key`. Thin, as `cli` is, and imported as cheaply.
+"""`duologue key`: create, list and revoke keys, and change users.
 
-Owns their flags and what they print: a new key alone on the output, everything about it on the error stream. They work
-on the database of the settings, whether or not a server runs on it.
+A new key is printed alone on standard output, everything else on standard error. The commands work on the database of the
+settings, whether or not a server is running.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 keys = typer.Typer(
     name="key",
-    help="Make, list and revoke the keys of users, and change users.",
+    help="Create, list and revoke the keys of users, and change users.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -33,12 +33,14 @@ keys = typer.Typer(
 
 @keys.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The user's name; a new one makes the user.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The user's name; an unknown one creates the user.")
+    ],
     admin: Annotated[bool, typer.Option("--admin", help="The user may administer the server.")] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Make a key. It is printed once, and never again."""
+    """Create a key. It is printed once and cannot be shown again."""
     settings = _settings(config, data)
     own = _has_own_key(settings)
 
@@ -47,13 +49,15 @@ def add(
             await users.know_local()
         return await users.add_key(name, admin=admin)
 
-    made = _with(settings, work)
-    print(made.value)
-    _tell(f"The key of {made.account.name} ({made.account.role}). Keep it: it is not shown again.")
-    if made.first:
-        _tell(
-            "It is the first one: from now on every request needs a key, and what was written without one belongs to "
-            f"{made.account.name}."
+    new_key = _with(settings, work)
+    print(new_key.value)
+    _note(
+        f"This is the key of {new_key.account.name} ({new_key.account.role}). Store it safely: it is not shown again."
+    )
+    if new_key.first:
+        _note(
+            "It is the first key: from now on every request needs one, and everything stored so far belongs to "
+            f"{new_key.account.name}."
         )
 
 
@@ -65,15 +69,15 @@ def list_(config: Config = None, data: Data = None) -> None:
     async def work(users: Users) -> tuple[tuple[Key, ...], tuple[Account, ...]]:
         return await users.keys(), await users.accounts()
 
-    found, accounts = _with(settings, work)
+    all_keys, accounts = _with(settings, work)
     if _has_own_key(settings):
-        _tell("The settings hold a key too; its user is local, an admin.")
-    if not found:
-        _tell("No key was made yet. `duologue key add NAME` makes one.")
+        _note("The settings contain a key too; its user is local, an admin.")
+    if not all_keys:
+        _note("There are no keys yet. `duologue key add NAME` creates one.")
         return
     by_id = {account.id: account for account in accounts}
-    rows = [("ID", "USER", "ROLE", "KEY", "MADE", "LAST USED")]
-    for key in found:
+    rows = [("ID", "USER", "ROLE", "KEY", "CREATED", "LAST USED")]
+    for key in all_keys:
         account = by_id[key.user]
         used = "revoked" if key.revoked else "disabled" if account.disabled else _day(key.last_used)
         rows.append((key.id, account.name, account.role, f"{key.prefix}...", _day(key.created), used))
@@ -91,62 +95,60 @@ def revoke(
         bool,
         typer.Option(
             "--all",
-            help="Forget every key: a server on loopback is then open again, as if none had been made.",
+            help="Delete every key: a server on loopback is then open again, as if there had never been one.",
         ),
     ] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Revoke a key. Its user's logins end too; a running server knows within a second."""
+    """Revoke a key and end the logins of its user. A running server notices within a second."""
     if (key is None) is not everything:
-        raise BadRequest("Say which: the id of a key, the name of a user, or --all.", param="key")
+        raise BadRequest("Name the key to revoke by its id, a user by name, or pass --all.", param="key")
     settings = _settings(config, data)
     if key is None:
         count = _with(settings, lambda users: users.clear())
-        print(f"{_counted(count)} forgotten.")
+        print(f"{_counted(count)} deleted.")
         return
-    gone = _with(settings, lambda users: users.revoke(key))
-    print(f"{_counted(len(gone.keys))} revoked." if gone.keys else "It was revoked before.")
-    if not gone.left and not _has_own_key(settings):
-        _tell(
-            "No key is left, so nobody can come in. `duologue key add NAME` makes one; `duologue key revoke --all` lets "
-            "everybody in again who uses this machine."
+    revoked = _with(settings, lambda users: users.revoke(key))
+    print(f"{_counted(len(revoked.keys))} revoked." if revoked.keys else "The key was already revoked.")
+    if not revoked.left and not _has_own_key(settings):
+        _note(
+            "No valid key is left, so nobody can log in. `duologue key add NAME` creates one; `duologue key revoke --all` "
+            "opens the server again to everyone on this machine."
         )
 
 
 @keys.command()
 def user(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")],
-    role: Annotated[
-        str | None, typer.Option("--role", metavar="user|admin", help="What they may do.")
-    ] = None,
+    role: Annotated[str | None, typer.Option("--role", metavar="user|admin", help="The new role.")] = None,
     disabled: Annotated[
         bool | None,
         typer.Option(
-            "--disable/--enable", help="Whether their keys and logins open nothing; nothing is deleted."
+            "--disable/--enable", help="Disable or enable the user's keys and logins; nothing is deleted."
         ),
     ] = None,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Change a user's role, or keep them out for a while. A running server knows within a second."""
-    wanted: Role | None = "admin" if role == "admin" else "user" if role == "user" else None
-    if role != wanted:
-        raise BadRequest("--role is user or admin.", param="role")
+    """Change a user's role, or disable the user. A running server notices within a second."""
+    new_role: Role | None = "admin" if role == "admin" else "user" if role == "user" else None
+    if role != new_role:
+        raise BadRequest("--role must be user or admin.", param="role")
     if role is None and disabled is None:
-        raise BadRequest("Say what to change: --role, --disable or --enable.", param="role")
+        raise BadRequest("Nothing to change: pass --role, --disable or --enable.", param="role")
     settings = _settings(config, data)
     own = _has_own_key(settings)
 
     async def work(users: Users) -> Account:
-        return await users.change(name, role=wanted, disabled=disabled, key_of_settings=own)
+        return await users.change(name, role=new_role, disabled=disabled, key_of_settings=own)
 
     account = _with(settings, work)
     print(f"{account.name} is {account.role}{', and disabled' if account.disabled else ''}.")
 
 
 def _with(settings: Settings, work: Callable[[Users], Awaitable[T]]) -> T:
-    """What `work` gives on the users of the settings' database."""
+    """Run `work` on the users of the settings' database, and return its result."""
     import anyio
 
     from duologue.gateway.auth.keys import wall_clock
@@ -167,7 +169,7 @@ def _has_own_key(settings: Settings) -> bool:
     return read_key(settings.key.get_secret_value() if settings.key else None, settings.key_file) is not None
 
 
-def _tell(sentence: str) -> None:
+def _note(sentence: str) -> None:
     print(sentence, file=sys.stderr)
 
 
@@ -176,7 +178,7 @@ def _counted(number: int) -> str:
 
 
 def _day(at: int) -> str:
-    """A moment as a person reads it, in UTC to the minute; 0 is never."""
+    """A time in ms since 1970 as UTC to the minute; 0 is "never"."""
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M") if at else "never"

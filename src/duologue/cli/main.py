@@ -1,6 +1,7 @@
-"""The command line. Thin: each command reads its flags, imports what it needs and calls it.
+"""The entry point of the command line, and the commands `serve`, `say`, `parse` and `doctor`.
 
-Owns the flags and what a person sees of a problem: one sentence, exit code 1. Knows how nothing works.
+Each command reads its flags, then imports and calls the code that does the work, so that `duologue --help` stays fast. A
+`Problem` becomes one sentence on the error stream and exit code 1.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not trip over it again when it flushes.
+        # The reader of our output has closed it. Without this, the interpreter fails once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"duologue {__version__}")
         raise typer.Exit
 
@@ -59,42 +60,49 @@ def _show_version(wanted: bool) -> None:
 def duologue(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and exit."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Duologue: a self-hosted server you can talk to, with any model."""
 
 
 Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Where to listen (127.0.0.1); others need a key.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address to listen on (127.0.0.1); any other needs a key."),
 ]
 Port = Annotated[int | None, typer.Option(metavar="N", help="Port to listen on (8006).")]
 Model = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A GGUF file, or a name in the data folder's models.")
+    str | None, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
 ]
 KeyFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File with the key every request must bring.")
+    Path | None, typer.Option(metavar="FILE", help="File with the key that every request must send.")
 ]
 
 Slots = Annotated[int | None, typer.Option(metavar="N", help="Replies generated at the same time.")]
-GpuLayers = Annotated[int | None, typer.Option(metavar="N", help="Layers of the model on the GPU; -1: all.")]
+GpuLayers = Annotated[
+    int | None, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
+]
 HostNames = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A further name this server is reached by; may be repeated."),
+    typer.Option(metavar="NAME", help="Another host name of this server; may be repeated."),
 ]
 Origins = Annotated[
     list[str] | None,
-    typer.Option(metavar="ORIGIN", help="Another web origin whose pages may use it; may be repeated."),
+    typer.Option(
+        metavar="ORIGIN", help="Another web origin whose pages may use this server; may be repeated."
+    ),
 ]
 BasePath = Annotated[
     str | None, typer.Option(metavar="PATH", help="Serve everything under this path, such as /talk.")
 ]
 ProxyAddresses = Annotated[
     list[str] | None,
-    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are believed; may be repeated."),
+    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are trusted; may be repeated."),
 ]
 LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
-LogFormat = Annotated[str | None, typer.Option(metavar="FORMAT", help="text, or json for one object a line.")]
+LogFormat = Annotated[
+    str | None, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
+]
 
 
 @app.command()
@@ -105,31 +113,38 @@ def serve(
     data: Data = None,
     model: Model = None,
     upstream: Annotated[
-        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server that answers instead.")
+        str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
     ] = None,
     upstream_key: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="Its key. Others on this machine see flags: better DUOLOGUE_UPSTREAM__KEY."
+            metavar="KEY",
+            help="The upstream's key. Other users of this machine can see flags; prefer DUOLOGUE_UPSTREAM__KEY.",
         ),
     ] = None,
     upstream_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which of its models (its first).")
+        str | None, typer.Option(metavar="NAME", help="Which of its models to use (the first).")
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="llama, remote or scripted, instead of the fitting one."),
+        typer.Option(
+            metavar="NAME", help="llama, remote or scripted, instead of choosing one automatically."
+        ),
     ] = None,
     slots: Slots = None,
-    context: Annotated[int | None, typer.Option(metavar="N", help="Tokens one chat may have.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads of the engine.")] = None,
+    context: Annotated[
+        int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of threads the engine uses.")
+    ] = None,
     gpu_layers: GpuLayers = None,
     key_file: KeyFile = None,
     insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain HTTP where other machines can reach it.")
+        bool, typer.Option("--insecure-http", help="Allow plain HTTP on an address other machines can reach.")
     ] = False,
     tls: Annotated[
-        bool, typer.Option("--tls", help="Serve HTTPS, with a certificate made for this machine.")
+        bool, typer.Option("--tls", help="Serve HTTPS, with a certificate generated for this machine.")
     ] = False,
     host_name: HostNames = None,
     allow_origin: Origins = None,
@@ -141,9 +156,9 @@ def serve(
 ) -> None:
     """Start the server.
 
-    The page, the sockets and the APIs are then at http://127.0.0.1:8006.
+    The page, the sockets and the APIs are served on http://127.0.0.1:8006.
 
-    Settings come from duologue.yaml, then the environment (DUOLOGUE_*), then these flags; the last one wins.
+    Settings come from duologue.yaml, the environment (DUOLOGUE_*) and these flags; later ones override earlier ones.
     """
     settings = _settings(
         config,
@@ -179,7 +194,7 @@ def serve(
 
 @app.command(hidden=True)
 def worker() -> None:
-    """Run one worker. The gateway starts it, with its loadout and its secret in the environment."""
+    """Run one worker. The gateway starts it and passes the load spec and the secret in the environment."""
     from duologue.worker.app import main as run
 
     run()
@@ -189,32 +204,37 @@ def worker() -> None:
 def say(
     text: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT", help="What to say; `-` reads it from the standard input."),
+        typer.Argument(metavar="TEXT", help="What to say; `-` reads standard input."),
     ],
     server: voice_commands.Address = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which of its models (its default).")
+        str | None, typer.Option(metavar="NAME", help="Which of its models to use (its default).")
     ] = None,
-    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system message before yours.")] = None,
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A system message to put before yours.")
+    ] = None,
     thinking: Annotated[
-        bool | None, typer.Option("--thinking/--no-thinking", help="Whether the model should think first.")
+        bool | None,
+        typer.Option("--thinking/--no-thinking", help="Whether the model thinks before it answers."),
     ] = None,
-    voice: Annotated[bool, typer.Option("--voice", help="Speak the reply too, by the loudspeaker.")] = False,
+    voice: Annotated[
+        bool, typer.Option("--voice", help="Speak the reply too, through the loudspeaker.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its sound goes into this WAV file instead.")
+        Path | None, typer.Option(metavar="FILE", help="Write the spoken reply to this WAV file instead.")
     ] = None,
     config: Config = None,
 ) -> None:
     """Talk to the running server.
 
-    The reply goes to the output, everything about it to the error stream. The key comes from DUOLOGUE_KEY.
+    The reply goes to standard output, everything else to standard error. The key is read from DUOLOGUE_KEY.
     """
     from duologue.cli.say import Question
     from duologue.cli.say import say as ask
 
-    said = sys.stdin.buffer.read() if text == ["-"] else os.fsencode(" ".join(text))
+    data = sys.stdin.buffer.read() if text == ["-"] else os.fsencode(" ".join(text))
     question = Question(
-        text=said.decode("utf-8", "replace"),
+        text=data.decode("utf-8", "replace"),
         model=model or "",
         system=system or "",
         thinking=thinking,
@@ -222,7 +242,7 @@ def say(
         out=out,
     )
     if not question.text.strip():
-        raise BadRequest("There is nothing to say: give a text, or `-` and a text on the standard input.")
+        raise BadRequest("There is nothing to say: pass a text, or `-` to read it from standard input.")
     ask(question, voice_commands.client(server, config), sys.stdout, sys.stderr)
 
 
@@ -235,18 +255,18 @@ def parse(
         ),
     ],
     start_in_reasoning: Annotated[
-        bool, typer.Option("--start-in-reasoning", help="The prompt ended inside a reasoning span.")
+        bool, typer.Option("--start-in-reasoning", help="The prompt ends inside a reasoning span.")
     ] = False,
     chunk: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Feed that many characters at a time; 0: all at once.")
+        int, typer.Option(metavar="N", min=0, help="Feed this many characters at a time; 0 for all at once.")
     ] = 0,
     tools: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON file with the tools the request brought.")
+        Path | None, typer.Option(metavar="FILE", help="JSON file with the tools of the request.")
     ] = None,
 ) -> None:
     """Split a model's raw output into its parts.
 
-    It is read from the standard input; its reasoning, content and tool calls are printed as JSON. The tool for adding a format: try it on recorded output, whole and one character at a time.
+    Reads standard input and prints reasoning, content and tool calls as JSON. Use it when you add a tool-call format: run recorded output through it, whole and one character at a time.
     """
     from duologue.text.output.parsed import parse_to_json
 
@@ -263,9 +283,9 @@ def doctor(
     model: Model = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Look whether a server can run here.
+    """Check whether a server can run on this machine.
 
-    Each line is ok, a warning, or a problem and what to do about it.
+    Each line is ok, a warning, or a problem with advice.
     """
     from duologue.cli.doctor import examine, report
 
@@ -276,7 +296,8 @@ def doctor(
         raise typer.Exit(1)
 
 
-app.command()(voice_commands.listen)
+app.command()(voice_commands.transcribe)
+app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
 app.command()(models.setup)
 app.add_typer(models.models)
@@ -292,7 +313,7 @@ def _lookout() -> HardwareProbe:
 
 
 def _look(folder: Path, processes: Iterable[int]) -> tuple[Hardware, str]:
-    """This machine, for the server. Only who asks for models needs it, so a server starts without."""
+    """The hardware of this machine, for the server. Probed when the models page first asks, so that starting stays fast."""
     return _lookout()(folder, processes)
 
 
@@ -303,7 +324,7 @@ def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
 
 
 def _tools_of(file: Path | None) -> list[Any]:
-    """The tools of a file: a list as OpenAI requests have it, or of bare functions."""
+    """The tools of a JSON file: a list as in OpenAI requests, or of bare functions."""
     import msgspec
 
     from duologue.values.messages import Tool

@@ -1,7 +1,6 @@
-"""`duologue models`: what is here and what could be, bringing a model and taking one away.
+"""The implementation of `duologue models`: tables of local and available models, downloading, removing.
 
-Owns the words and tables a person sees of it. Knows how models are found, fetched and read only by asking the models
-room.
+`duologue setup` uses it too.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from duologue.cli.download_progress import Display, watch_on
+from duologue.cli.progress import Display, watch_on
 from duologue.config import Settings
 from duologue.engines.hardware import describe, probe_hardware
 from duologue.errors import Problem, StartFailed
@@ -37,17 +36,17 @@ VERDICTS: dict[Fit, str] = {
 
 
 def models_folder(settings: Settings) -> Path:
-    """Where downloaded models are kept, and found by name."""
+    """The folder of downloaded models, which are found there by name."""
     return settings.data / "models"
 
 
 def connect(notice: Callable[[str], None], environ: Mapping[str, str] = os.environ) -> HubConnection:
-    """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN."""
+    """A connection to the hub, configured by HF_ENDPOINT and HF_TOKEN as its own tools are."""
     return http.connect(environ, notice=notice)
 
 
-def listed(settings: Settings) -> str:
-    """The models that are here, as a table, and what is unfinished."""
+def local_models(settings: Settings) -> str:
+    """The local models as a table, and unfinished downloads."""
     folder = models_folder(settings)
     rows = [("", "MODEL", "SIZE", "PARAMETERS", "ARCHITECTURE", "QUANTISATION", "CONTEXT")]
     used = _in_use(settings)
@@ -60,21 +59,21 @@ def listed(settings: Settings) -> str:
         if entry.header is None:
             broken.append(f"{entry.name}: {entry.problem}")
         else:
-            rows.append((mark, _called(entry), *_facts(entry.header)))
+            rows.append((mark, _label(entry), *_facts(entry.header)))
     parts = [table(rows)]
     if used:
-        parts.append("* answers when `duologue serve` starts with the settings as they are.")
+        parts.append("* is used when `duologue serve` starts with the current settings.")
     parts += broken
     parts += [
-        f"{entry.name}: a download that was not finished, {gigabytes(entry.size)} so far. Pull it again to go on, "
-        f"or `duologue models rm {entry.name}`."
+        f"{entry.name}: unfinished download, {gigabytes(entry.size)} so far. Pull it again to resume, "
+        f"or remove it with `duologue models rm {entry.name}`."
         for entry in local.unfinished(folder)
     ]
     return "\n".join(parts)
 
 
 def available(hardware: Hardware, marked: Recommended | None = None) -> str:
-    """The models worth downloading, as a table, with how they would do here; `marked` gets an asterisk."""
+    """The recommended models as a table, with how they fit this machine; `marked` gets an asterisk."""
     rows = [("", "NAME", "SIZE", "PARAMETERS", "CONTEXT", "CAN", "LICENCE", "FITS HERE")]
     for model in RECOMMENDED:
         active = f" ({_count(model.active)})" if model.active else ""
@@ -93,63 +92,63 @@ def available(hardware: Hardware, marked: Recommended | None = None) -> str:
     return table(rows)
 
 
-def offered(settings: Settings) -> str:
-    """`available`, with the machine it was judged for and what to do with it."""
+def available_models(settings: Settings) -> str:
+    """`available`, with a description of the machine and the command to download one."""
     folder = models_folder(settings)
     hardware = probe_hardware(folder)
     return (
-        f"{available(hardware)}\n\nHere: {describe(hardware, folder)}.\n"
-        "Bring one: `duologue models pull NAME`, or any other GGUF model as OWNER/REPOSITORY or by its address."
+        f"{available(hardware)}\n\nThis machine: {describe(hardware, folder)}.\n"
+        "Download one with `duologue models pull NAME`, or any other GGUF model by OWNER/REPOSITORY or URL."
     )
 
 
-def fetch(wanted: str, settings: Settings, output: TextIO, asides: TextIO) -> Pulled:
-    """Bring the model a person named, with its progress on `asides` and the outcome on `output`. Raises Problem."""
+def fetch(name: str, settings: Settings, output: TextIO, asides: TextIO) -> Pulled:
+    """Download the model called `name`, with progress on `asides` and the result on `output`. Raises Problem."""
     folder = models_folder(settings)
     watch = watch_on(asides)
     with connect(watch.say) as http:
-        meant = reference.parse(wanted, http.hub)
-        if there := pull.there_already(meant, folder):
+        source = reference.parse(name, http.hub)
+        if there := pull.there_already(source, folder):
             output.write(_outcome(there) + "\n")
             return there
-        order = pull.order(http, meant, probe_hardware(folder))
-        place = reference.shown(meant.url) if isinstance(meant, UrlReference) else meant.repository
+        order = pull.order(http, source, probe_hardware(folder))
+        place = reference.shown(source.url) if isinstance(source, UrlReference) else source.repository
         facts = [place, order.quantisation, gigabytes(order.size) if order.size else "", order.licence]
         watch.say(f"{order.name}: {', '.join(fact for fact in facts if fact)}")
         if order.warning:
             watch.say(order.warning)
-        with _kept(order.name, folder, watch):
+        with _report_partial_download(order.name, folder, watch):
             pulled = pull.bring(http, order, folder, watch)
     output.write(_outcome(pulled) + "\n")
     return pulled
 
 
 @contextmanager
-def _kept(name: str, folder: Path, watch: Display) -> Iterator[None]:
-    """Say what is kept of a download that ends here without being whole, by a failure or by Ctrl-C."""
+def _report_partial_download(name: str, folder: Path, watch: Display) -> Iterator[None]:
+    """Say how much of a download is kept when it fails or is stopped with Ctrl-C."""
     try:
         yield
     except (Problem, KeyboardInterrupt) as ended:
         if isinstance(ended, Problem) and ended.code == "download_running":
-            raise  # what is there is another process's
+            raise  # the partial file belongs to the other process
         for entry in local.unfinished(folder):
             if entry.name == name and entry.size:
-                watch.say(f"{gigabytes(entry.size)} of it are kept. The same command goes on from there.")
+                watch.say(f"{gigabytes(entry.size)} were kept. Run the same command again to resume.")
         raise
 
 
-def drop(name: str, settings: Settings) -> str:
-    """Remove a model and say so. Raises Problem."""
+def remove(name: str, settings: Settings) -> str:
+    """Remove a model; the sentence to print. Raises Problem."""
     used = {path.resolve() for path in _in_use(settings)}
-    called, freed = local.remove(name, models_folder(settings))
-    said = f"{called} is removed, {gigabytes(freed)} freed."
-    if any(catalogue.model_name(path) == called and not path.exists() for path in used):
-        said += " The settings still name it: the next start needs another `model`."
-    return said
+    removed, freed = local.remove(name, models_folder(settings))
+    message = f"Removed {removed}, {gigabytes(freed)} freed."
+    if any(catalogue.model_name(path) == removed and not path.exists() for path in used):
+        message += " The settings still name it: set another `model` before the next start."
+    return message
 
 
 def table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows with their columns in line, the first row as the heading."""
+    """Rows as aligned columns; the first row is the heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -158,20 +157,20 @@ def table(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _in_use(settings: Settings) -> list[Path]:
-    """The files that the workers of these settings would load, where they are there."""
-    found = []
+    """The existing files that the workers of these settings would load."""
+    paths = []
     for entry in settings.worker_entries:
         if entry.engine == "llama":
             with suppress(Problem):
-                found.append(
+                paths.append(
                     catalogue.find_model(entry.model, models_folder(settings))
                     if entry.model
                     else catalogue.bundled_model()
                 )
-    return found
+    return paths
 
 
-def _called(entry: Shelved) -> str:
+def _label(entry: Shelved) -> str:
     return f"{entry.name} (bundled)" if entry.name == catalogue.BUNDLED else entry.name
 
 
@@ -188,8 +187,8 @@ def _facts(header: GgufHeader) -> tuple[str, str, str, str, str]:
 
 def _outcome(pulled: Pulled) -> str:
     size, parameters, architecture, quantisation, context = _facts(pulled.header)
-    state = "was here already" if pulled.was_there else "is here"
-    checked = ", its checksum is right" if pulled.checked else ""
+    state = "is already here" if pulled.was_there else "is here"
+    checked = ", checksum verified" if pulled.checked else ""
     return (
         f"{pulled.name} {state}: {size}, {parameters} parameters, {architecture}, {quantisation}, context {context}"
         f"{checked}."
@@ -197,5 +196,5 @@ def _outcome(pulled: Pulled) -> str:
 
 
 def _count(parameters: int) -> str:
-    """A number of parameters for people: 4.0B, 360M."""
+    """A number of parameters in short form: 4.0B, 360M."""
     return f"{parameters / BILLION:.1f}B" if parameters >= BILLION else f"{parameters / 10**6:.0f}M"

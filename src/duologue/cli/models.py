@@ -1,6 +1,6 @@
-"""The commands for models, `duologue models` and `duologue setup`. Thin, as `cli` is, and imported as cheaply.
+"""The flags of `duologue models` and `duologue setup`.
 
-Owns their flags. Each command imports what it needs when it runs.
+Imported for every command, so each command imports its implementation only when it runs.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ models = typer.Typer(
 @models.command("list")
 def list_(
     available: Annotated[
-        bool, typer.Option("--available", help="Those worth downloading, and which fit here.")
+        bool,
+        typer.Option("--available", help="Models worth downloading, and which of them fit this machine."),
     ] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """List the models that are here. With --available those that could be."""
+    """List the models on this machine, or with --available those you can download."""
     from duologue.cli import model_commands
 
     settings = _settings(config, data)
-    print(model_commands.offered(settings) if available else model_commands.listed(settings))
+    print(model_commands.available_models(settings) if available else model_commands.local_models(settings))
 
 
 @models.command()
@@ -46,14 +47,14 @@ def pull(
         str,
         typer.Argument(
             metavar="NAME|OWNER/REPOSITORY[:FILE]|URL",
-            help="A name from `list --available`, a repository of Hugging Face (with a file or a quantisation "
-            "such as Q4_K_M behind a colon), or the address of a .gguf file.",
+            help="A name from `list --available`, a Hugging Face repository (optionally with a file or a quantisation "
+            "such as Q4_K_M after a colon), or the URL of a .gguf file.",
         ),
     ],
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Download a model. What an earlier try left is used; HF_TOKEN and HF_ENDPOINT are understood."""
+    """Download a model, resuming an unfinished download. HF_TOKEN and HF_ENDPOINT are respected."""
     from duologue.cli import model_commands
 
     pulled = model_commands.fetch(model, _settings(config, data), sys.stdout, sys.stderr)
@@ -62,39 +63,37 @@ def pull(
 
 @models.command()
 def rm(
-    model: Annotated[str, typer.Argument(metavar="NAME", help="The model's name, as `list` has it.")],
+    model: Annotated[str, typer.Argument(metavar="NAME", help="The model's name, as shown by `list`.")],
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Remove a downloaded model. An unfinished download goes by its name too."""
+    """Remove a downloaded model or an unfinished download."""
     from duologue.cli import model_commands
 
-    print(model_commands.drop(model, _settings(config, data)))
+    print(model_commands.remove(model, _settings(config, data)))
 
 
 def setup(
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="This model, by any name that `models pull` takes.")
+        str | None, typer.Option(metavar="MODEL", help="The model to download, named as for `models pull`.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take what is proposed.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only look and say; download and change nothing.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept the proposal without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Find a model that fits this machine. It is downloaded and, if you like, answers from the next start on."""
-    from duologue.cli.setup import SettingLocation, Talk, Wish, set_up
+    """Find, download and set a model that fits this machine."""
+    from duologue.cli.setup import SettingLocation, SetupOptions, Terminal, set_up
     from duologue.config import find_file
 
     settings = _settings(config, data)
-    place = SettingLocation(find_file(config, os.environ, data), os.environ)
+    location = SettingLocation(find_file(config, os.environ, data), os.environ)
     ask = input if sys.stdin.isatty() and sys.stdout.isatty() else None
     set_up(
         settings,
-        place,
-        Wish(model=model or "", yes=yes, dry_run=dry_run),
-        Talk(sys.stdout, sys.stderr, ask),
+        location,
+        SetupOptions(model=model or "", yes=yes, dry_run=dry_run),
+        Terminal(sys.stdout, sys.stderr, ask),
     )
 
 

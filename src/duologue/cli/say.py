@@ -1,8 +1,7 @@
-"""`duologue say`: one question to a running server, its reply streamed to the terminal.
+"""`duologue say`: one message to a running server, its reply streamed to the terminal.
 
-Owns what is shown where: the reply goes to the output, everything about it (waiting, thinking) to the error stream,
-so that the output can be piped; where it is spoken too, its sound goes to the loudspeaker or into a file. Knows the
-server only through the client.
+The reply goes to standard output, everything else (queue position, reasoning) to standard error, so that the output can be
+piped. A spoken reply goes to the loudspeaker or into a WAV file.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import anyio
 from msgspec import Struct
 
 from duologue.client import sound_card
-from duologue.client.http import Client, sound_in
+from duologue.client.http import Client, audio_in
 from duologue.errors import BadRequest, Problem, Unauthorized, Unavailable
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
 
@@ -30,13 +29,13 @@ class Question(Struct, frozen=True):
     system: str = ""
     thinking: bool | None = None
     voice: bool = False
-    """Whether the reply is spoken too."""
+    """Whether the reply is also spoken."""
     out: Path | None = None
-    """The WAV file its sound goes to; the loudspeaker without."""
+    """The WAV file for the spoken reply; None plays it."""
 
     def messages(self) -> list[dict[str, str]]:
-        asked = [{"role": "user", "content": self.text}]
-        return [{"role": "system", "content": self.system}, *asked] if self.system else asked
+        message = {"role": "user", "content": self.text}
+        return [{"role": "system", "content": self.system}, message] if self.system else [message]
 
     def options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"streaming": True}
@@ -50,47 +49,47 @@ class Question(Struct, frozen=True):
 
 
 class TerminalReply:
-    """Writes the messages of a reply as they come."""
+    """Writes the messages of a reply as they arrive."""
 
     def __init__(self, output: TextIO, asides: TextIO) -> None:
         self._output = output
         self._asides = asides
         self._dim, self._plain = (DIM, PLAIN) if asides.isatty() else ("", "")
         self._thinking = False
-        self._amid = False
+        self._mid_line = False
 
     def break_off(self) -> None:
-        """End the line a broken reply stopped in: what is said about it stands on its own."""
-        if self._amid or self._thinking:
-            (self._output if self._amid else self._asides).write("\n")
+        """End the line in which a reply broke off, so that the error message starts on a line of its own."""
+        if self._mid_line or self._thinking:
+            (self._output if self._mid_line else self._asides).write("\n")
         self._output.flush()
 
     def show(self, message: dict[str, Any]) -> None:
         kind = message.get("type")
         if kind in ("queued", "queue_update"):
-            self._aside(f"waiting, place {message.get('position')} in the queue\n")
+            self._aside(f"waiting, position {message.get('position')} in the queue\n")
         elif kind == "chunk":
             self._chunk(message)
         elif kind == "done":
             self._end_thinking()
             self._output.write("\n")
-            self._amid = False
+            self._mid_line = False
             if message.get("finish_reason") == "length":
-                self._aside("(cut: the reply reached its longest)\n")
+                self._aside("(cut off: the reply reached its length limit)\n")
         self._output.flush()
 
     def _chunk(self, message: dict[str, Any]) -> None:
         if thought := message.get("reasoning_delta"):
             self._thinking = True
             self._aside(thought)
-        for call in message.get("tool_calls") or ():
-            function = call.get("function", {})
+        for tool_call in message.get("tool_calls") or ():
+            function = tool_call.get("function", {})
             name = function.get("name")
             self._aside((f"\n{name} " if name else "") + (function.get("arguments") or ""))
         if text := message.get("text_delta"):
             self._end_thinking()
             self._output.write(text)
-            self._amid = not text.endswith("\n")
+            self._mid_line = not text.endswith("\n")
 
     def _end_thinking(self) -> None:
         if self._thinking:
@@ -103,36 +102,37 @@ class TerminalReply:
 
 
 def say(question: Question, server: Client, output: TextIO, asides: TextIO) -> None:
-    """Ask and show the reply. Raises Problem; when no server answers, one that says how to start it."""
+    """Send the message and show the reply. Raises Problem; when no server answers, one that says how to start it."""
     anyio.run(_say, question, server, TerminalReply(output, asides))
 
 
-async def _say(question: Question, server: Client, voice: TerminalReply) -> None:
+async def _say(question: Question, server: Client, terminal: TerminalReply) -> None:
     async with (
-        _sounding(question) as sound,
+        _audio_output(question) as play,
         explained(server),
         server as client,
         aclosing(client.chat(question.messages(), **question.options())) as reply,
     ):
         try:
             async for message in reply:
-                voice.show(message)
-                if pcm := sound_in(message):
-                    sound(pcm)
+                terminal.show(message)
+                if pcm := audio_in(message):
+                    play(pcm)
         except Problem:
-            voice.break_off()
+            terminal.break_off()
             raise
-        if trouble := message.get("audio_error"):
-            raise Problem(str(trouble.get("message")), code=str(trouble.get("code")))
+        if error := message.get("audio_error"):
+            raise Problem(str(error.get("message")), code=str(error.get("code")))
 
 
 @asynccontextmanager
-async def _sounding(question: Question) -> AsyncIterator[Callable[[bytes], None]]:
-    """Where the sound of the reply goes; it is all there when the context ends. Raises Problem where it cannot go."""
+async def _audio_output(question: Question) -> AsyncIterator[Callable[[bytes], None]]:
+    """A function that takes the PCM of the reply; everything is played or written when the context ends. Raises Problem
+    when there is no loudspeaker or the file cannot be written."""
     if not question.voice:
         yield lambda pcm: None
     elif question.out is not None:
-        with _written(question.out) as file:
+        with _wav_file(question.out) as file:
             yield file.writeframes
     else:
         with sound_card.loudspeaker() as speaker:
@@ -141,7 +141,7 @@ async def _sounding(question: Question) -> AsyncIterator[Callable[[bytes], None]
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[wave.Wave_write]:
+def _wav_file(path: Path) -> Iterator[wave.Wave_write]:
     try:
         with path.open("wb"):
             pass
@@ -156,16 +156,16 @@ def _written(path: Path) -> Iterator[wave.Wave_write]:
 
 @asynccontextmanager
 async def explained(server: Client) -> AsyncIterator[None]:
-    """What goes wrong within, as the sentence of a command: no server, no key."""
+    """Turns connection and key errors into sentences that name the command to run."""
     try:
         yield
     except Unauthorized as problem:
-        sentence = f"{server.address} needs {'another' if server.key else 'a'} key: set DUOLOGUE_KEY."
-        raise Unauthorized(sentence) from problem
+        message = f"{server.address} needs {'another' if server.key else 'a'} key: set DUOLOGUE_KEY."
+        raise Unauthorized(message) from problem
     except Unavailable as problem:
         if problem.code != "unreachable":
             raise
         raise Problem(
             f"No Duologue server answers at {server.address}. Start one with `duologue serve`, "
-            "or name another with --server."
+            "or pass another address with --server."
         ) from problem

@@ -1,7 +1,6 @@
-"""`duologue setup`: from "what fits this machine?" to a server that answers with a better model.
+"""`duologue setup`: propose a model that fits this machine, download it and write it into the settings.
 
-Owns the conversation: what is shown, asked and then done, with a terminal or without. What fits is decided in the
-models room, the download is the library's, the settings file is written by config.
+Works with a terminal, where it asks, and without one, where flags decide. `models/fit.py` decides what fits.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from duologue.models.recommended import RECOMMENDED, Recommended
 NO = frozenset({"n", "no", "none", "q", "quit"})
 
 
-class Wish(Struct, frozen=True):
-    """What was asked for by flags. `model`: this one. `yes`: ask nothing. `dry_run`: change and download nothing."""
+class SetupOptions(Struct, frozen=True):
+    """The flags. `model`: download this one. `yes`: accept the proposal. `dry_run`: change and download nothing."""
 
     model: str = ""
     yes: bool = False
@@ -37,14 +36,14 @@ class Wish(Struct, frozen=True):
 
 
 class SettingLocation(Struct, frozen=True):
-    """Where the setting goes: the file in use (None: none yet), and the environment, which wins over it."""
+    """Where the setting is written: the file in use (None: none yet), and the environment, which overrides it."""
 
     file: Path | None
     environ: Mapping[str, str]
 
 
-class Talk(Struct, frozen=True):
-    """The person. `ask` takes a question and gives the answer; None where there is no terminal to ask on."""
+class Terminal(Struct, frozen=True):
+    """Where to print and ask. `ask` takes a question and returns the answer; None without a terminal."""
 
     output: TextIO
     asides: TextIO
@@ -55,7 +54,7 @@ class Talk(Struct, frozen=True):
         self.output.flush()
 
     def answer(self, question: str) -> str:
-        """What a person answers; "no" when they end the input instead."""
+        """The answer of the user; "no" at the end of input."""
         assert self.ask is not None
         try:
             return self.ask(question).strip()
@@ -63,84 +62,94 @@ class Talk(Struct, frozen=True):
             return "no"
 
 
-def set_up(settings: Settings, place: SettingLocation, wish: Wish, talk: Talk) -> None:
-    """Show, choose, download, and make the choice last. Raises Problem."""
+def set_up(settings: Settings, location: SettingLocation, options: SetupOptions, terminal: Terminal) -> None:
+    """Propose, ask, download and write the setting. Raises Problem."""
     folder = model_commands.models_folder(settings)
     hardware = probe_hardware(folder)
-    talk.say(f"This machine: {describe(hardware, folder)}.")
+    terminal.say(f"This machine: {describe(hardware, folder)}.")
     for finding in check_gpu(settings):
         if finding.state != "ok":
-            talk.say(finding.text)
+            terminal.say(finding.text)
     proposed = recommend(RECOMMENDED, hardware)
-    chosen = wish.model or _choose(proposed, hardware, wish, talk)
+    chosen = options.model or _choose(proposed, hardware, options, terminal)
     if not chosen:
         return
     reference.parse(chosen)
-    if wish.dry_run:
-        talk.say(f"Would download {chosen} into {folder}, and write the model into {_file(settings, place)}.")
+    if options.dry_run:
+        terminal.say(
+            f"Would download {chosen} into {folder}, and write the model into {_file(settings, location)}."
+        )
         return
-    pulled = model_commands.fetch(chosen, settings, talk.output, talk.asides)
-    _keep(pulled.name, settings, place, wish, talk)
+    pulled = model_commands.fetch(chosen, settings, terminal.output, terminal.asides)
+    _keep(pulled.name, settings, location, options, terminal)
 
 
-def _choose(proposed: Recommended | None, hardware: Hardware, wish: Wish, talk: Talk) -> str:
-    """The model to download; "" for none. Raises BadRequest where nobody can be asked and nothing was said."""
-    talk.say(f"\n{model_commands.available(hardware, proposed)}\n")
+def _choose(
+    proposed: Recommended | None, hardware: Hardware, options: SetupOptions, terminal: Terminal
+) -> str:
+    """The model to download; "" for none. Raises BadRequest without a terminal and without a flag that decides."""
+    terminal.say(f"\n{model_commands.available(hardware, proposed)}\n")
     if proposed is None:
-        talk.say(
-            f"None of the proposals fits, so {BUNDLED} stays. A smaller file may do (`duologue models pull "
-            "OWNER/REPOSITORY`), or a server elsewhere that answers: `duologue serve --upstream URL`."
+        terminal.say(
+            f"None of the recommended models fits, so {BUNDLED} stays the default. Try a smaller file (`duologue models pull "
+            "OWNER/REPOSITORY`), or use another server: `duologue serve --upstream URL`."
         )
         return ""
     slow = " It will be slow here." if fit_of(proposed, hardware) == "slow" else ""
-    talk.say(f"* proposed: {proposed.name}, about {gigabytes(proposed.size)}, {proposed.licence}.{slow}")
-    if wish.yes or wish.dry_run:
+    terminal.say(f"* proposed: {proposed.name}, about {gigabytes(proposed.size)}, {proposed.licence}.{slow}")
+    if options.yes or options.dry_run:
         return proposed.name
-    if talk.ask is None:
+    if terminal.ask is None:
         raise BadRequest(
-            "There is no terminal to ask on. Say --yes to take the proposal, --model NAME for another, or --dry-run "
-            "to only look."
+            "There is no terminal to ask on. Pass --yes to accept the proposal, --model NAME for another model, or --dry-run "
+            "to see what would be done."
         )
-    return _ask_which(proposed, talk)
+    return _ask_which(proposed, terminal)
 
 
-def _ask_which(proposed: Recommended, talk: Talk) -> str:
+def _ask_which(proposed: Recommended, terminal: Terminal) -> str:
     while True:
-        answer = talk.answer(f"Which one? Enter for {proposed.name}, another name, or `no`: ")
+        answer = terminal.answer(f"Which one? Enter for {proposed.name}, another name, or `no`: ")
         if answer.lower() in NO:
-            talk.say(f"Nothing was downloaded; {BUNDLED} stays.")
+            terminal.say(f"Nothing was downloaded; {BUNDLED} stays the default.")
             return ""
         try:
             reference.parse(answer or proposed.name)
         except Problem as problem:
-            talk.say(problem.message)
+            terminal.say(problem.message)
         else:
             return answer or proposed.name
 
 
-def _file(settings: Settings, place: SettingLocation) -> Path:
-    return place.file or settings.data / FILE_NAME
+def _file(settings: Settings, location: SettingLocation) -> Path:
+    return location.file or settings.data / FILE_NAME
 
 
-def _keep(name: str, settings: Settings, place: SettingLocation, wish: Wish, talk: Talk) -> None:
-    """Make the next start answer with the model `name`, where that is one line in a file; else say what to do."""
-    file = _file(settings, place)
-    start = "Start the server: `duologue serve`. One that runs already must be started anew."
+def _keep(
+    name: str, settings: Settings, location: SettingLocation, options: SetupOptions, terminal: Terminal
+) -> None:
+    """Make `name` the default from the next start on if one line of the settings does it; otherwise say what to do."""
+    file = _file(settings, location)
+    start = "Start the server with `duologue serve`, or restart a running one."
     if settings.workers or settings.engine in ("remote", "scripted"):
         what = "lists workers" if settings.workers else f"chooses the engine {settings.engine}"
-        talk.say(
-            f"{file} {what}, so it is left alone. To use {name}, write `{model_line(name)}` where it belongs."
+        terminal.say(
+            f"{file} {what}, so it was not changed. To use {name}, add `{model_line(name)}` in the right place."
         )
         return
     if settings.model != name:
-        if talk.ask is not None and not wish.yes:
-            answer = talk.answer(f"Answer with {name} from the next start on? This writes {file}. [Y/n] ")
+        if terminal.ask is not None and not options.yes:
+            answer = terminal.answer(
+                f"Make {name} the default from the next start on? This writes {file}. [Y/n] "
+            )
             if answer.lower() in NO:
-                talk.say(f"Left as it is. To use it once: `duologue serve --model {name}`.")
+                terminal.say(
+                    f"The settings were not changed. To use it once: `duologue serve --model {name}`."
+                )
                 return
         write_model(file, name)
-        talk.say(f"`{model_line(name)}` is written to {file}.")
-    if place.environ.get("DUOLOGUE_MODEL", name) not in ("", name):
-        talk.say("But DUOLOGUE_MODEL is set, and wins over the file: unset it, or change it.")
+        terminal.say(f"Wrote `{model_line(name)}` to {file}.")
+    if location.environ.get("DUOLOGUE_MODEL", name) not in ("", name):
+        terminal.say("DUOLOGUE_MODEL is set and overrides the file: unset it or change it.")
         return
-    talk.say(start)
+    terminal.say(start)

@@ -1,7 +1,4 @@
-"""`duologue listen`: a recording written down by a running server.
-
-Owns the reading of the file and what is shown where. What a format looks like is the server's business.
-"""
+"""`duologue transcribe`: a recording, transcribed by a running server."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ FORMATS = ("text", "json", "verbose_json", "srt", "vtt")
 
 
 class Recording(Struct, frozen=True):
-    """A file, and how its transcript is wanted."""
+    """A file, and the format and hints of its transcript."""
 
     file: Path
     format: str = "text"
@@ -27,11 +24,11 @@ class Recording(Struct, frozen=True):
     hint: str = ""
 
     def fields(self) -> dict[str, str]:
-        given = {"response_format": self.format, "language": self.language, "prompt": self.hint}
-        return {name: value for name, value in given.items() if value}
+        fields = {"response_format": self.format, "language": self.language, "prompt": self.hint}
+        return {name: value for name, value in fields.items() if value}
 
     def read(self) -> bytes:
-        """Raises BadRequest where it cannot be."""
+        """The file's bytes. Raises BadRequest when it cannot be read."""
         try:
             return self.file.read_bytes()
         except OSError as error:
@@ -40,16 +37,16 @@ class Recording(Struct, frozen=True):
             ) from None
 
 
-def listen(recording: Recording, server: Client, output: TextIO) -> None:
-    """Show what is said in the recording. Raises Problem; when no server answers, one that says how to start it."""
+def print_transcript(recording: Recording, server: Client, output: TextIO) -> None:
+    """Write the transcript to `output`. Raises Problem; when no server answers, one that says how to start it."""
     if recording.format not in FORMATS:
         raise BadRequest(
-            f"There is no format {recording.format!r}: {', '.join(FORMATS)} are.", param="format"
+            f"Unknown format {recording.format!r}. Available: {', '.join(FORMATS)}.", param="format"
         )
-    anyio.run(_listen, recording, recording.read(), server, output)
+    anyio.run(_transcribe, recording, recording.read(), server, output)
 
 
-async def _listen(recording: Recording, data: bytes, server: Client, output: TextIO) -> None:
+async def _transcribe(recording: Recording, data: bytes, server: Client, output: TextIO) -> None:
     async with explained(server), server:
         text = await server.transcribe(data, recording.file.name, **recording.fields())
     output.write(text if text.endswith("\n") else f"{text}\n")

@@ -1,7 +1,6 @@
-"""The commands for the voice, `duologue listen` and `duologue call`, and how any command finds the running server. Thin, as
-`cli` is, and imported as cheaply.
+"""The flags of `duologue transcribe` and `duologue call`, and how commands find the running server.
 
-Owns their flags. Each command imports what it needs when it runs.
+Imported for every command, so each command imports its implementation only when it runs.
 """
 
 from __future__ import annotations
@@ -22,31 +21,32 @@ if TYPE_CHECKING:
 Address = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", envvar="DUOLOGUE_SERVER", help="The server's address (the one of the settings)."
+        metavar="URL",
+        envvar="DUOLOGUE_SERVER",
+        help="The server's address (by default the one in the settings).",
     ),
 ]
-Language = Annotated[str, typer.Option(metavar="TAG", help="The language that is spoken, such as en or de.")]
+Language = Annotated[str, typer.Option(metavar="TAG", help="The spoken language, such as en or de.")]
 
 
-def listen(
+def transcribe(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording: WAV, MP3, Ogg, MP4 and others.")],
     format: Annotated[
         str,
         typer.Option("--format", metavar="NAME", help="text, json, verbose_json (with times), srt or vtt."),
     ] = "text",
     language: Language = "",
-    hint: Annotated[str, typer.Option(metavar="TEXT", help="Names and terms that may well occur.")] = "",
+    hint: Annotated[str, typer.Option(metavar="TEXT", help="Names and terms that are likely to occur.")] = "",
     server: Address = None,
     config: Config = None,
 ) -> None:
-    """Write down a recording.
+    """Transcribe a recording with the running server.
 
-    The running server does it; the transcript goes to the output. The key comes from DUOLOGUE_KEY.
+    The transcript goes to standard output. The key is read from DUOLOGUE_KEY.
     """
-    from duologue.cli.transcribe import Recording
-    from duologue.cli.transcribe import listen as run
+    from duologue.cli.transcribe import Recording, print_transcript
 
-    run(Recording(file, format, language, hint), client(server, config), sys.stdout)
+    print_transcript(Recording(file, format, language, hint), client(server, config), sys.stdout)
 
 
 def call(
@@ -58,22 +58,23 @@ def call(
     ] = "",
     language: Language = "",
     conversation: Annotated[
-        str, typer.Option(metavar="ID", help="Go on with this conversation, and keep in it what is said.")
+        str, typer.Option(metavar="ID", help="Continue this conversation and add the call to it.")
     ] = "",
     server: Address = None,
     config: Config = None,
 ) -> None:
     """Talk to the running server by microphone and loudspeaker.
 
-    What both sides say is written to the output. A line typed meanwhile is said too, an empty one interrupts, Ctrl-C hangs up. Use headphones: a terminal does not take the reply out of what the microphone hears. The key comes from DUOLOGUE_KEY.
+    Both sides are transcribed to standard output. A line typed during the call is sent as text, an empty line interrupts, Ctrl-C hangs up. Use headphones: a terminal has no echo cancellation. The key is read from DUOLOGUE_KEY.
     """
-    from duologue.cli.call import Setup, phone
+    from duologue.cli.call import Setup, run_call
 
-    phone(client(server, config), Setup(model, voice, language, conversation), sys.stdout, sys.stderr)
+    run_call(client(server, config), Setup(model, voice, language, conversation), sys.stdout, sys.stderr)
 
 
 def client(address: str | None, config: Path | None) -> Client:
-    """The server that is meant, the settings' own without an address, with the key of the environment or the settings."""
+    """A client of the server at `address`, or without one of the server the settings describe. The key is that of the
+    environment or the settings."""
     from duologue.client.http import Client
     from duologue.config import load
     from duologue.gateway.tls import trusting
@@ -83,7 +84,7 @@ def client(address: str | None, config: Path | None) -> Client:
 
 
 def _own_address(settings: Settings) -> str:
-    """Where the server of these settings is reached from this machine."""
+    """The address under which this machine reaches the server of these settings."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
     from duologue.gateway.tls import is_on
 

@@ -1,7 +1,4 @@
-"""A small client for a running server, over its public surface: what `duologue say`, examples and benchmarks use.
-
-Owns the connections and the ends of streams. Knows the dialects' names as any client does; it has no door of its own.
-"""
+"""An asynchronous client for a running server, over its public APIs: `duologue say`, examples and benchmarks use it."""
 
 from __future__ import annotations
 
@@ -28,10 +25,10 @@ END = ("done", "error")
 
 
 class Client:
-    """One server, one user. Use it as `async with Client(url, key) as client`; `http://` and `/v1` need not be right.
+    """One server and one user: `async with Client(url, key) as client`. The URL may lack `http://` or end in `/v1`.
 
-    `trust` is what an HTTPS server's certificate is checked with, where it is not one that everybody trusts.
-    Every call raises a `Problem` with the server's own code and sentence, or `Unavailable` when none answers.
+    `trust` checks the certificate of an HTTPS server that public authorities do not vouch for.
+    Every method raises a `Problem` with the server's code and sentence, or `Unavailable` when no server answers.
     """
 
     def __init__(
@@ -40,16 +37,16 @@ class Client:
         key: str | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        # People paste what other programs call the base URL, or what a browser shows without its scheme.
+        # People paste the base URL of other clients, or what a browser shows without the scheme.
         self.address = base_url
-        """As it was given."""
+        """The URL as passed in, for messages."""
         address, _, _ = (base_url if "://" in base_url else f"http://{base_url}").partition("#")
         self.base_url = address.rstrip("/").removesuffix("/v1")
         self.key = key
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._http: httpx.AsyncClient | None = None
         self._trust = trust
-        # A proxy for the outside has no business with this machine's own server.
+        # Never go through the environment's proxy to a server on this machine.
         self._proxied = urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
     async def __aenter__(self) -> Self:
@@ -85,20 +82,20 @@ class Client:
             await socket.close()
 
     async def complete(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> Json:
-        """One turn over `/v1/chat/completions`, whole."""
+        """One completion from `/v1/chat/completions`, not streamed."""
         return await self._request("POST", "/v1/chat/completions", {"messages": list(messages), **body})
 
     async def stream(self, messages: Sequence[Mapping[str, Any]], **body: Any) -> AsyncGenerator[Json, None]:
-        """One turn over `/v1/chat/completions`: its chunks. Closing the generator early ends the generation."""
+        """The chunks of one completion from `/v1/chat/completions`. Closing the generator early stops the generation."""
         import httpx
 
-        begun = False
-        sent = {"messages": list(messages), "stream": True, **body}
+        started = False
+        body = {"messages": list(messages), "stream": True, **body}
         try:
-            async with self._session().stream("POST", "/v1/chat/completions", json=sent) as response:
+            async with self._session().stream("POST", "/v1/chat/completions", json=body) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
-                begun = True
+                started = True
                 async for line in response.aiter_lines():
                     if not line.startswith("data:"):
                         continue
@@ -110,20 +107,22 @@ class Client:
                         raise _problem(chunk["error"])
                     yield chunk
         except httpx.TransportError as error:
-            if not begun:
+            if not started:
                 raise self._unreachable(error) from error
-        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+        raise Unavailable(
+            "The server closed the stream before the reply was complete.", code="connection_lost"
+        )
 
     async def api(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Any JSON endpoint, `/api/conversations` for one; an answer without a body is {}."""
+        """Any JSON endpoint, such as `/api/conversations`; a response without a body is {}."""
         return await self._request(method, path, body)
 
     async def upload(self, data: bytes, name: str) -> Json:
-        """Keep a file on the server: its blob, to be named in a message's content."""
+        """Upload a file; returns the blob, to be referenced in a message's content."""
         return await self._request("POST", f"/api/blobs?name={quote(name)}", content=data)
 
     async def transcribe(self, data: bytes, name: str, **fields: str) -> str:
-        """A recording written down by `/v1/audio/transcriptions`, as the format among the `fields` has it: text or JSON."""
+        """The transcript of a recording from `/v1/audio/transcriptions`: text or JSON, by `response_format` in `fields`."""
         response = await self._answer(
             "POST", "/v1/audio/transcriptions", data=fields, files={"file": (name, data)}
         )
@@ -132,18 +131,18 @@ class Client:
     async def follow(self, run: str, after: int = 0) -> AsyncGenerator[tuple[int, Json], None]:
         """The events of a run of a conversation after number `after`, each with its number; the last is `run_done`.
 
-        Leaving early leaves the run alone: it is the server's. Where the connection breaks it raises Problem with the
-        code `connection_lost`; follow again from the last number.
+        Closing the generator early does not stop the run. When the connection breaks it raises Problem with the code
+        `connection_lost`; call it again with the last number.
         """
         import httpx
 
-        begun = False
+        started = False
         try:
             url = f"/api/runs/{run}/events?after={after}"
             async with self._session().stream("GET", url) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
-                number, begun = after, True
+                number, started = after, True
                 async for line in response.aiter_lines():
                     field, _, value = line.partition(":")
                     if field == "id":
@@ -154,23 +153,25 @@ class Client:
                         if event.get("type") == "run_done":
                             return
         except httpx.TransportError as error:
-            if not begun:
+            if not started:
                 raise self._unreachable(error) from error
-        raise Unavailable("The server ended the stream in the middle.", code="connection_lost")
+        raise Unavailable(
+            "The server closed the stream before the reply was complete.", code="connection_lost"
+        )
 
     async def status(self) -> Json:
         """`/status`: workers, slots, queue."""
         return await self._request("GET", "/status")
 
     async def capabilities(self) -> Json:
-        """`/api/capabilities`: the models and what they can do."""
+        """`/api/capabilities`: the models and their abilities."""
         return await self._request("GET", "/api/capabilities")
 
     def _session(self) -> httpx.AsyncClient:
         import httpx
 
         if self._http is None:
-            # Reading has no limit: a request may wait in the queue for longer than any would allow.
+            # No read timeout: a request may wait in the queue for an unknown time.
             self._http = httpx.AsyncClient(
                 base_url=self.base_url,
                 headers=self._headers,
@@ -189,14 +190,14 @@ class Client:
         try:
             answer: Json = response.json()
         except ValueError:
-            raise Unavailable(f"What answers at {self.base_url} is no Duologue server.") from None
+            raise Unavailable(f"The server at {self.base_url} is not a Duologue server.") from None
         return answer
 
-    async def _answer(self, method: str, path: str, **what: Any) -> httpx.Response:
+    async def _answer(self, method: str, path: str, **options: Any) -> httpx.Response:
         import httpx
 
         try:
-            response = await self._session().request(method, path, **what)
+            response = await self._session().request(method, path, **options)
         except httpx.TransportError as error:
             raise self._unreachable(error) from error
         if response.status_code >= 400:
@@ -204,7 +205,7 @@ class Client:
         return response
 
     async def connect(self, path: str) -> ClientConnection:
-        """A socket of the server. Whoever opens one closes it."""
+        """Open a WebSocket. The caller closes it."""
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 
@@ -226,27 +227,27 @@ class Client:
         return Unavailable(f"No server answers at {self.base_url} ({error}).", code="unreachable")
 
 
-def sound_in(message: Mapping[str, Any]) -> bytes:
-    """The sound a message of `/ws/chat` brings: 16-bit mono at 24 kHz, where the request asked for `audio_format` s16. Raises
-    BadRequest when it is none."""
+def audio_in(message: Mapping[str, Any]) -> bytes:
+    """The audio of a `/ws/chat` message: 16-bit mono at 24 kHz when the request set `audio_format` to s16. Raises BadRequest
+    when it is not valid base64."""
     data = message.get("audio_data")
     return from_base64(data, "audio_data") if isinstance(data, str) else b""
 
 
 async def receive(socket: ClientConnection) -> str | bytes:
-    """The next frame. Raises Unavailable (`connection_lost`) when there will be none."""
+    """The next frame. Raises Unavailable (`connection_lost`) when the socket has closed."""
     from websockets.exceptions import ConnectionClosed
 
     try:
         return await socket.recv()
     except ConnectionClosed as closed:
         reason = closed.rcvd.reason if closed.rcvd else ""
-        sentence = f"The server closed the socket in the middle. {reason}".rstrip()
+        sentence = f"The server closed the socket before the reply was complete. {reason}".rstrip()
         raise Unavailable(sentence, code="connection_lost") from None
 
 
 def _refusal(status: int, body: bytes | bytearray) -> Problem:
-    """What an HTTP error says; a body that is not ours still gives a sentence."""
+    """The Problem of an HTTP error response, whatever its body is."""
     try:
         error = json.loads(body)["error"]
         return _problem({"status": status, **error})
@@ -256,7 +257,7 @@ def _refusal(status: int, body: bytes | bytearray) -> Problem:
 
 def _problem(error: Json) -> Problem:
     message = str(
-        error.get("message") or error.get("error") or "The server reports an error without a sentence."
+        error.get("message") or error.get("error") or "The server reported an error without a message."
     )
     status = int(error.get("status", 500))
     kind = Unauthorized if status == 401 else Problem

@@ -1,8 +1,8 @@
-"""What one caller's loudspeaker does with a call: plays what comes, holds, goes on, drops, and says how far it is.
+"""Playback of a call's audio, as a pure machine: buffering, pausing, resuming, dropping and position reports.
 
-Owns the buffer that bridges a late piece, the exact count of samples that were heard of each reply, and what is stale. The
-voice socket's messages go in (`take`, `sound`), samples come out (`play`), and what the server is to be told waits in
-`told`. Time is the samples that are asked for, at 24 kHz. Knows no socket, no clock and no sound card.
+Messages and audio of the voice socket go in (`take`, `receive_audio`), samples come out (`play`), and position reports for the
+server wait in `reports`. It counts exactly how many samples of each reply were played, and recognises stale messages. Time
+is the number of samples played, at 24 kHz. `client/call.py` connects it to a socket.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def _milliseconds(count: int) -> int:
 
 
 HOLD_FADE = _milliseconds(20)
-"""Samples in which a held reply falls silent; they count as heard, and what follows them is the held sample."""
+"""Samples over which a paused reply fades out. They count as played; playback resumes with the sample after them."""
 DROP_FADE = _milliseconds(10)
 RISE = _milliseconds(5)
-BUFFER, MOST_BUFFER = _milliseconds(40), _milliseconds(400)
-"""What is gathered before a reply begins; again, and twice as much each time, when it ran dry."""
+BUFFER, MAX_BUFFER = _milliseconds(40), _milliseconds(400)
+"""Samples buffered before a reply starts playing, doubled up to the maximum each time it runs dry."""
 PATIENCE = _milliseconds(80)
-"""A beginning waits no longer for more."""
-MARK = _milliseconds(200)
-"""The server is told how far it is whenever so much more was heard."""
-KEPT = 64
-"""Replies whose frames are remembered."""
-STANDING = (
+"""A reply that has started to arrive plays after this long even if the buffer is not full."""
+REPORT_EVERY = _milliseconds(200)
+"""The position is reported each time this many more samples were played."""
+MAX_KNOWN = 64
+"""Replies whose frame numbers are remembered."""
+NEVER_STALE = (
     "transcript",
     "reply_done",
     "error",
@@ -44,13 +44,13 @@ STANDING = (
     "queue_done",
     "tool_call",
 )
-"""Messages that stay true in a later epoch: what was said and heard, and what the call itself is told."""
+"""Messages that stay valid in a later epoch: transcripts, results, and messages about the call itself."""
 
 Json = dict[str, Any]
 
 
 class Gap(Struct, frozen=True):
-    """A reply that ran dry in the middle: for so many samples there was nothing to play. `at` is its sample then."""
+    """An underrun: `samples` of silence in the middle of `reply`, at its sample `at`."""
 
     reply: int
     at: int
@@ -58,27 +58,27 @@ class Gap(Struct, frozen=True):
 
 
 class _Track:
-    """A reply whose sound has begun to come."""
+    """A reply whose audio has started to arrive."""
 
     def __init__(self, reply: int) -> None:
         self.reply = reply
         self.pcm = bytearray()
-        """What has come and was not played yet."""
-        self.came = 0
+        """Audio that has arrived and was not played yet."""
+        self.received = 0
         self.played = 0
-        self.marked = 0
+        self.reported = 0
         self.complete = False
         self.age = 0
         self.dry = 0
         self.chunks: list[tuple[int, int]] = []
-        """Of each frame: its number, and the reply's samples before it."""
+        """Of each frame: its number, and how many samples of the reply come before it."""
 
     @property
     def waiting(self) -> int:
-        return self.came - self.played
+        return self.received - self.played
 
     def take(self, count: int) -> array[int]:
-        """The next samples, no more than are there."""
+        """The next samples, at most `count`."""
         count = min(count, self.waiting)
         piece = array("h", bytes(self.pcm[: count * SAMPLE_BYTES]))
         del self.pcm[: count * SAMPLE_BYTES]
@@ -89,14 +89,14 @@ class _Track:
 
 
 class Player:
-    """One caller's side of a call's sound. `holds` False: a client of few words, which neither pauses nor tells marks."""
+    """Playback for one caller. With `holds` False it behaves as a minimal client, which neither pauses nor reports positions."""
 
     def __init__(self, *, holds: bool = True) -> None:
-        self.told: deque[Json] = deque(maxlen=1024)
-        """What the server is to be told, oldest first; whoever sends it takes it away."""
+        self.reports: deque[Json] = deque(maxlen=1024)
+        """Messages to send to the server, oldest first. The sender removes them."""
         self.epoch = 0
         self.stale: list[str] = []
-        """What came although the server had said that it was over: the kinds of these messages, `sound` for a frame."""
+        """The types of messages that arrived after the server had ended their reply; `sound` for audio frames."""
         self.gaps: list[Gap] = []
         self.holds = holds
         self._tracks: deque[_Track] = deque()
@@ -111,38 +111,38 @@ class Player:
         self._state = "buffering"
         self._gain, self._target, self._left, self._fading = 0.0, 0.0, 0, ""
 
-    # ---- what comes
+    # ---- input
 
     @property
     def current(self) -> int | None:
-        """The reply that is, or is about to be, heard."""
+        """The reply that is playing or about to play."""
         return self._tracks[0].reply if self._tracks else None
 
     @property
-    def heard(self) -> dict[int, int]:
-        """Samples heard of each of the last replies."""
+    def played(self) -> dict[int, int]:
+        """Samples played of each of the last replies."""
         return {reply: track.played for reply, track in self._known.items()}
 
     @property
     def position(self) -> int:
-        """Samples heard of the current reply."""
+        """Samples played of the current reply."""
         return self._tracks[0].played if self._tracks else 0
 
     @property
     def arriving(self) -> int:
-        """The reply the next frame belongs to; -1 before there was any."""
+        """The reply that the next frame belongs to; -1 before the first."""
         return self._arriving
 
     @property
     def silent(self) -> bool:
-        """Whether nothing sounds, and nothing that has come waits to sound."""
+        """Whether nothing is playing or waiting to be played."""
         return not self._tracks and self._coming is None
 
     def take(self, message: Mapping[str, Any]) -> bool:
-        """One message of the server. False: it is stale, and nothing was made of it."""
+        """Handle one message of the server. False when it is stale and was ignored."""
         kind, reply = str(message.get("type")), message.get("reply_id")
         epoch = int(message.get("epoch") or 0)
-        if kind not in STANDING and (epoch < self.epoch or (reply is not None and reply <= self._dropped)):
+        if kind not in NEVER_STALE and (epoch < self.epoch or (reply is not None and reply <= self._dropped)):
             if epoch < self.epoch or reply is None or reply <= self._cut:
                 self.stale.append(kind)
             return False
@@ -164,8 +164,8 @@ class Player:
                 self._drop(reply)
         return True
 
-    def sound(self, pcm: bytes) -> bool:
-        """A frame: of the reply that was begun last. False: it is stale."""
+    def receive_audio(self, pcm: bytes) -> bool:
+        """Take an audio frame of the reply that was announced last. False when it is stale."""
         chunk = self._chunk
         self._chunk += 1
         track = self._coming
@@ -173,19 +173,19 @@ class Player:
             if self._arriving <= self._cut:
                 self.stale.append("sound")
             return False
-        track.chunks.append((chunk, track.came))
-        track.came += samples(pcm)
+        track.chunks.append((chunk, track.received))
+        track.received += samples(pcm)
         track.pcm += pcm[: samples(pcm) * SAMPLE_BYTES]
         return True
 
     def interrupt(self, *, by_chunk: bool = False) -> Json:
-        """Silence, now: drops whatever sounds, and gives what the server is to be told. `by_chunk`: in the number of the frame
-        that was begun last alone, as older clients say it."""
+        """Stop playback now; returns the message for the server. `by_chunk`: report only the number of the last frame that
+        started playing, as older clients do."""
         track = self._tracks[0] if self._tracks else None
         if track is None:
             return {"type": "interrupt"}
-        begun = [chunk for chunk, before in track.chunks if before < track.played]
-        last = begun[-1] if begun else (track.chunks[0][0] - 1 if track.chunks else -1)
+        started = [chunk for chunk, before in track.chunks if before < track.played]
+        last = started[-1] if started else (track.chunks[0][0] - 1 if track.chunks else -1)
         self._drop(track.reply)
         if by_chunk:
             return {"type": "interrupt", "last_chunk_id": last}
@@ -196,10 +196,10 @@ class Player:
             "last_chunk_id": last,
         }
 
-    # ---- what sounds
+    # ---- output
 
     def play(self, count: int) -> bytes:
-        """The next `count` samples that sound: 16-bit mono, 24 kHz."""
+        """The next `count` samples to play: 16-bit mono, 24 kHz."""
         if not self._tracks:
             return bytes(count * SAMPLE_BYTES)
         out = array("h")
@@ -211,14 +211,14 @@ class Player:
                 break
             self._play_on(track, count - len(out), out)
         out.frombytes(bytes((count - len(out)) * SAMPLE_BYTES))
-        self._mark()
+        self._report_if_due()
         if sys.byteorder == "big":
             out.byteswap()
         return out.tobytes()
 
     def _next(self) -> _Track | None:
-        """The reply whose turn it is: the one begun first, unless it has nothing more for now and another one has. A reply
-        that waits for a tool is spoken between, and goes on behind what is said meanwhile."""
+        """The reply to play: the oldest one, unless it has run dry and another has audio. So a filler can be spoken while a
+        reply waits for a tool, and the reply continues after it."""
         if not self._tracks:
             return None
         first = self._tracks[0]
@@ -227,21 +227,21 @@ class Player:
         other = next((track for track in self._tracks if track.waiting), None)
         if other is not None:
             first.dry = 0
-            self._settle()
+            self._reset()
             self._tracks.remove(other)
             self._tracks.appendleft(other)
         return other or first
 
     def _is_ready(self, track: _Track, count: int) -> bool:
-        """Whether this reply sounds now."""
+        """Whether this reply may play now: enough is buffered, and it is not paused."""
         if self._state == "playing":
             return True
         if track.complete and not track.waiting and self._state != "held":
-            self._over(track)
+            self._finish(track)
             return bool(self._tracks) and self._is_ready(self._tracks[0], count)
         if self._state == "held":
             return False
-        if track.came:
+        if track.received:
             track.age += count
         if self._state == "starved":
             track.dry += count
@@ -258,30 +258,30 @@ class Player:
         return True
 
     def _play_on(self, track: _Track, count: int, out: array[int]) -> None:
-        """Up to `count` samples of this reply, and what follows from them."""
+        """Append up to `count` samples of this reply to `out`, and act on what they complete: a fade, an underrun, the end."""
         piece = track.take(min(count, self._left) if self._left else count)
-        out.extend(self._faded(piece))
+        out.extend(self._apply_fade(piece))
         if self._fading and not self._left:
             fading, self._fading = self._fading, ""
             if fading == "drop":
                 self._forget(track)
             else:
                 self._state = "held"
-                self._tell(track)
+                self._report(track)
         elif track.complete and not track.waiting:
-            self._over(track)
+            self._finish(track)
         elif not track.waiting:
             self._state, self._left = "starved", 0
-            self._buffer = min(MOST_BUFFER, 2 * self._buffer)
+            self._buffer = min(MAX_BUFFER, 2 * self._buffer)
             if self._fading == "drop":
                 self._forget(track)
                 return
             if self._fading:
                 self._state, self._fading = "held", ""
-            # There may be no other moment to tell it: a reply that is held while it is dry is not played on.
-            self._tell(track)
+            # Report now: a reply that is paused while it has run dry is not played again, so there may be no later moment.
+            self._report(track)
 
-    def _faded(self, piece: array[int]) -> array[int]:
+    def _apply_fade(self, piece: array[int]) -> array[int]:
         if not self._left:
             return piece
         faded = array("h", bytes(len(piece) * SAMPLE_BYTES))
@@ -303,7 +303,7 @@ class Player:
         if self._coming is None:
             self._coming = self._known[reply] = _Track(reply)
             self._tracks.append(self._coming)
-            for old in list(self._known)[:-KEPT]:
+            for old in list(self._known)[:-MAX_KNOWN]:
                 del self._known[old]
 
     def _end(self, reply: int) -> None:
@@ -346,18 +346,18 @@ class Player:
 
     def _forget(self, track: _Track) -> None:
         if track is self._tracks[0]:
-            self._settle()
+            self._reset()
         if self._held == track.reply:
             self._held = None
         self._tracks.remove(track)
-        self._tell(track)
+        self._report(track)
 
-    def _over(self, track: _Track) -> None:
+    def _finish(self, track: _Track) -> None:
         self._tracks.popleft()
-        self._settle()
-        self._tell(track, always=True)
+        self._reset()
+        self._report(track, always=True)
 
-    def _settle(self) -> None:
+    def _reset(self) -> None:
         self._state, self._gain, self._left, self._fading = "buffering", 0.0, 0, ""
 
     def _end_gap(self, track: _Track) -> None:
@@ -365,13 +365,13 @@ class Player:
             self.gaps.append(Gap(track.reply, track.played, track.dry))
             track.dry = 0
 
-    # ---- marks
+    # ---- position reports
 
-    def _mark(self) -> None:
-        if self._tracks and self._tracks[0].played - self._tracks[0].marked >= MARK:
-            self._tell(self._tracks[0])
+    def _report_if_due(self) -> None:
+        if self._tracks and self._tracks[0].played - self._tracks[0].reported >= REPORT_EVERY:
+            self._report(self._tracks[0])
 
-    def _tell(self, track: _Track, *, always: bool = False) -> None:
-        if self.holds and (always or track.played > track.marked):
-            track.marked = track.played
-            self.told.append({"type": "played", "reply_id": track.reply, "samples": track.played})
+    def _report(self, track: _Track, *, always: bool = False) -> None:
+        if self.holds and (always or track.played > track.reported):
+            track.reported = track.played
+            self.reports.append({"type": "played", "reply_id": track.reply, "samples": track.played})

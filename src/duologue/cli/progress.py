@@ -1,7 +1,4 @@
-"""How far a download is, on a terminal as a bar, elsewhere as a line for every tenth.
-
-Owns what is drawn. Is told numbers of bytes and asks nothing.
-"""
+"""Progress of a download: a bar on a terminal, elsewhere a line for every ten percent."""
 
 from __future__ import annotations
 
@@ -15,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Display(Watch, Protocol):
-    """A watch that can also be told a line to show."""
+    """A watch that can also print a line."""
 
     def say(self, line: str) -> None: ...
 
 
 def watch_on(stream: TextIO) -> Display:
-    """What shows a download on `stream`."""
+    """The display that suits `stream`."""
     return Bar(stream) if stream.isatty() else Lines(stream)
 
 
 class Lines:
-    """A line when it begins and one for every further tenth: for logs and pipes."""
+    """A line at the start and one for every ten percent: for logs and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -49,7 +46,7 @@ class Lines:
         if tenths > self._tenths:
             self.say(f"{self._label}: {tenths * 10} % of {gigabytes(self._total)}")
         elif count < 0:
-            self.say(f"{self._label}: from the beginning again")
+            self.say(f"{self._label}: restarted from the beginning")
         self._tenths = tenths
 
     def end(self) -> None:
@@ -64,7 +61,7 @@ class Lines:
 
 
 class Bar:
-    """One bar that moves: how much, how fast, how long still."""
+    """A bar with the amount, the speed and the time left."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -92,7 +89,7 @@ class Bar:
 
     def say(self, line: str) -> None:
         if self._bar is not None:
-            # Above the bar, which is drawn again below.
+            # Rich prints it above the bar and redraws the bar.
             self._bar.console.print(line, highlight=False, soft_wrap=True)
         else:
             self._stream.write(line + "\n")
@@ -110,7 +107,7 @@ def _bar(stream: TextIO) -> Progress:
         TransferSpeedColumn,
     )
 
-    # The label comes from a server: it is text, not markup.
+    # The label comes from a server and must not be read as Rich markup.
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

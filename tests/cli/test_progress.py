@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from duologue.cli.download_progress import Bar, Lines, watch_on
+from duologue.cli.progress import Bar, Lines, watch_on
 
 
 class Terminal(io.StringIO):
@@ -48,7 +48,7 @@ def test_beginning_anew_is_said_once() -> None:
     watch.advance(50)
     assert stream.getvalue().splitlines()[1:] == [
         "a.gguf: 30 % of 0.0 MB",
-        "a.gguf: from the beginning again",
+        "a.gguf: restarted from the beginning",
     ]
 
 
