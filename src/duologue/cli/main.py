@@ -104,6 +104,24 @@ LogFormat = Annotated[
     str | None, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
 ]
 
+Upstream = Annotated[
+    str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
+]
+UpstreamKey = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY",
+        help="The upstream's key. Other users of this machine can see flags; prefer DUOLOGUE_UPSTREAM__KEY.",
+    ),
+]
+UpstreamModel = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which of its models to use (the first).")
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="llama, remote or scripted, instead of choosing one automatically."),
+]
+
 
 @app.command()
 def serve(
@@ -112,25 +130,10 @@ def serve(
     port: Port = None,
     data: Data = None,
     model: Model = None,
-    upstream: Annotated[
-        str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
-    ] = None,
-    upstream_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            help="The upstream's key. Other users of this machine can see flags; prefer DUOLOGUE_UPSTREAM__KEY.",
-        ),
-    ] = None,
-    upstream_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which of its models to use (the first).")
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="llama, remote or scripted, instead of choosing one automatically."
-        ),
-    ] = None,
+    upstream: Upstream = None,
+    upstream_key: UpstreamKey = None,
+    upstream_model: UpstreamModel = None,
+    engine: Engine = None,
     slots: Slots = None,
     context: Annotated[
         int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")
