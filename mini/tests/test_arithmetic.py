@@ -16,7 +16,7 @@ COLUMN = re.compile(r"^(?:ones|tens|hundreds): .*?= (\d+)", re.M)
 
 
 def value(text: str) -> int:
-    """What a row of terms comes to, products first."""
+    """The value of a row of terms, products first."""
     total, sign = 0, 1
     for part in re.split(r" ([+-]) ", text):
         if part in "+-":
@@ -56,7 +56,7 @@ def test_the_columns_spell_the_result(sign: str) -> None:
             assert int("".join(reversed(digits))) == column_sums.value(a, sign, b)
 
 
-def test_what_is_shown_aloud_ends_with_the_sum() -> None:
+def test_a_written_out_answer_ends_with_the_sum() -> None:
     random = Random(3)
     for _ in range(1000):
         a, b, sign = random.randint(0, 999), random.randint(0, 999), random.choice("+-")
@@ -66,16 +66,16 @@ def test_what_is_shown_aloud_ends_with_the_sum() -> None:
     assert column_sums.sentence(47, "+", 38) == "47 + 38 = 85."
 
 
-def test_stories_never_fall_below_zero_and_name_their_result() -> None:
+def test_word_problems_never_fall_below_zero_and_name_their_result() -> None:
     random = Random(4)
     for _ in range(1500):
-        told = word_problems.problem(random)
-        result = told.start
-        for sign, other in told.steps:
+        story = word_problems.problem(random)
+        result = story.start
+        for sign, other in story.steps:
             result = column_sums.value(result, sign, other)
             assert result >= 2
-            assert re.search(rf"\b{other}\b", told.story)
-        assert re.search(rf"\b{result}\b", told.answer)
+            assert re.search(rf"\b{other}\b", story.story)
+        assert re.search(rf"\b{result}\b", story.answer)
 
 
 def test_comparisons_name_the_right_number() -> None:

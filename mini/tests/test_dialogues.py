@@ -13,7 +13,7 @@ from duologue_mini.model.chat_template import render
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Dialogue]:
+def dialogues() -> list[Dialogue]:
     random = Random(11)
     return [draw(random, {}, long_share=0.02) for _ in range(1500)]
 
@@ -24,25 +24,25 @@ def test_the_same_seed_gives_the_same_dialogues() -> None:
     ]
 
 
-def test_a_dialogue_begins_with_the_user_and_ends_with_an_answer(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn:
+def test_a_dialogue_begins_with_the_user_and_ends_with_an_answer(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         roles = [message["role"] for message in dialogue.messages]
-        spoken = roles[1:] if roles[0] == "system" else roles
-        assert "system" not in spoken
-        assert spoken[0] == "user"
-        assert spoken[-1] == "assistant"
+        roles_after_system = roles[1:] if roles[0] == "system" else roles
+        assert "system" not in roles_after_system
+        assert roles_after_system[0] == "user"
+        assert roles_after_system[-1] == "assistant"
         assert dialogue.messages[-1]["content"] or dialogue.messages[-1].get("tool_calls")
 
 
-def test_every_user_message_is_followed_by_an_answer(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn:
+def test_every_user_message_is_followed_by_an_answer(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         for message, following in zip(dialogue.messages, dialogue.messages[1:], strict=False):
             if message["role"] == "user":
                 assert following["role"] == "assistant"
 
 
-def test_every_call_has_its_result_and_its_tool(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn:
+def test_every_call_has_its_result_and_its_tool(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         names = {(tool.get("function") or tool)["name"] for tool in dialogue.tools}
         for place, message in enumerate(dialogue.messages):
             calls = message.get("tool_calls", [])
@@ -51,45 +51,49 @@ def test_every_call_has_its_result_and_its_tool(drawn: list[Dialogue]) -> None:
             assert {call["function"]["name"] for call in calls} <= names
 
 
-def test_tools_have_names_of_their_own_and_are_not_too_many(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn:
+def test_tool_names_are_unique_and_not_too_many(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
         names = [(tool.get("function") or tool)["name"] for tool in dialogue.tools]
         assert len(set(names)) == len(names) <= MOST_TOOLS
         json.dumps(dialogue.tools)
 
 
-def test_only_the_last_turn_is_thought_about(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn:
-        asked = max(place for place, it in enumerate(dialogue.messages) if it["role"] == "user")
+def test_only_the_last_turn_has_a_thought(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues:
+        questions = max(place for place, it in enumerate(dialogue.messages) if it["role"] == "user")
         thoughts = [place for place, it in enumerate(dialogue.messages) if it.get("reasoning_content")]
-        assert not thoughts if not dialogue.thinking else all(place > asked for place in thoughts)
+        assert not thoughts if not dialogue.thinking else all(place > questions for place in thoughts)
 
 
-def test_some_conversations_are_long_and_none_is_much_too_long(drawn: list[Dialogue]) -> None:
-    lengths = sorted(sum(len(it["content"]) for it in dialogue.messages) for dialogue in drawn)
+def test_some_conversations_are_long_and_none_is_much_too_long(dialogues: list[Dialogue]) -> None:
+    lengths = sorted(sum(len(it["content"]) for it in dialogue.messages) for dialogue in dialogues)
     assert lengths[-1] > 5000
     assert lengths[len(lengths) // 2] < 1500
     assert sum(length > LONGEST + 2000 for length in lengths) < 5
 
 
-def test_tools_also_stand_by_unused(drawn: list[Dialogue]) -> None:
-    idle = [it for it in drawn if it.tools and not any("tool_calls" in message for message in it.messages)]
+def test_some_dialogues_have_unused_tools(dialogues: list[Dialogue]) -> None:
+    idle = [
+        it for it in dialogues if it.tools and not any("tool_calls" in message for message in it.messages)
+    ]
     assert len(idle) > 15
 
 
-def test_every_family_is_drawn(drawn: list[Dialogue]) -> None:
-    counts = Counter(dialogue.skill for dialogue in drawn)
+def test_every_family_is_drawn(dialogues: list[Dialogue]) -> None:
+    counts = Counter(dialogue.skill for dialogue in dialogues)
     assert len(counts) >= len(skills.WEIGHTS) - 2
-    assert max(counts.values()) < 0.35 * len(drawn)
+    assert max(counts.values()) < 0.35 * len(dialogues)
 
 
-def test_the_same_question_is_rarely_drawn_twice(drawn: list[Dialogue]) -> None:
-    asked = Counter(it["content"] for dialogue in drawn for it in dialogue.messages if it["role"] == "user")
-    assert asked.most_common(1)[0][1] < 0.01 * asked.total()
+def test_the_same_question_is_rarely_drawn_twice(dialogues: list[Dialogue]) -> None:
+    questions = Counter(
+        it["content"] for dialogue in dialogues for it in dialogue.messages if it["role"] == "user"
+    )
+    assert questions.most_common(1)[0][1] < 0.01 * questions.total()
 
 
-def test_every_dialogue_renders(drawn: list[Dialogue]) -> None:
-    for dialogue in drawn[:300]:
+def test_every_dialogue_renders(dialogues: list[Dialogue]) -> None:
+    for dialogue in dialogues[:300]:
         text = render(dialogue.messages, dialogue.tools, enable_thinking=dialogue.thinking)
         assert text.endswith("<|im_end|>\n")
 

@@ -1,4 +1,4 @@
-"""The table: hand-written conversations are had in full, outcomes are counted on their lines, the engine answers."""
+"""The evaluation table: hand-written conversations run in full, outcomes count in their rows, the engine answers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from duologue_mini.evaluation.heldout import Case
 
 @dataclass
 class Scripted:
-    """Answers from a list, and remembers what it was shown."""
+    """Answers from a list, and records the messages it gets."""
 
     replies: list[ModelReply]
     seen: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -35,7 +35,7 @@ def say(text: str, *, ended: bool = True) -> ModelReply:
     return ModelReply("", text, (), ended, 0)
 
 
-def test_results_are_given_back_and_the_answer_after_them_is_judged() -> None:
+def test_tool_results_are_returned_and_the_answer_after_them_is_judged() -> None:
     check = {"call": {"name": "clock", "arguments": {}}, "after_call": {"any": ["12:30"]}}
     case = Case("t-1", "times", ("What time is it?",), check, results={"clock": "12:30"})
     speaker = Scripted([call("clock"), say("It is 12:30.")])
@@ -45,14 +45,14 @@ def test_results_are_given_back_and_the_answer_after_them_is_judged() -> None:
     assert not ask_case(case, Scripted([say("It is 12:30.")])).good
 
 
-def test_a_turn_that_does_not_end_is_no_pass() -> None:
+def test_a_turn_that_does_not_end_fails() -> None:
     case = Case("t-2", "greetings", ("hi", "and you?"), {"any": ["well"]})
     assert ask_case(case, Scripted([say("Hello!"), say("I am well.")])).good
     outcome = ask_case(case, Scripted([say("Hello!"), say("I am well.", ended=False)]))
     assert "did not end" in outcome.why
 
 
-def test_what_it_said_before_is_shown_to_it() -> None:
+def test_earlier_replies_are_part_of_the_messages() -> None:
     case = Case("t-3", "recall", ("I am Vemo", "Who am I?"), {"any": ["Vemo"]}, system="Be brief.")
     speaker = Scripted([say("Hello, Vemo!"), say("Vemo.")])
     ask_case(case, speaker)
@@ -64,7 +64,7 @@ def test_what_it_said_before_is_shown_to_it() -> None:
     ]
 
 
-def test_every_family_of_the_mix_has_a_line_and_every_hand_written_skill_too() -> None:
+def test_every_family_and_every_hand_written_skill_has_a_row() -> None:
     assert {family for line in ROWS.values() for family in line} == set(skills.WEIGHTS)
     assert set(ROWS) <= set(heldout.SKILLS)
     assert families(["recall"]) == [name for name in skills.WEIGHTS if name in ("recall", "memory")]

@@ -33,12 +33,12 @@ from duologue_mini.text.phrases import say
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = re.compile(r"\$([a-z]+)")
 GIVEN = {"port", "file", "url", "folder", "domain", "model", "user", "small", "feature"}
-"""Slots that the asker fills."""
+"""Slots that the question fills."""
 OTHERS = {"--data-binary", "--cacert"}
 """Flags of other programs."""
 WEB = ROOT / "web" / "src"
 HEADINGS = {"Graphics cards"}
-"""What stands in double quotes and is no word of the page: headings of the docs."""
+"""Texts in double quotes that are headings of the docs and not labels of the page."""
 
 
 @cache
@@ -93,8 +93,8 @@ def commands() -> dict[str, set[str]]:
 
 
 @cache
-def told() -> list[str]:
-    """Answers of all kinds, the asker's own words taken out by fixed ones."""
+def answers() -> list[str]:
+    """Answers of all kinds, with fixed values in the slots that the question fills."""
     slots = {
         **SNIPPETS,
         "port": "9000",
@@ -108,20 +108,20 @@ def told() -> list[str]:
         "feature": "Embeddings",
     }
     random = Random(1)
-    answers = [
+    texts = [
         say(random, pattern, **slots)
         for fact in FACTS.values()
         for pattern in [*fact.answers, fact.brief]
         for _ in range(12)
     ]
-    answers += [
+    texts += [
         turn.assistant
         for draw in (scope.draw, manners.draw)
         for _ in range(3000)
         for turn in draw(random).turns
     ]
     tables = [glossary.ADDRESSES, glossary.CODES, glossary.FLAGS, glossary.FIGURES, glossary.COMMANDS]
-    return answers + [f"`{name}` {text}" for table in tables for name, text in table.items()]
+    return texts + [f"`{name}` {text}" for table in tables for name, text in table.items()]
 
 
 def test_every_topic_has_answers_questions_and_a_page() -> None:
@@ -136,15 +136,15 @@ def test_every_topic_has_answers_questions_and_a_page() -> None:
 @pytest.mark.parametrize("name", FACTS)
 def test_an_answer_uses_only_what_every_question_gave(name: str) -> None:
     fact, inquiry = FACTS[name], INQUIRIES[name]
-    used = {slot for text in [*fact.answers, fact.brief] for slot in SLOTS.findall(text)} - set(SNIPPETS)
-    assert used <= GIVEN
-    copied = used - {"small", "feature"}
+    slots = {slot for text in [*fact.answers, fact.brief] for slot in SLOTS.findall(text)} - set(SNIPPETS)
+    assert slots <= GIVEN
+    copied = slots - {"small", "feature"}
     for question in [*inquiry.goals, *inquiry.things, *inquiry.troubles, *inquiry.asks]:
         assert copied <= set(SLOTS.findall(question)), question
 
 
 def test_every_command_and_its_flags_exist() -> None:
-    for answer in told():
+    for answer in answers():
         for line in re.findall(r"duologue (?:[a-z]+ ?)+[^`\n]*", answer):
             words = re.split(r"[ ,.;:)]+", line)
             if len(words) < 2 or f"duologue {words[1]}" not in commands():
@@ -159,14 +159,14 @@ def test_every_command_and_its_flags_exist() -> None:
 
 
 def test_every_flag_exists_somewhere() -> None:
-    known = {flag for flags in commands().values() for flag in flags} | OTHERS
-    for answer in told():
-        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", answer)) <= known, answer
+    flags_of_all = {flag for flags in commands().values() for flag in flags} | OTHERS
+    for answer in answers():
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", answer)) <= flags_of_all, answer
 
 
 def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    for answer in told():
+    for answer in answers():
         assert set(re.findall(r"(?:`|\n|=\d+ )make ([a-z]+)", answer)) <= targets, answer
 
 
@@ -180,14 +180,14 @@ def test_every_variable_and_setting_exists() -> None:
         "DUOLOGUE_ALIASES__NAME",
         "DUOLOGUE_",
     }
-    for answer in told():
+    for answer in answers():
         assert set(re.findall(r"DUOLOGUE_[A-Z_]*", answer)) <= variables, answer
 
 
-def test_the_settings_agree_with_the_tree() -> None:
-    # Those of `ui.defaults` are the page's own, told by one fact.
+def test_the_settings_agree_with_the_docs() -> None:
+    # `ui.defaults` is covered by one fact.
     tree = {setting.name: setting for setting in settings() if not setting.name.startswith("ui.defaults.")}
-    assert any("`ui.defaults`" in answer for answer in told())
+    assert any("`ui.defaults`" in answer for answer in answers())
     assert {knob.name for knob in glossary.KNOBS} == set(tree)
     flags = commands()["duologue serve"]
     for knob in glossary.KNOBS:
@@ -198,13 +198,13 @@ def test_the_settings_agree_with_the_tree() -> None:
             assert knob.default.strip("`") == documented.default, knob.name
 
 
-def test_every_address_and_code_and_figure_is_documented() -> None:
+def test_every_address_code_and_metric_is_documented() -> None:
     for name in [*glossary.CODES, *glossary.FIGURES, *glossary.FRAMES]:
         assert f"`{name}`" in documentation(), name
     for address in glossary.ADDRESSES:
         assert re.search(rf"`(?:[A-Z]+ )?{re.escape(address)}[`?]", documentation()), address
     addresses = {*glossary.ADDRESSES, "/v1"}
-    for answer in told():
+    for answer in answers():
         for address in re.findall(r"`(/[a-z0-9/._]+)`", answer):
             assert address in addresses, answer
     for command in glossary.COMMANDS:
@@ -235,28 +235,29 @@ def openapi_of_a_server(folder: Path) -> dict[str, Any]:
 def test_every_request_of_the_api_is_served(tmp_path: Path) -> None:
     """Those with a method before them; an ID, a RUN or a NAME in the answer stands for any value."""
     paths = openapi_of_a_server(tmp_path)["paths"]
-    served = {(method.upper(), re.sub(r"\{\w+\}", "@", path)) for path in paths for method in paths[path]}
-    for answer in told():
+    requests = {(method.upper(), re.sub(r"\{\w+\}", "@", path)) for path in paths for method in paths[path]}
+    for answer in answers():
         for method, path in re.findall(r"`([A-Z]+) (/[\w/.]+)", answer):
-            assert (method, re.sub(r"\b(?:ID|RUN|NAME)\b", "@", path)) in served, answer
+            assert (method, re.sub(r"\b(?:ID|RUN|NAME)\b", "@", path)) in requests, answer
 
 
 def test_every_file_named_is_there() -> None:
-    for answer in told():
+    for answer in answers():
         for name in re.findall(
             r"\b(?:docs/)?[A-Za-z]+\.md\b|\bexamples/[a-z_]+\.(?:py|yaml)\b|\bLICENSE\b", answer
         ):
             assert (ROOT / name).exists(), answer
 
 
-def test_every_model_that_can_be_asked_for_by_name_is_offered() -> None:
+def test_every_model_named_in_questions_is_offered() -> None:
     assert set(guide.MODEL_NAMES) <= {model.name for model in RECOMMENDED}
 
 
-def source_of_the_page(name: str) -> str:
-    """The text of the page's one source of this name, whichever folder it is in."""
-    [path] = WEB.rglob(name)
-    return path.read_text(encoding="utf-8")
+@cache
+def source_of_the_page() -> str:
+    """All sources of the page as one text: files move and are renamed, labels and keys stay."""
+    paths = sorted(path for path in WEB.rglob("*") if path.suffix in (".ts", ".svelte"))
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 @cache
@@ -264,8 +265,8 @@ def words_of_the_page() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in (WEB / "language" / "en").glob("*.ts"))
 
 
-def spoken_of_the_page() -> list[str]:
-    """Answers about the page, without what is code."""
+def answers_about_the_page() -> list[str]:
+    """Answers about the page, without their code."""
     random = Random(2)
     patterns = [pattern for fact in FACTS.values() for pattern in [*fact.answers, fact.brief, fact.subject]]
     patterns += [answer for _, answer in self_description.CAN]
@@ -276,12 +277,12 @@ def spoken_of_the_page() -> list[str]:
     ]
 
 
-def test_what_stands_in_quotes_is_a_word_of_the_page() -> None:
+def test_text_in_quotes_is_a_label_of_the_page() -> None:
     catalogue = words_of_the_page()
-    named = {label for answer in spoken_of_the_page() for label in re.findall(r'"([^"\n]+)"', answer)}
-    assert len(named) > 80
-    for label in named - HEADINGS:
-        # Whole, or the beginning of a sentence that names something.
+    labels = {label for answer in answers_about_the_page() for label in re.findall(r'"([^"\n]+)"', answer)}
+    assert len(labels) > 80
+    for label in labels - HEADINGS:
+        # The whole label, or the beginning of one that ends in a name.
         assert f'"{label}"' in catalogue or f"`{label} ${{" in catalogue, label
 
 
@@ -312,19 +313,18 @@ def test_buttons_and_keys_are_those_of_the_page() -> None:
         "Admin",
     ):
         assert f'"{label}"' in catalogue, label
-    shortcuts = source_of_the_page("shortcuts.ts")
-    shortcuts += source_of_the_page("ShortcutsSheet.svelte")
-    known = {keys.replace("Mod", "Ctrl") for keys in re.findall(r'"((?:Mod|Alt|Shift)\+[^"]+)"', shortcuts)}
-    for answer in spoken_of_the_page():
+    shortcuts = re.findall(r'"((?:Mod|Alt|Shift)\+[^"]+)"', source_of_the_page())
+    known = {keys.replace("Mod", "Ctrl") for keys in shortcuts}
+    for answer in answers_about_the_page():
         for keys in re.findall(r"\b(?:Ctrl|Alt|Shift)\+(?:Shift\+)?(?:[A-Z]\w*|[,/])", answer):
             assert keys in known, answer
 
 
-def test_every_key_is_told_with_what_it_does() -> None:
+def test_every_shortcut_is_named_in_its_topic() -> None:
     usual = dict(
         re.findall(
-            r"^  \"?([a-z-]+)\"?: \"([^\"]*)\",$",
-            source_of_the_page("shortcuts.ts"),
+            r"^  \"?([a-z-]+)\"?: \"((?:Mod|Alt|Shift)\+[^\"]*)\",$",
+            source_of_the_page(),
             re.MULTILINE,
         )
     )
@@ -344,13 +344,13 @@ def test_every_key_is_told_with_what_it_does() -> None:
         assert any(keys in answer for answer in FACTS[topic].answers), topic
 
 
-def test_what_is_typed_after_a_slash_is_a_command_of_the_page() -> None:
-    offers = source_of_the_page("*Offers.svelte")
+def test_every_slash_command_exists_on_the_page() -> None:
+    source = source_of_the_page()
     typed = {
         name
-        for answer in spoken_of_the_page()
+        for answer in answers_about_the_page()
         for name in re.findall(r"(?<=\s)/([a-z]+)(?=[\s:.,;]|$)", answer)
     }
     assert {"new", "compact", "temporary", "model"} <= typed
     for name in typed:
-        assert f'command("{name}"' in offers or f"name: `{name} ${{" in offers, name
+        assert f'command("{name}"' in source or f"name: `{name} ${{" in source, name

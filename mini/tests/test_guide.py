@@ -1,4 +1,4 @@
-"""Help about Duologue: varied, about ours only, and the asker's own words come back whole."""
+"""Help about Duologue: varied, about Duologue only, and the user's own words come back unchanged."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ def test_the_same_seed_gives_the_same_help() -> None:
 
 
 def test_questions_are_rarely_the_same() -> None:
-    asked = Counter(guide.draw(random).turns[0].user.lower() for random in [Random(5)] for _ in range(3000))
-    assert max(asked.values()) <= 12
-    assert len(asked) > 2300
+    questions = Counter(
+        guide.draw(random).turns[0].user.lower() for random in [Random(5)] for _ in range(3000)
+    )
+    assert max(questions.values()) <= 12
+    assert len(questions) > 2300
 
 
 def test_every_topic_and_every_name_comes_up() -> None:
-    said = "\n".join(turn.assistant for turn in turns(25_000))
+    texts = "\n".join(turn.assistant for turn in turns(25_000))
     for table in (glossary.ADDRESSES, glossary.CODES, glossary.COMMANDS, glossary.FLAGS, glossary.FIGURES):
         for name in table:
-            assert name in said, name
+            assert name in texts, name
     for knob in glossary.KNOBS:
-        assert knob.name in said
+        assert knob.name in texts
     thoughts = {turn.thought for turn in turns(8_000, seed=4)}
     for name, fact in FACTS.items():
         assert any(fact.subject in thought for thought in thoughts), name
@@ -48,7 +50,7 @@ def test_no_pattern_is_left_unfilled() -> None:
             assert "||" not in text, text
 
 
-def test_what_the_asker_named_comes_back_whole() -> None:
+def test_names_from_the_question_come_back_unchanged() -> None:
     """Ports, files, folders and addresses in an answer are those of the question, or those of the docs."""
     fixed = {"9000", "0", "FILE.gguf", "FOLDER"}
     random = Random(8)
@@ -116,7 +118,7 @@ def test_a_repeated_answer_is_the_same_answer() -> None:
     assert seen > 10
 
 
-def test_what_is_not_there_yet_is_never_promised() -> None:
+def test_planned_features_are_never_promised() -> None:
     random = Random(2)
     for _ in range(300):
         turn = guide.topic_turn(random, "not yet", guide.fills(random))

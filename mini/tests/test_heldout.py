@@ -1,4 +1,4 @@
-"""The hand-written cases: each line of the file is fair and can be met, and the judge is neither deaf nor soft."""
+"""The hand-written cases: every case is fair and can be passed, and the judge is neither too strict nor too lenient."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_ids_are_unique_and_begin_with_the_skill() -> None:
     assert [case.id for case in CASES if not case.id.startswith(case.skill + "-")] == []
 
 
-def test_no_two_cases_say_the_same() -> None:
-    said = Counter(
+def test_no_two_cases_have_the_same_text() -> None:
+    text = Counter(
         (case.turns, case.system, tuple(tool["function"]["name"] for tool in case.tools)) for case in CASES
     )
-    assert [key for key, times in said.items() if times > 1] == []
+    assert [key for key, times in text.items() if times > 1] == []
 
 
 def test_the_longest_memory_reaches_back_ten_turns() -> None:
@@ -86,7 +86,7 @@ def test_an_empty_reply_and_a_stray_call_pass_nowhere(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in each() if case.values[0].skill != "scope"])
-def test_nonsense_passes_nowhere_and_declining_only_beyond_the_skills(case: Case) -> None:
+def test_nonsense_passes_nowhere_and_a_refusal_only_out_of_scope(case: Case) -> None:
     assert judge(case, [Answer(Reply("Lorem ipsum dolor."))] * len(case.turns))
     if not case.check.get("declines"):
         declining = Answer(Reply("I am sorry, that is beyond me."))
@@ -110,17 +110,17 @@ def wanted_calls(case: Case) -> list[Mapping[str, Any]]:
     return [*case.check.get("calls", ()), *([case.check["call"]] if "call" in case.check else [])]
 
 
-def first_choice(wanted: Any) -> Any:
+def first_choice(expected: Any) -> Any:
     """A value that a check accepts."""
-    if isinstance(wanted, Mapping):
-        if set(wanted) == {"$any"}:
-            return first_choice(wanted["$any"][0])
-        return {name: first_choice(value) for name, value in wanted.items()}
-    return [first_choice(value) for value in wanted] if isinstance(wanted, list) else wanted
+    if isinstance(expected, Mapping):
+        if set(expected) == {"$any"}:
+            return first_choice(expected["$any"][0])
+        return {name: first_choice(value) for name, value in expected.items()}
+    return [first_choice(value) for value in expected] if isinstance(expected, list) else expected
 
 
 def misfits(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
-    """Where a value does not fit the little of JSON Schema that the tools use."""
+    """Where a value violates the subset of JSON Schema that the tools use."""
     types: dict[str, tuple[type, ...]] = {
         "string": (str,),
         "integer": (int,),
@@ -148,7 +148,7 @@ def misfits(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
 
 
 def free_texts(schema: Mapping[str, Any], value: Any) -> Iterator[str]:
-    """The texts in arguments that are no choice of an enum, so must be copied from what was said."""
+    """The texts in arguments outside enums, which must be copied from the conversation."""
     if schema["type"] == "string" and "enum" not in schema:
         yield value
     elif schema["type"] == "array":
@@ -179,7 +179,7 @@ def test_tools_have_the_shape_of_function_tools(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", with_tools())
-def test_wanted_calls_fit_their_tool_and_are_copied_from_what_was_said(case: Case) -> None:
+def test_expected_calls_fit_their_tool_and_copy_the_conversation(case: Case) -> None:
     parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in case.tools}
     said = " ".join(case.turns).casefold()
     for call in wanted_calls(case):
@@ -195,12 +195,12 @@ def test_wanted_calls_fit_their_tool_and_are_copied_from_what_was_said(case: Cas
 
 
 @pytest.mark.parametrize("case", with_tools())
-def test_the_wanted_call_passes_and_another_does_not(case: Case) -> None:
-    wanted = wanted_calls(case)
-    if not wanted:
+def test_the_expected_call_passes_and_another_does_not(case: Case) -> None:
+    expected = wanted_calls(case)
+    if not expected:
         return
     check = {name: value for name, value in case.check.items() if name in ("call", "calls")}
-    calls = [ToolCall(call["name"], first_choice(call["arguments"])) for call in wanted]
+    calls = [ToolCall(call["name"], first_choice(call["arguments"])) for call in expected]
     assert judged(check, "", *reversed(calls))
     assert not judged(check, "", *calls, calls[0])
     assert not judged(check, "", *calls[:-1], ToolCall(calls[-1].name, {**calls[-1].arguments, "extra": 1}))
@@ -230,14 +230,14 @@ def line_of(**changes: Any) -> str:
         (line_of(judge="first"), "judge"),
     ],
 )
-def test_a_line_that_is_no_case_is_named(tmp_path: Path, line: str, complaint: str) -> None:
+def test_an_invalid_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(f"{line_of()}\n{line}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=complaint):
         load(path)
 
 
-def test_what_a_line_leaves_out_has_a_default(tmp_path: Path) -> None:
+def test_omitted_fields_have_defaults(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(line_of(), encoding="utf-8")
     [case] = load(path)
@@ -257,7 +257,7 @@ def test_the_last_answer_is_judged_or_all_of_them() -> None:
     assert judge(last, answers[:1]) == ["1 answers to 2 turns"]
 
 
-def test_patterns_see_no_case_no_curly_quotes_and_no_marks() -> None:
+def test_patterns_ignore_case_curly_quotes_and_marks() -> None:
     assert judged({"any": ["--port", "nothing"]}, "Use `--PORT 9000`.")
     assert judged({"all": ["don't", "first.*second"]}, "Don’t: **first**\nthen second")
     assert not judged({"all": ["first", "third"]}, "first, second")
@@ -295,7 +295,7 @@ def test_the_last_number_counts(text: str, number: float | None) -> None:
     assert judged({"number": 42}, text) is (number == 42)
 
 
-def test_exact_forgives_case_space_quotes_and_a_period() -> None:
+def test_exact_ignores_case_space_quotes_and_a_period() -> None:
     assert judged({"exact": "purple ducks"}, ' "Purple ducks." ')
     assert judged({"exact": ["one", "two"]}, "Two")
     assert not judged({"exact": "purple ducks"}, "You said: purple ducks")
@@ -314,7 +314,7 @@ def test_arguments_are_compared_as_json() -> None:
     assert not judged({"call": {"name": "f", "arguments": {"n": 1}}}, "", ToolCall("f", {"n": True}))
 
 
-def test_two_calls_come_in_any_order_and_are_two() -> None:
+def test_two_calls_match_in_any_order_and_only_both() -> None:
     check = {"calls": [{"name": "f", "arguments": {"n": 1}}, {"name": "f", "arguments": {"n": 2}}]}
     one, two = ToolCall("f", {"n": 1}), ToolCall("f", {"n": 2})
     assert judged(check, "", two, one)
@@ -323,7 +323,7 @@ def test_two_calls_come_in_any_order_and_are_two() -> None:
     assert not judged(check, "", one, two, two)
 
 
-def test_what_is_said_after_a_result_has_a_check_of_its_own() -> None:
+def test_the_answer_after_a_result_has_a_check_of_its_own() -> None:
     check = {"call": {"name": "f", "arguments": {}}, "after_call": {"any": ["14:05"]}}
     assert judged(check, "", ToolCall("f", {}), after="It is 14:05.")
     assert not judged(check, "", ToolCall("f", {}), after="It is late.")
@@ -364,7 +364,7 @@ def test_there_are_many_ways_to_decline(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["The capital is Ulaanbaatar.", "Sure! Here you go.", "It is 42.", "Hello!"])
-def test_an_answer_is_no_declining(text: str) -> None:
+def test_an_answer_does_not_count_as_declining(text: str) -> None:
     assert not judged({"declines": True}, text)
 
 
@@ -400,7 +400,7 @@ def test_words_lie_between_two_counts() -> None:
         ("it", "Ciao! Sono un piccolo modello."),
     ],
 )
-def test_a_language_is_known_by_its_small_words(language: str, text: str) -> None:
+def test_a_language_is_recognised_by_its_stop_words(language: str, text: str) -> None:
     assert judged({"language": language}, text)
     assert [other for other in ("de", "fr", "es", "it") if judged({"language": other}, text)] == [language]
     assert not judged({"language": language}, "Hello! I am fine, thank you. How can I help you?")

@@ -1,4 +1,4 @@
-"""Answers obey the rules of their system prompt."""
+"""Answers follow the rules of their system prompt."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ def test_each_rule_changes_an_answer_as_it_says() -> None:
     for _ in range(300):
         for maker, _ in rules.RULES:
             rule = maker(random)
-            changed = rule.change("Hello, how are you?")
+            answer = rule.change("Hello, how are you?")
             name = maker.__name__
             if name == "_capitals":
-                assert changed == "HELLO, HOW ARE YOU?"
+                assert answer == "HELLO, HOW ARE YOU?"
             elif name == "_small":
-                assert changed == "hello, how are you?"
+                assert answer == "hello, how are you?"
             elif name in ("_ending", "_beginning"):
-                said = rule.thought.partition('"')[2].removesuffix('".')
-                assert said.lower() in rule.system.lower()
-                assert changed.rstrip(".").endswith(said) if name == "_ending" else changed.startswith(said)
+                answer_text = rule.thought.partition('"')[2].removesuffix('".')
+                assert answer_text.lower() in rule.system.lower()
+                assert (
+                    answer.rstrip(".").endswith(answer_text)
+                    if name == "_ending"
+                    else answer.startswith(answer_text)
+                )
             elif name == "_address":
-                assert changed.endswith("?")
-                assert changed != "Hello, how are you?"
+                assert answer.endswith("?")
+                assert answer != "Hello, how are you?"
 
 
 def test_json_is_valid() -> None:
@@ -54,7 +58,7 @@ def test_languages_can_answer_what_they_ask() -> None:
             assert patterns
 
 
-def test_tones_know_the_same_things() -> None:
+def test_all_tones_have_the_same_kinds_of_answers() -> None:
     kinds = [set(answers) for _, answers in TONES.values()]
     assert all(kind == kinds[0] for kind in kinds)
 

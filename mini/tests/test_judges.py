@@ -1,4 +1,4 @@
-"""The judges of fresh draws: what the generator would say always passes, what answers something else hardly ever."""
+"""The judges of fresh draws: the generator's answer always passes, an answer to another question hardly ever."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ from duologue_mini.evaluation.judges import (
 )
 
 LOOSE = {"scope": 0.95, "beyond": 0.95, "stories": 0.9, "greetings": 0.6, "manners": 0.6}
-"""Where most answers are alike, another's answer passes too."""
+"""Families whose answers are so similar that another one's answer passes too."""
 
 
 def passes(question: fresh_draws.Question, text: str) -> bool:
@@ -36,12 +36,12 @@ def passes(question: fresh_draws.Question, text: str) -> bool:
 @pytest.mark.parametrize("family", skills.WEIGHTS)
 def test_the_generators_own_answer_passes_and_another_rarely(family: str) -> None:
     questions = fresh_draws.questions(family, 40, seed=5)
-    wanted = [str(answer_messages(it.scene.turns[-1], it.thinking)[-1]["content"]) for it in questions]
-    assert all(passes(question, answer) for question, answer in zip(questions, wanted, strict=True))
-    shifted = wanted[1:] + wanted[:1]
+    expected = [str(answer_messages(it.scene.turns[-1], it.thinking)[-1]["content"]) for it in questions]
+    assert all(passes(question, answer) for question, answer in zip(questions, expected, strict=True))
+    shifted = expected[1:] + expected[:1]
     others = [
         passes(question, other)
-        for question, answer, other in zip(questions, wanted, shifted, strict=True)
+        for question, answer, other in zip(questions, expected, shifted, strict=True)
         if other != answer
     ]
     assert sum(others) <= LOOSE.get(family, 0.4) * len(others)
@@ -78,13 +78,13 @@ def test_words_taken_from_the_conversation_must_be_there() -> None:
     assert not quotes_context(silent, "Mira is old.")
 
 
-def test_declining_with_an_invented_number_is_no_declining() -> None:
+def test_a_refusal_with_an_invented_number_fails() -> None:
     expected = Expected("That is beyond me.", "How high is it?", "How high is it?")
     assert same_refusal(expected, "I do not know that.")
     assert not same_refusal(expected, "I do not know, perhaps 8848 metres.")
 
 
-def test_a_reply_is_taken_apart() -> None:
+def test_a_reply_is_parsed() -> None:
     call = '<tool_call>\n{"name": "a", "arguments": {"b": 1}}\n</tool_call>'
     reply = parse_reply("<think>\nhm\n</think>\n\n" + call, True)
     assert (reply.thought, reply.text, reply.calls, reply.broken_calls) == (

@@ -1,4 +1,4 @@
-"""The layout of the workshop: which package may import which, and that only the evaluation knows the server."""
+"""The layout of the workshop: which package may import which, and that only the evaluation imports the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manners: small talk is varied, names and words come back whole, sums are right, and it says only what it is."""
+"""Manners: small talk is varied, names and words come back unchanged, sums are right, and the model is only itself."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_the_same_seed_gives_the_same_scenes() -> None:
 
 
 def test_openings_vary() -> None:
-    asked = Counter(scene.turns[0].user.lower() for scene in scenes(3000))
-    assert max(asked.values()) <= 25
-    assert len(asked) > 2000
+    questions = Counter(scene.turns[0].user.lower() for scene in scenes(3000))
+    assert max(questions.values()) <= 25
+    assert len(questions) > 2000
 
 
 def test_nothing_is_left_unfilled() -> None:
@@ -51,18 +51,18 @@ def test_every_sum_is_right() -> None:
     assert seen > 200
 
 
-def test_a_name_that_is_said_is_said_back() -> None:
+def test_a_name_is_repeated() -> None:
     random = Random(9)
     for _ in range(500):
         turn = manners.with_name(random)
-        named = re.search(r"called (.+)\. I greet", turn.thought)
-        assert named
-        assert named[1] in turn.user
-        assert named[1] in turn.assistant
+        names = re.search(r"called (.+)\. I greet", turn.thought)
+        assert names
+        assert names[1] in turn.user
+        assert names[1] in turn.assistant
         assert turn.exact
 
 
-def test_it_is_nobody_else() -> None:
+def test_the_model_claims_to_be_nobody_else() -> None:
     random = Random(4)
     other = next(aspect for aspect in self_description.ASPECTS if aspect.name == "other")
     for _ in range(300):
@@ -71,7 +71,7 @@ def test_it_is_nobody_else() -> None:
         assert re.search(r"\b(No|Not|not)\b", turn.assistant), turn
 
 
-def test_every_aspect_of_it_is_asked_about() -> None:
+def test_every_aspect_of_the_model_is_asked_about() -> None:
     thoughts = {turn.thought for turn in turns(8_000)}
     for aspect in self_description.ASPECTS:
         start = re.split(r"[\[{$]", aspect.thought)[0]
@@ -90,16 +90,16 @@ def test_a_repeated_answer_is_the_same_answer() -> None:
 
 def test_no_joke_is_told_twice_in_a_row() -> None:
     for scene in scenes(6000):
-        told = [
+        jokes = [
             joke.text
             for turn in scene.turns
             for joke in JOKES
             if joke.text in turn.assistant and "again" not in turn.thought
         ]
-        assert len(told) == len(set(told))
+        assert len(jokes) == len(set(jokes))
 
 
-def test_what_lacks_its_beginning_is_a_scene_of_its_own() -> None:
+def test_messages_without_their_beginning_are_scenes_of_their_own() -> None:
     users = {text for questions, *_ in small_talk.ALONE for text in questions}
     assert users
     alone = [scene for scene in scenes(4000) if scene.skill == "alone"]
@@ -107,7 +107,7 @@ def test_what_lacks_its_beginning_is_a_scene_of_its_own() -> None:
     assert all(len(scene.turns) == 1 for scene in alone)
 
 
-def test_scenes_that_open_or_close_a_chat_say_so() -> None:
+def test_scenes_that_open_or_close_a_chat_are_marked() -> None:
     names = Counter(scene.skill for scene in scenes(4000))
     assert set(names) == {"greetings", "goodbyes", "manners", "identity", "alone"}
     for scene in scenes(4000):

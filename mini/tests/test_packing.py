@@ -1,4 +1,4 @@
-"""Packed rows: whole dialogues, none lost, none leaking into the next, and back again from disk."""
+"""Packed rows hold whole dialogues, none lost and none leaking into the next, and can be read back."""
 
 from pathlib import Path
 from random import Random
@@ -19,8 +19,8 @@ from duologue_mini.data.packing import (
 
 def dialogue(random: Random, length: int) -> EncodedDialogue:
     ids = [random.randrange(9, 2000) for _ in range(length)]
-    learned = [random.random() < 0.4 for _ in ids]
-    return EncodedDialogue(ids, learned, [index * 2 % 4096 for index in range(length)])
+    loss_mask = [random.random() < 0.4 for _ in ids]
+    return EncodedDialogue(ids, loss_mask, [index * 2 % 4096 for index in range(length)])
 
 
 @pytest.fixture(scope="module")
@@ -48,26 +48,26 @@ def test_every_dialogue_is_in_exactly_one_row(
             for number in range(1, batch.documents[row].max() + 1):
                 inside = batch.documents[row] == number
                 found.append((tuple(batch.ids[row][inside]), tuple(batch.positions[row][inside])))
-    wanted = {(tuple(it.ids), tuple(it.positions)) for it in dialogues}
-    assert wanted <= set(found)
-    rest = [ids for ids, _ in found if (ids, _) not in wanted]
+    expected = {(tuple(it.ids), tuple(it.positions)) for it in dialogues}
+    assert expected <= set(found)
+    rest = [ids for ids, _ in found if (ids, _) not in expected]
     assert all(set(ids) == {0} for ids in rest), "what is left of a row is padding"
 
 
-def test_learned_ids_are_the_targets_of_the_id_before(dialogues: list[EncodedDialogue]) -> None:
+def test_ids_with_loss_are_the_targets_of_the_id_before(dialogues: list[EncodedDialogue]) -> None:
     packer = Packer()
     for it in dialogues[:40]:
         packer.add(it)
-    wanted = sum(sum(it.loss_mask[1:]) for it in dialogues[:40])
-    got = 0
+    expected = sum(sum(it.loss_mask[1:]) for it in dialogues[:40])
+    actual = 0
     for rows in packer.finish().values():
         batch = unpack(rows)
         taught = batch.targets >= 0
-        got += int(taught.sum())
+        actual += int(taught.sum())
         assert (batch.targets[:, :-1][taught[:, :-1]] == batch.ids[:, 1:][taught[:, :-1]]).all()
         assert (batch.documents[:, 1:] == batch.documents[:, :-1])[taught[:, :-1]].all()
         assert not taught[:, -1].any()
-    assert got == wanted
+    assert actual == expected
 
 
 def test_rows_are_well_filled_and_of_the_shortest_length(packed: dict[int, numpy.ndarray]) -> None:
@@ -84,7 +84,7 @@ def test_a_dialogue_longer_than_the_longest_row_is_left_out() -> None:
     assert packer.finish() == {}
 
 
-def test_a_shard_is_there_only_when_it_is_whole(tmp_path: Path, packed: dict[int, numpy.ndarray]) -> None:
+def test_a_shard_exists_only_when_it_is_complete(tmp_path: Path, packed: dict[int, numpy.ndarray]) -> None:
     assert shards(tmp_path) == []
     numpy.save(tmp_path / "00000-512.npy", packed[512])
     assert shards(tmp_path) == []

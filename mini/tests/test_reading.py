@@ -11,24 +11,24 @@ from duologue_mini.skills import reading
 QUOTED = re.compile(r'^The text says: "(.*)"$', re.S)
 
 
-def test_every_known_fact_stands_in_its_sentence() -> None:
+def test_every_answer_is_in_its_sentence() -> None:
     random = Random(1)
     for _ in range(2000):
         read = passage.passage(random)
         assert read.answers
-        for known in read.answers:
-            assert known.sentence in read.text
-            assert known.value.lower() in known.sentence.lower()
-            assert known.fact.questions
+        for entry in read.answers:
+            assert entry.sentence in read.text
+            assert entry.value.lower() in entry.sentence.lower()
+            assert entry.fact.questions
 
 
-def test_what_is_missing_is_not_told() -> None:
+def test_missing_facts_are_not_in_the_text() -> None:
     random = Random(2)
     for _ in range(2000):
         read = passage.passage(random)
-        told = {(id(known.fact.value), known.fills["n"], known.fact.answer) for known in read.answers}
+        text = {(id(entry.fact.value), entry.fills["n"], entry.fact.answer) for entry in read.answers}
         for fact, fills in read.unknown:
-            assert (id(fact.value), fills["n"], fact.answer) not in told
+            assert (id(fact.value), fills["n"], fact.answer) not in text
 
 
 def test_several_subjects_are_always_named() -> None:
@@ -37,8 +37,8 @@ def test_several_subjects_are_always_named() -> None:
         read = passage.passage(random)
         if read.several:
             seen += 1
-            for known in read.answers:
-                assert all("$s" in ask or "$n" in ask for ask in known.fact.questions)
+            for entry in read.answers:
+                assert all("$s" in ask or "$n" in ask for ask in entry.fact.questions)
     assert seen > 200
 
 
@@ -46,11 +46,11 @@ def test_answers_come_from_the_text() -> None:
     random, seen = Random(4), 0
     for _ in range(2000):
         scene = reading.draw(random)
-        given = (scene.system or "") + "\n".join(turn.user for turn in scene.turns)
+        message = (scene.system or "") + "\n".join(turn.user for turn in scene.turns)
         for turn in scene.turns:
             if match := QUOTED.match(turn.thought):
                 seen += 1
-                lines = given.replace("\n> ", "\n")
+                lines = message.replace("\n> ", "\n")
                 assert match[1] in lines
     assert seen > 1000
 

@@ -1,4 +1,4 @@
-"""What is recalled was told, and the newest counts."""
+"""Answers repeat what the user said, and the newest value counts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ TOLD = re.compile(r"^The user tells me: (.*?)\.(?: I note it\.)?$")
 NOW = re.compile(r"^Before: (.*)\. Now: (.*)\. The new one counts\.$")
 
 
-def test_what_is_said_back_was_told_before() -> None:
+def test_recalled_values_were_stated_before() -> None:
     random, seen = Random(1), 0
     for _ in range(2500):
-        told: list[str] = []
+        earlier_text: list[str] = []
         for turn in recall.draw(random).turns:
             if match := TOLD.match(turn.thought):
-                told += match[1].split("; ")
+                earlier_text += match[1].split("; ")
             elif match := NOW.match(turn.thought):
-                assert match[1] in told
-                told[told.index(match[1])] = match[2]
+                assert match[1] in earlier_text
+                earlier_text[earlier_text.index(match[1])] = match[2]
             elif turn.thought.startswith("The user told me: "):
                 seen += 1
-                assert turn.thought.removeprefix("The user told me: ").removesuffix(".") in told
+                assert turn.thought.removeprefix("The user told me: ").removesuffix(".") in earlier_text
             elif match := re.search(r" Later: (.*)\. The later one counts\.$", turn.thought):
-                assert match[1] in told
+                assert match[1] in earlier_text
     assert seen > 1500
 
 
-def test_what_was_never_told_is_not_made_up() -> None:
+def test_values_that_were_never_stated_are_not_made_up() -> None:
     random, seen = Random(2), 0
     for _ in range(1500):
         for turn in recall.draw(random).turns:
@@ -59,9 +59,9 @@ def test_the_first_question_is_quoted_as_it_was_asked() -> None:
     assert seen > 40
 
 
-def test_things_told_together_do_not_contradict() -> None:
+def test_statements_drawn_together_do_not_contradict() -> None:
     random = Random(5)
     for _ in range(500):
-        found = several(random, 5)
-        assert len({one.about for one in found}) == 5
-        assert len({one.value for one in found}) == 5
+        statements = several(random, 5)
+        assert len({one.about for one in statements}) == 5
+        assert len({one.value for one in statements}) == 5

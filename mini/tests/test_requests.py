@@ -1,4 +1,4 @@
-"""Requests look typed by people, and what is filled in stays as it is; payloads are varied."""
+"""Requests look typed by people, slot values stay unchanged, and payloads are varied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duologue_mini.text import payloads
 from duologue_mini.text.requests import fill_slots, loose, request
 
 
-def test_what_is_filled_in_is_never_touched() -> None:
+def test_slot_values_are_never_changed() -> None:
     random = Random(1)
     for _ in range(2000):
         payload = payloads.odd(random) if random.random() < 0.5 else payloads.any_word(random)
@@ -23,7 +23,7 @@ def test_a_value_may_hold_a_dollar() -> None:
     assert fill_slots("$a costs $9", {"a": "it"}) == "it costs $9"
 
 
-def test_slots_survive_loosening() -> None:
+def test_slots_survive_typing_mistakes() -> None:
     random = Random(2)
     assert all(
         "$name" in loose(random, "Please remember the following $name for later.") for _ in range(2000)

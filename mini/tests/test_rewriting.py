@@ -11,7 +11,7 @@ from duologue_mini.text import payloads
 
 
 def works(name: str, count: int = 200) -> list[tuple[str, Work]]:
-    """A change of a word or a text, done to many."""
+    """A change applied to many words or texts."""
     random = Random(name)
     changes = {change.work.__name__: change for change in letters.WORD_CHANGES}
     changes |= {f"text{change.work.__name__}": change for change in lines.TEXT_CHANGES}
@@ -48,9 +48,9 @@ def test_letters_are_counted() -> None:
 def test_one_letter_is_counted() -> None:
     for word, work in works("_count_one"):
         letter = str(work.fills["l"]).strip("\"'").lower()
-        found = word.lower().count(letter)
+        entries = word.lower().count(letter)
         assert work.brief is not None
-        assert (f"{letters.times(found)}." in work.brief) if found else "no" in work.brief
+        assert (f"{letters.times(entries)}." in work.brief) if entries else "no" in work.brief
 
 
 def test_case_of_lines() -> None:
@@ -58,7 +58,7 @@ def test_case_of_lines() -> None:
     assert all(work.answer == text.lower() for text, work in works("text_lower"))
 
 
-def test_words_are_counted_and_turned_round() -> None:
+def test_words_are_counted_and_reversed() -> None:
     for text, work in works("text_count"):
         assert f"{len(text.split())} word" in work.answer
     for text, work in works("text_backwards"):
@@ -73,36 +73,36 @@ def test_replacing_and_removing_words() -> None:
         assert work.answer.split() == [word for word in text.split() if word != work.fills["w"]]
 
 
-def test_lists_are_sorted_and_turned_round() -> None:
+def test_lists_are_sorted_and_reversed() -> None:
     random, done = Random(1), 0
     for _ in range(2000):
-        found = lists.items(random)
+        entries = lists.items(random)
         for change in lists.LIST_CHANGES:
-            if change.numbers is not None and change.numbers != lists.numeric(found):
+            if change.numbers is not None and change.numbers != lists.numeric(entries):
                 continue
-            work = change.work(random, found)
+            work = change.work(random, entries)
             name = change.work.__name__
             if work is None:
                 continue
             if name == "_reverse":
-                assert work.outcome == found[::-1]
+                assert work.outcome == entries[::-1]
             elif name == "_sorted":
-                assert work.outcome == sorted(found, key=str.casefold)
+                assert work.outcome == sorted(entries, key=str.casefold)
             elif name == "_numbers_up":
-                assert work.outcome == sorted(found, key=int)
+                assert work.outcome == sorted(entries, key=int)
             elif name == "_numbers_down":
-                assert work.outcome == sorted(found, key=int, reverse=True)
+                assert work.outcome == sorted(entries, key=int, reverse=True)
             elif name == "_count":
-                assert str(len(found)) in work.answer
+                assert str(len(entries)) in work.answer
             elif name == "_bullets":
-                assert work.answer.split("\n") == [f"- {one}" for one in found]
+                assert work.answer.split("\n") == [f"- {one}" for one in entries]
             else:
                 continue
             done += 1
     assert done > 5000
 
 
-def test_what_is_named_in_a_wish_is_in_the_wish() -> None:
+def test_a_request_names_what_it_is_about() -> None:
     random = Random(2)
     for _ in range(1500):
         scene = rewriting.draw(random)

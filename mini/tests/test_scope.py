@@ -1,4 +1,4 @@
-"""What is beyond the model: asked in very many ways, and never answered."""
+"""Requests out of scope: asked in very many ways, and never answered."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_the_same_seed_gives_the_same_scenes() -> None:
 
 def test_requests_are_hardly_ever_the_same() -> None:
     random = Random(5)
-    asked = Counter(scope.draw(random).turns[0].user.lower() for _ in range(4000))
-    del asked[""]
-    words = {text: count for text, count in asked.items() if re.search(r"\w\w", text)}
+    questions = Counter(scope.draw(random).turns[0].user.lower() for _ in range(4000))
+    del questions[""]
+    words = {text: count for text, count in questions.items() if re.search(r"\w\w", text)}
     assert max(words.values()) <= 14
-    assert len(asked) > 3300
+    assert len(questions) > 3300
 
 
 def test_answers_vary() -> None:
@@ -60,7 +60,7 @@ def test_no_kind_is_answered(kind: scope.RequestKind) -> None:
         assert not re.search(r"\$[a-z]", turn.user + turn.assistant + turn.thought), turn
 
 
-def test_numbers_in_an_answer_come_from_nowhere_else() -> None:
+def test_numbers_in_an_answer_come_from_the_question() -> None:
     for turn in turns(3000):
         numbers = set(re.findall(r"\d+", turn.assistant)) - set(re.findall(r"\d+", turn.user))
         assert not numbers, turn
@@ -87,14 +87,14 @@ def test_danger_points_to_people() -> None:
         assert re.search(r"doctor|pharmacist", scope.refusal_turn(random, by_name["health"]).assistant)
 
 
-def test_beside_tools_nothing_is_asked_that_a_tool_might_do() -> None:
+def test_beside_tools_nothing_is_asked_that_a_tool_could_do() -> None:
     random = Random(2)
     for _ in range(500):
         turn = scope.draw(random, beside_tools=True).turns[0]
         assert not re.search(r"weather|what time|search the web", turn.user.lower()), turn
 
 
-def test_the_lists_hold_no_doubles() -> None:
+def test_the_lists_have_no_duplicates() -> None:
     for table in (
         world_questions.PEOPLE,
         world_questions.EVENTS,

@@ -1,4 +1,4 @@
-"""What is to be heard holds no symbols and no figures."""
+"""Spoken answers contain no symbols and no digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duologue_mini.skills import spoken
 from duologue_mini.text.speech import sayable, to_speech
 
 
-def test_every_answer_can_be_said() -> None:
+def test_every_answer_is_speakable() -> None:
     random = Random(1)
     for _ in range(1500):
         scene = spoken.draw(random)
@@ -21,7 +21,7 @@ def test_every_answer_can_be_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "speech"),
     [
         (
             "347 + 586 = 933.",
@@ -40,5 +40,5 @@ def test_every_answer_can_be_said() -> None:
         ("`duologue setup` helps you choose.", "Duologue setup helps you choose."),
     ],
 )
-def test_how_things_are_said(written: str, said: str) -> None:
-    assert to_speech(written) == said
+def test_text_is_turned_into_speech(written: str, speech: str) -> None:
+    assert to_speech(written) == speech

@@ -58,6 +58,6 @@ def test_no_slot_is_left_open(draw: Draw) -> None:
 @each_skill
 def test_wording_is_varied(draw: Draw) -> None:
     random = Random(3)
-    said = Counter((scene.system, scene.turns[0].user) for scene in (draw(random) for _ in range(2000)))
-    assert said.most_common(1)[0][1] <= 20
-    assert len(said) >= 1500
+    texts = Counter((scene.system, scene.turns[0].user) for scene in (draw(random) for _ in range(2000)))
+    assert texts.most_common(1)[0][1] <= 20
+    assert len(texts) >= 1500

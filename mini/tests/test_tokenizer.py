@@ -1,4 +1,4 @@
-"""The tokenizer and what of a dialogue is learned."""
+"""The tokenizer, and which part of a dialogue counts for the loss."""
 
 from random import Random
 
@@ -22,16 +22,16 @@ def encoder(texts: list[str]) -> tokenizer.Encoder:
     return tokenizer.Encoder(tokenizer.train(texts, 1024))
 
 
-def test_ids_say_the_text_again(encoder: tokenizer.Encoder, texts: list[str]) -> None:
+def test_ids_decode_to_the_text(encoder: tokenizer.Encoder, texts: list[str]) -> None:
     for text in texts[:100]:
         for cut in (None, tokenizer.SubwordDropout(Random(2), 0.5)):
-            ids, learned, starts = encoder.encode(text, cut)
+            ids, loss_mask, starts = encoder.encode(text, cut)
             assert encoder.tokenizer.decode(ids, skip_special_tokens=False) == text
-            assert len(ids) == len(learned)
+            assert len(ids) == len(loss_mask)
             assert all(ids[start] == encoder.tokenizer.token_to_id("<|im_start|>") for start in starts)
 
 
-def test_only_what_the_assistant_writes_is_learned_and_never_cut(
+def test_the_loss_covers_only_the_assistants_words_which_are_never_cut(
     encoder: tokenizer.Encoder, texts: list[str]
 ) -> None:
     for text in texts[:100]:

@@ -34,39 +34,39 @@ KINDS = [
 def test_an_everyday_tool_asks_for_what_it_needs(action: Action) -> None:
     random = Random(3)
     for _ in range(25):
-        drawn = tool_sets.alone(random, action)
-        made = request(random, drawn)
-        needed = {one.key for one in drawn.inputs if one.required}
-        assert needed <= set(made.arguments)
+        value = tool_sets.alone(random, action)
+        task = request(random, value)
+        required = {one.key for one in value.inputs if one.required}
+        assert required <= set(task.arguments)
         for slot in SLOT.findall(say(random, f"{{{action.asks}}}")):
             assert slot in action.needs or slot in action.takes, slot
-        got = exchanges.result_of(random, drawn, made)
-        answer = exchanges.report(random, drawn, made, got)
-        assert "$" not in answer or "$" in got.text + made.text, answer
+        values = exchanges.result_of(random, value, task)
+        answer = exchanges.report(random, value, task, values)
+        assert "$" not in answer or "$" in values.text + task.text, answer
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_value_is_said_as_it_goes_into_the_call(kind: str) -> None:
+def test_the_user_writes_a_value_as_the_call_has_it(kind: str) -> None:
     random = Random(4)
     for _ in range(200):
-        drawn = value_kinds.shape(random, kind).draw(random)
-        assert drawn.text
-        if isinstance(drawn.argument, str):
-            assert drawn.argument == drawn.text
-        if isinstance(drawn.argument, list):
-            assert all(str(one) in drawn.text or isinstance(one, int) for one in drawn.argument)
+        value = value_kinds.shape(random, kind).draw(random)
+        assert value.text
+        if isinstance(value.argument, str):
+            assert value.argument == value.text
+        if isinstance(value.argument, list):
+            assert all(str(one) in value.text or isinstance(one, int) for one in value.argument)
 
 
-def test_no_two_tools_on_a_bench_are_for_the_same_thing() -> None:
+def test_no_two_tools_of_a_set_are_for_the_same_thing() -> None:
     random = Random(5)
     for _ in range(300):
-        table, asked = tool_sets.draw_tool_set(random, [tool_sets.action(random)], 12)
+        table, tools = tool_sets.draw_tool_set(random, [tool_sets.action(random)], 12)
         assert len({one.name for one in table.tools}) == len(table.tools)
         assert len({id(one.action) for one in table.tools}) == len(table.tools)
-        assert asked[0] in table.tools
+        assert tools[0] in table.tools
 
 
-def test_what_is_missing_is_not_on_the_bench() -> None:
+def test_a_missing_tool_is_not_in_the_set() -> None:
     random = Random(6)
     for _ in range(300):
         missing = tool_sets.action(random)
@@ -81,50 +81,50 @@ def test_invented_tools_do_not_repeat() -> None:
     assert len(names) > 700
 
 
-def test_chains_link_what_was_found() -> None:
+def test_chains_pass_the_first_result_on() -> None:
     random = Random(8)
     for _ in range(300):
-        wanted = chains.chain(random)
+        chain = chains.chain(random)
         server = server_styles.draw_style(random, "x", False)
-        first, second = (tool(random, one, server, False) for one in (wanted.first, wanted.second))
-        turn = chains.chain_turn(random, wanted, first, second)
+        first, second = (tool(random, one, server, False) for one in (chain.first, chain.second))
+        turn = chains.chain_turn(random, chain, first, second)
         if len(turn.rounds) < 2:
             continue
-        found = turn.rounds[0][0].result
-        for slot, name in wanted.links.items():
+        result = turn.rounds[0][0].result
+        for slot, name in chain.links.items():
             if name.endswith(chains.NEXT_DAY):
                 continue
             value = turn.rounds[1][0].arguments[second.input(slot).key]
             parts = value.values() if isinstance(value, dict) else [value]
-            assert all(str(part) in found for part in parts)
+            assert all(str(part) in result for part in parts)
 
 
 def test_a_calculator_is_right() -> None:
     random = Random(9)
-    drawn = tool_sets.alone(random, catalogue.action_named("calculate"))
+    value = tool_sets.alone(random, catalogue.action_named("calculate"))
     for _ in range(200):
-        made = request(random, drawn)
-        text = made.values["sum"].argument
+        task = request(random, value)
+        text = task.values["sum"].argument
         if text.replace(" ", "").replace("+", "").replace("-", "").isdigit():
-            assert exchanges.result_of(random, drawn, made).plain["result"] == eval(text)
+            assert exchanges.result_of(random, value, task).plain["result"] == eval(text)
 
 
-def test_an_error_is_told_in_its_own_words() -> None:
+def test_an_error_is_reported_in_its_own_words() -> None:
     random = Random(10)
     for _ in range(200):
-        written, told = outcomes.failure(random, "do_it")
-        common = {part for part in re.findall(r"\w{2,}", told) if part in written}
-        assert common - {"it", "the", "is"}, (written, told)
+        error, answer = outcomes.failure(random, "do_it")
+        common = {part for part in re.findall(r"\w{2,}", answer) if part in error}
+        assert common - {"it", "the", "is"}, (error, answer)
 
 
-def test_a_text_that_came_back_is_told_as_it_came() -> None:
+def test_a_returned_text_is_quoted_unchanged() -> None:
     random = Random(11)
     for name in ("check spelling", "define word", "read file", "read image"):
-        drawn = tool_sets.alone(random, catalogue.action_named(name))
+        value = tool_sets.alone(random, catalogue.action_named(name))
         for _ in range(20):
-            told = exchanges.call_exchange(random, drawn)
-            assert told.result
-            assert told.result.text in told.turn.assistant
+            answer = exchanges.call_exchange(random, value)
+            assert answer.result
+            assert answer.result.text in answer.turn.assistant
 
 
 def test_third_person() -> None:

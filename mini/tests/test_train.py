@@ -1,4 +1,4 @@
-"""Training, its files and the model file: small runs on a processor, from data to GGUF and back."""
+"""Small training runs on a processor, from data to GGUF and back."""
 
 import json
 import sys
@@ -59,7 +59,7 @@ def arguments(data: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
     return train.parse_arguments()
 
 
-def test_a_run_learns_and_goes_on_from_its_checkpoint(arguments: Namespace, data: Path) -> None:
+def test_a_run_learns_and_resumes_from_its_checkpoint(arguments: Namespace, data: Path) -> None:
     trainer = train.Trainer(arguments)
     before = trainer.held_out_loss()
     trainer.run()
@@ -75,7 +75,7 @@ def test_a_run_learns_and_goes_on_from_its_checkpoint(arguments: Namespace, data
     assert [line["step"] for line in lines] == sorted({line["step"] for line in lines})
 
 
-def test_a_stretch_in_which_the_process_was_stopped_does_not_count(arguments: Namespace) -> None:
+def test_time_in_which_the_process_was_suspended_does_not_count(arguments: Namespace) -> None:
     trainer = train.Trainer(arguments)
     trainer.ticked -= 5
     trainer._tick()
@@ -90,12 +90,12 @@ def test_three_kinds_of_mask_give_the_same_attention() -> None:
     torch.manual_seed(1)
     documents = torch.sort(torch.randint(0, 9, (1, 1024))).values
     query, key, value = torch.randn(3, 1, 2, 1024, 16).unbind()
-    wanted = masks.attend(query, key, value, masks.dense(documents))
-    assert torch.allclose(masks.attend(query, key, value, masks.extents(documents)), wanted, atol=1e-5)
-    assert torch.allclose(masks.attend(query, key, value, masks.blocks(documents)), wanted, atol=1e-5)
+    expected = masks.attend(query, key, value, masks.dense(documents))
+    assert torch.allclose(masks.attend(query, key, value, masks.extents(documents)), expected, atol=1e-5)
+    assert torch.allclose(masks.attend(query, key, value, masks.blocks(documents)), expected, atol=1e-5)
 
 
-def test_a_dialogue_is_not_seen_from_the_next() -> None:
+def test_attention_does_not_cross_dialogues() -> None:
     torch.manual_seed(1)
     model = Model(SMALL)
     ids, documents = torch.randint(0, 99, (1, 40)), torch.tensor([[1] * 15 + [2] * 25])
@@ -106,7 +106,7 @@ def test_a_dialogue_is_not_seen_from_the_next() -> None:
     assert torch.allclose(whole[:, 15:], alone, atol=1e-5)
 
 
-def test_rows_in_one_line_have_the_same_loss() -> None:
+def test_concatenated_rows_have_the_same_loss() -> None:
     torch.manual_seed(1)
     model, rows = Model(SMALL), next(iter(shard(5).values()))
     device = torch.device("cpu")
@@ -115,7 +115,7 @@ def test_rows_in_one_line_have_the_same_loss() -> None:
     assert wide.item() == pytest.approx(flat.item(), rel=1e-5)
 
 
-def test_the_feed_gives_every_row_of_new_shards_once_and_then_old_ones_again(data: Path) -> None:
+def test_the_loader_yields_new_shards_once_and_then_repeats_old_ones(data: Path) -> None:
     source = data_loader.DataLoader(data / "rows", 512, seed=1, window=1)
     every = [row.tobytes() for index in range(3) for row in data_loader.open_shard(data / "rows", index)[512]]
     batches = source.batches()
@@ -155,7 +155,7 @@ def pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, pieces: Path) -> Path:
-    """A folder as training leaves it."""
+    """The folder of a finished run."""
     torch.manual_seed(2)
     (tmp_path / "tokenizer.json").write_bytes(pieces.read_bytes())
     checkpoint.save(tmp_path, SMALL, Model(SMALL).state_dict(), [], checkpoint.Progress(step=3))
@@ -165,26 +165,27 @@ def run(tmp_path: Path, pieces: Path) -> Path:
 @pytest.mark.parametrize(("kind", "near"), [("f16", 1e-4), ("q8_0", 1e-3)])
 def test_a_model_file_is_read_back(run: Path, kind: str, near: float) -> None:
     export.write(run, run / "model.gguf", kind, "v1")
-    found = restore.read(run / "model.gguf")
-    assert found.shape == SMALL
-    wanted = checkpoint.load(run)["model"]
-    assert set(found.weights) == set(wanted)
-    assert all(torch.allclose(found.weights[name], weight, atol=near) for name, weight in wanted.items())
+    restored = restore.read(run / "model.gguf")
+    assert restored.shape == SMALL
+    expected = checkpoint.load(run)["model"]
+    assert set(restored.weights) == set(expected)
+    assert all(torch.allclose(restored.weights[name], weight, atol=near) for name, weight in expected.items())
     original = tokenizer.load(run / "tokenizer.json")
     for text in ("Bruvok said 123 things,\n\n  didn't he? ", "<|im_start|>user\nhé<|im_end|>"):
-        assert found.tokenizer.encode(text).ids == original.encode(text).ids
+        assert restored.tokenizer.encode(text).ids == original.encode(text).ids
 
 
-def test_a_parcel_is_put_together_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parcel_can_be_joined(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "PART_BYTES", 100_000)
     checkpoint.make_parcel(run, run / "parcel")
     assert len(list((run / "parcel").glob("weights-*.bin"))) > 2
     checkpoint.open_parcel(run / "parcel", run / "again")
-    wanted, found = checkpoint.load(run), checkpoint.load(run / "again")
-    assert found["shape"] == wanted["shape"]
-    assert found["progress"] == wanted["progress"]
+    expected, restored = checkpoint.load(run), checkpoint.load(run / "again")
+    assert restored["shape"] == expected["shape"]
+    assert restored["progress"] == expected["progress"]
     assert all(
-        torch.equal(found["model"][name], weight.half().float()) for name, weight in wanted["model"].items()
+        torch.equal(restored["model"][name], weight.half().float())
+        for name, weight in expected["model"].items()
     )
     assert (run / "again" / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
 

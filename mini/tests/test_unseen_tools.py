@@ -1,4 +1,4 @@
-"""Scenes with tools nobody has seen: every call fits its schema, and its values can be found in the chat."""
+"""Scenes with unseen tools: every call fits its schema, and its values can be found in the chat."""
 
 import json
 import re
@@ -24,8 +24,8 @@ SCENES = [*drawn(1, 1400), *(unseen_tools.draw_few(one) for one in [Random(2)] *
 
 
 def functions(scene: Scene) -> dict[str, dict[str, Any]]:
-    listed = [tool.get("function", tool) for tool in scene.tools]
-    return {one["name"]: one.get("parameters", one.get("inputSchema")) for one in listed}
+    definitions = [tool.get("function", tool) for tool in scene.tools]
+    return {one["name"]: one.get("parameters", one.get("inputSchema")) for one in definitions}
 
 
 def uses(scene: Scene) -> list[ToolUse]:
@@ -54,16 +54,16 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def test_every_call_is_to_a_listed_tool_and_fits_its_schema() -> None:
-    called = 0
+    names = 0
     for scene in SCENES:
         known = functions(scene)
         assert len(known) == len(scene.tools), "two tools of one name"
         for use in uses(scene):
-            called += 1
+            names += 1
             assert use.name in known
             assert fits(use.arguments, known[use.name]), (use, known[use.name])
             assert use.thought
-    assert called > 1000
+    assert names > 1000
 
 
 def test_arguments_come_in_the_order_of_the_schema() -> None:
@@ -88,7 +88,7 @@ def is_tomorrow(text: str, seen: str) -> bool:
     return str(date.fromisoformat(text) - timedelta(days=1)) in seen
 
 
-def test_every_string_of_a_call_stands_in_the_chat_or_in_an_enum_as_it_may_be_typed() -> None:
+def test_every_string_of_a_call_is_in_the_chat_or_in_an_enum() -> None:
     for scene in SCENES:
         known = functions(scene)
         seen = ""
@@ -111,7 +111,7 @@ def test_every_string_of_a_call_stands_in_the_chat_or_in_an_enum_as_it_may_be_ty
             seen += turn.assistant + "\n"
 
 
-def test_every_number_of_a_call_was_said() -> None:
+def test_every_number_of_a_call_is_in_the_chat() -> None:
     for scene in SCENES:
         seen = ""
         for turn in scene.turns:
@@ -127,16 +127,16 @@ def test_every_number_of_a_call_was_said() -> None:
                 seen += "\n".join(use.result for use in together)
 
 
-def test_figures_in_an_answer_stand_in_the_chat() -> None:
+def test_numbers_in_an_answer_are_in_the_chat() -> None:
     for scene in SCENES:
         seen = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in scene.tools)
         for turn in scene.turns:
             seen += turn.user + "\n"
             seen += "\n".join(f"{use.arguments} {use.result}" for together in turn.rounds for use in together)
             if turn.rounds:
-                counted = {str(number) for number in range(8)}
+                counts = {str(number) for number in range(8)}
                 for figure in re.findall(r"\d{2,}", turn.assistant):
-                    assert figure in seen or figure in counted, (figure, turn.assistant, seen[-500:])
+                    assert figure in seen or figure in counts, (figure, turn.assistant, seen[-500:])
             seen += turn.assistant
 
 
@@ -171,8 +171,8 @@ def test_there_are_all_kinds_of_scenes() -> None:
 
 
 def test_requests_and_names_are_varied() -> None:
-    asked = Counter(turn.user for scene in SCENES for turn in scene.turns if turn.rounds)
-    assert asked.most_common(1)[0][1] <= 25
+    questions = Counter(turn.user for scene in SCENES for turn in scene.turns if turn.rounds)
+    assert questions.most_common(1)[0][1] <= 25
     names = Counter(name for scene in SCENES for name in functions(scene))
     assert len(names) > 4000
 
