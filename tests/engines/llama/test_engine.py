@@ -92,7 +92,9 @@ class TestCard:
         engine = await load({"model": str(path), "log": 0})
         asked = generate_request(0, await engine.tokenize(PROMPT), Generation(), vocabulary=0)
         asked |= {"stream": False, "return_progress": False}
-        nothing = engine._door._ask("POST", "/completion", asked | {"n_predict": 1})["generation_settings"]
+        nothing = engine._client._request("POST", "/completion", asked | {"n_predict": 1})[
+            "generation_settings"
+        ]
         used = sampling_defaults(nothing | {"n_predict": asked["n_predict"]})
         await engine.close()
         assert engine.card.defaults == used
@@ -809,7 +811,7 @@ class TestClosing:
 
     async def test_closing_closes_the_engines_port(self, models: Path) -> None:
         engine = await load({"model": str(models / "tiny.gguf"), "log": 0})
-        host, port = engine._door._connection.host, engine._door._connection.port
+        host, port = engine._client._connection.host, engine._client._connection.port
         with socket.create_connection((host, port), timeout=5):
             pass
         with anyio.fail_after(10):
@@ -855,11 +857,11 @@ class TestTheHiddenDoor:
         assert await anyio.to_thread.run_sync(self.ask, engine, "/", None, "") in (401, 404)
 
     async def test_it_listens_on_loopback_alone(self, engine: LlamaEngine) -> None:
-        assert engine._door._connection.host == "127.0.0.1"
+        assert engine._client._connection.host == "127.0.0.1"
 
     @staticmethod
     def ask(engine: LlamaEngine, path: str, body: bytes | None, key: str) -> int:
-        host, port = engine._door._connection.host, engine._door._connection.port
+        host, port = engine._client._connection.host, engine._client._connection.port
         request = urllib.request.Request(f"http://{host}:{port}{path}", body, {"Authorization": key})
         try:
             with urllib.request.urlopen(request, timeout=5) as answer:

@@ -1,4 +1,4 @@
-"""The engine's HTTP door: a kept connection that survives being hung up on."""
+"""The client of the engine's HTTP server: a kept connection that survives being hung up on."""
 
 from __future__ import annotations
 
@@ -86,26 +86,26 @@ def test_it_reads_the_context_and_the_settings_of_a_generation(engine: Engine) -
 
 def test_one_connection_serves_many_questions() -> None:
     engine = Engine(answers=5)
-    door = LlamaHttpClient(engine.address, "secret")
+    client = LlamaHttpClient(engine.address, "secret")
     for _ in range(5):
-        door.tokenize("x")
+        client.tokenize("x")
     assert engine.connections == 1
     engine.close()
 
 
-def test_a_connection_that_was_hung_up_is_made_anew(engine: Engine) -> None:
-    door = LlamaHttpClient(engine.address, "secret")
+def test_a_connection_the_engine_closed_is_opened_again(engine: Engine) -> None:
+    client = LlamaHttpClient(engine.address, "secret")
     for _ in range(3):
-        assert door.tokenize("x") == (1, 2)
+        assert client.tokenize("x") == (1, 2)
     assert engine.connections == 3
 
 
 def test_an_engine_that_is_gone_is_a_sentence(engine: Engine) -> None:
-    door = LlamaHttpClient(engine.address, "secret")
-    door.tokenize("x")
+    client = LlamaHttpClient(engine.address, "secret")
+    client.tokenize("x")
     engine.close()
     with pytest.raises(EngineFailed, match="does not answer") as caught:
-        door.tokenize("x")
+        client.tokenize("x")
     assert "secret" not in caught.value.message
 
 

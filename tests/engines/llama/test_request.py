@@ -13,14 +13,14 @@ from duologue.engines.llama.request import (
     NOT_APPLIED,
     RANDOM_SEED,
     CompletionChunk,
+    EngineError,
     Logprobs,
-    Refusal,
     Token,
     format_fields,
     generate_request,
     prefill_request,
     probe_request,
-    problem,
+    problem_of,
     sampling_defaults,
     sampling_fields,
     token_logprobs,
@@ -134,7 +134,7 @@ def test_a_generation_names_its_slot_and_its_markers() -> None:
 
 
 def test_a_probe_makes_one_token_under_the_constraint() -> None:
-    request = probe_request(0, (1,), OutputFormat("json_object"), never=93)
+    request = probe_request(0, (1,), OutputFormat("json_object"), never_first=93)
     assert (request["n_predict"], request["json_schema"]) == (1, {"type": "object"} | COMPACT)
     assert request["logit_bias"][0][0] == 93
 
@@ -198,7 +198,7 @@ def test_a_chunk_is_read_whatever_else_is_in_it() -> None:
 
 
 def test_an_overflow_says_both_numbers() -> None:
-    found = problem(Refusal("too long", "exceed_context_size_error", 600, 512))
+    found = problem_of(EngineError("too long", "exceed_context_size_error", 600, 512))
     assert isinstance(found, ContextExceeded)
     assert "600" in found.message
     assert "512" in found.message
@@ -215,12 +215,14 @@ def test_an_overflow_says_both_numbers() -> None:
     ],
 )
 def test_a_refusal_names_the_callers_own_field(message: str, param: str | None) -> None:
-    found = problem(Refusal(message, "invalid_request_error"))
+    found = problem_of(EngineError(message, "invalid_request_error"))
     assert isinstance(found, BadRequest)
     assert found.param == param
 
 
 def test_a_failure_of_the_engine_is_its_own() -> None:
-    assert isinstance(problem(Refusal("decode failed", "server_error")), EngineFailed)
-    assert isinstance(problem(Refusal("Context size has been exceeded.", "server_error")), ContextExceeded)
-    assert isinstance(problem(Refusal("Unexpected empty grammar stack", "server_error")), BadRequest)
+    assert isinstance(problem_of(EngineError("decode failed", "server_error")), EngineFailed)
+    assert isinstance(
+        problem_of(EngineError("Context size has been exceeded.", "server_error")), ContextExceeded
+    )
+    assert isinstance(problem_of(EngineError("Unexpected empty grammar stack", "server_error")), BadRequest)

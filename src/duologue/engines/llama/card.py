@@ -1,4 +1,4 @@
-"""What a model on llama.cpp is and can do, from its file and from what the loaded engine told."""
+"""The card of a model on llama.cpp: what it is and can do, from its file's header and the loaded engine's facts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def llama_card(
     template: ChatTemplate,
     warnings: tuple[str, ...],
 ) -> ModelCard:
-    """`context` is tokens one chat really has, `settings` what the library does where nothing is asked."""
+    """`context` is the tokens of one slot, `settings` the library's default sampling."""
     tool_format = template.tool_format if template.takes_tools else ""
     verbs = ["prefill", "count", "continue", "logprobs", "format"]
     verbs += ["tools", "tool_choice"] if tool_format else []

@@ -1,7 +1,6 @@
 """How much of a machine a model gets: slots, context, threads, batch.
 
-Decides without acting: the file's header, what was asked for and the machine in, a plan out. Knows neither the
-library nor where its numbers end up.
+Called by `engine` before it loads a model. Pure: the file's header, the options and the machine in, a plan out.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ DEFAULT_CONTEXT = 16_384
 LEAST_CONTEXT = 2_048
 UNKNOWN_CONTEXT = 4_096
 CACHE_BYTES = 2
-"""Keys and values are kept as 16-bit numbers."""
+"""Keys and values are 16-bit numbers."""
 ROUNDING = 256
 """The engine rounds a slot's context up to a multiple of this."""
 
 
 class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be asked of the engine; None leaves it to the plan."""
+    """The engine's options; None leaves one to the plan."""
 
     model: str
     name: str = ""
@@ -42,11 +41,11 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     gpu_layers: int | None = None
     """Layers on the GPU: -1 all, None as many as fit."""
     poll: int = 0
-    """0 to 100: how eagerly waiting threads spin. 0 where cores are shared; spinning next to any other busy process
-    cost a 5M-parameter model nine tenths of its speed."""
+    """0 to 100: how eagerly waiting threads spin. 0 where cores are shared: spinning next to any other busy process cost a
+    5M-parameter model nine tenths of its speed."""
     prompt_cache: int | None = None
     """MiB of memory for the prompts of conversations that lost their slot; None: SMALL_PROMPT_CACHE for a small model,
-    whose prompts are read again in no time, else PROMPT_CACHE."""
+    which reads a prompt again quickly, else PROMPT_CACHE."""
     log: int = 1
     """How much the library writes to standard error: 1 errors, 2 warnings, 3 all."""
 
@@ -71,8 +70,8 @@ def parse_options(options: Mapping[str, object]) -> LlamaOptions:
     for name in options:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            meant = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-            raise StartFailed(f"The llama engine has no option {name!r}. {meant}", param=name)
+            advice = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            raise StartFailed(f"The llama engine has no option {name!r}. {advice}", param=name)
     try:
         parsed = msgspec.convert({k: v for k, v in options.items() if v is not None}, LlamaOptions)
     except msgspec.ValidationError as error:
@@ -87,7 +86,7 @@ def parse_options(options: Mapping[str, object]) -> LlamaOptions:
 
 
 def plan(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> Plan:
-    """How `header`'s model is to run on `machine`."""
+    """How the model of `header` runs on `machine`."""
     slots = options.slots or _slots(header.parameters)
     context, warnings = _context(header, options, machine, slots)
     return Plan(
@@ -138,17 +137,17 @@ def _context(
     if options.context is not None:
         if header.trained_context and options.context > trained:
             return trained, (
-                f"A context of {options.context} tokens was asked for, but {header.path.name} was trained for "
+                f"A context of {options.context} tokens was requested, but {header.path.name} was trained for "
                 f"{trained}; it has {trained}.",
             )
         return options.context, ()
-    wanted = context = min(trained, DEFAULT_CONTEXT)
+    usual = context = min(trained, DEFAULT_CONTEXT)
     room = (machine.memory - header.size) // 2
     while context // 2 >= LEAST_CONTEXT and cache_bytes(header, context * slots) > room:
         context //= 2
-    if context < wanted:
+    if context < usual:
         return context, (
-            f"Memory is short, so each of {slots} chats has {context} tokens of context instead of {wanted}. "
+            f"Memory is short, so each of {slots} chats has {context} tokens of context instead of {usual}. "
             "Fewer slots or a smaller model leave more.",
         )
     return context, ()

@@ -1,7 +1,7 @@
-"""A generation in llama.cpp's words: the names and oddities of its completion request, and its errors as Problems.
+"""llama.cpp's completion request: its fields and their quirks, its chunks, and its errors as Problems.
 
-Owns the table from `Sampling` to llama.cpp's fields. The library drops what it does not know in silence, so
-everything it could drop is refused here first. Decides without acting; knows no connection and no thread.
+Called by `engine` and `generation`. Owns the table from `Sampling` to llama.cpp's fields. The library silently drops
+fields it does not know, so everything it could drop is refused here first. Pure.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FIELDS: dict[str, str] = {
     "logprobs": "n_probs",
 }
 NOT_APPLIED = frozenset({"length_penalty"})
-"""Beam search only; llama.cpp has none."""
+"""For beam search, which llama.cpp does not have."""
 SAMPLERS = frozenset(
     {
         *("dry", "top_k", "typ_p", "top_p", "top_n_sigma", "min_p", "xtc", "temperature", "penalties"),
@@ -61,23 +61,23 @@ SAMPLERS = frozenset(
 )
 ALIASES = {"typical_p": "typ_p", "typical": "typ_p", "temp": "temperature", "nucleus": "top_p"}
 SEQUENCE_BREAKERS = ("\n", ":", '"', "*")
-"""What llama.cpp breaks repetitions at where nothing else is asked (`common_params_sampling` in its `common.h`); the one
-default it does not tell."""
+"""llama.cpp's default sequence breakers (`common_params_sampling` in its `common.h`): the one default that its server does
+not report."""
 DIGITS = 6
-"""Decimal digits that its 32-bit numbers are right to."""
+"""Significant decimal digits of its 32-bit floats."""
 SEEDS = 1 << 32
 RANDOM_SEED = SEEDS - 1
-"""The seed by which llama.cpp means "any"."""
+"""The seed by which llama.cpp means a random one."""
 IMPOSSIBLE = -9999.0
-"""The logprob of what could not have been said, as other APIs write it; JSON has no infinity."""
+"""The logprob of an impossible token, as other APIs write it; JSON has no infinity."""
 MAX_CONSTRAINT = 128 * 1024
 """Bytes of a schema or grammar; 100 KB of properties take some seconds to compile."""
 MAX_COUNT = 100_000
 """Items, characters or properties a schema may count; ten million take half a minute to compile."""
 COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
 COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
-"""llguidance's own words in a schema: blanks as Python writes them. Where any are allowed, small models write them until their
-reply is cut: duologue-mini got no further than `{"a": "yes" `."""
+"""llguidance's extension of a schema: whitespace as Python writes it. Where any whitespace is allowed, small models repeat
+it until their reply is cut: duologue-mini got no further than `{"a": "yes" `."""
 TRIGGER_WORD = 1
 """llama.cpp's `COMMON_GRAMMAR_TRIGGER_TYPE_WORD`."""
 NO_GRAMMAR: dict[str, Any] = {"grammar": "", "grammar_lazy": False, "grammar_triggers": []}
@@ -85,7 +85,7 @@ _FIELD = re.compile(r"^Field '(\w+)': (.*)$", re.DOTALL)
 _NAMES = {engine: name for name, engine in FIELDS.items()}
 
 
-class Reading(Struct, frozen=True):
+class PromptProgress(Struct, frozen=True):
     """How far the prompt has been read."""
 
     total: int
@@ -124,7 +124,7 @@ class EngineTimings(Struct, frozen=True):
     predicted_n: int = 0
 
 
-class Refusal(Struct, frozen=True):
+class EngineError(Struct, frozen=True):
     message: str = ""
     type: str = ""
     n_prompt_tokens: int = 0
@@ -135,21 +135,21 @@ class CompletionChunk(Struct, frozen=True):
     """One message of a running completion."""
 
     choices: tuple[Choice, ...] = ()
-    prompt_progress: Reading | None = None
+    prompt_progress: PromptProgress | None = None
     timings: EngineTimings = EngineTimings()
     usage: TokenCounts | None = None
-    error: Refusal | None = None
+    error: EngineError | None = None
 
 
 def prefill_request(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
-    """Read `tokens` into the cache of `slot`. One token is made whatever is asked, so it is made the cheapest way."""
+    """Read `tokens` into the cache of `slot`. The engine always generates one token, so by the cheapest sampler."""
     return {**_base(slot, tokens), "n_predict": 0, "samplers": ["top_k"], "top_k": 1}
 
 
 def generate_request(
     slot: int, tokens: Sequence[int], generation: Generation, *, vocabulary: int
 ) -> dict[str, Any]:
-    """Continue `tokens`. Raises BadRequest for what the engine would drop in silence."""
+    """Continue `tokens`. Raises BadRequest for what the engine would drop silently."""
     request = {
         **_base(slot, tokens),
         **sampling_fields(generation.sampling, vocabulary),
@@ -160,13 +160,13 @@ def generate_request(
     return request
 
 
-def probe_request(slot: int, tokens: Sequence[int], format: OutputFormat, never: int) -> dict[str, Any]:
-    """Try a constraint out: one token, with everything in favour of `never`, a token no JSON text begins with.
+def probe_request(slot: int, tokens: Sequence[int], format: OutputFormat, never_first: int) -> dict[str, Any]:
+    """Test a constraint: one token, strongly biased towards `never_first`, a token that begins no JSON text.
 
-    llama.cpp goes on without a constraint when it cannot compile a schema, and says so only in its log; it is
-    applied if, and only if, the answer is another token.
+    llama.cpp continues without the constraint when it cannot compile a schema, and mentions that only in its log; the
+    constraint is applied if, and only if, the result is another token.
     """
-    biased = {"n_predict": 1, "temperature": 0.0, "logit_bias": [[never, 1.0e6]]}
+    biased = {"n_predict": 1, "temperature": 0.0, "logit_bias": [[never_first, 1.0e6]]}
     return {**_base(slot, tokens), **biased, **format_fields(format)}
 
 
@@ -182,7 +182,7 @@ def _base(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
 
 
 def sampling_fields(sampling: Sampling, vocabulary: int = 0) -> dict[str, Any]:
-    """What was asked of the sampling, in llama.cpp's names; the rest is left to the model's defaults."""
+    """The sampling parameters that are set, in llama.cpp's names; the rest is left to the model's defaults."""
     fields: dict[str, Any] = {"n_predict": -1}
     for name in sampling.asked():
         if name in NOT_APPLIED:
@@ -192,24 +192,24 @@ def sampling_fields(sampling: Sampling, vocabulary: int = 0) -> dict[str, Any]:
 
 
 def sampling_defaults(settings: Mapping[str, Any]) -> dict[str, float | int | str | bool | tuple[str, ...]]:
-    """What the library does where nothing is asked, by our names. `settings` are its own of a loaded model, in which
-    what the file recommends is counted in."""
-    found: dict[str, float | int | str | bool | tuple[str, ...]] = {
+    """The default sampling of a loaded model, by `Sampling`'s names. `settings` are the library's, which include what the
+    model's file recommends."""
+    defaults: dict[str, float | int | str | bool | tuple[str, ...]] = {
         "dry_sequence_breakers": SEQUENCE_BREAKERS
     }
     for name, engine in FIELDS.items():
         value = settings.get(engine)
         if name in ("logprobs", "logit_bias"):
-            continue  # nothing is done there unless it is asked for
+            continue  # without a default
         if name == "seed" and value == RANDOM_SEED:
             value = -1
         if isinstance(value, list):
-            found[name] = tuple(value)
+            defaults[name] = tuple(value)
         elif isinstance(value, float):
-            found[name] = float(f"{value:.{DIGITS}g}")
+            defaults[name] = float(f"{value:.{DIGITS}g}")
         elif isinstance(value, int | str):
-            found[name] = value
-    return found
+            defaults[name] = value
+    return defaults
 
 
 def _value(name: str, value: Any, vocabulary: int) -> Any:
@@ -231,7 +231,7 @@ def _value(name: str, value: Any, vocabulary: int) -> Any:
 
 
 def _seed(seed: int) -> int:
-    """Any whole number as one of llama.cpp's seeds; -1 stays "any"."""
+    """Any integer as one of llama.cpp's seeds; -1 stays "random"."""
     if seed == -1:
         return RANDOM_SEED
     return seed % RANDOM_SEED
@@ -262,7 +262,7 @@ def _biases(biases: dict[str, float], vocabulary: int) -> list[list[Any]]:
 
 
 def _check_constraint(size: int, schema: object = None) -> None:
-    """Constraints are compiled on the engine's one loop, while every slot waits: large ones are refused."""
+    """Raises BadRequest for large constraints: the engine compiles them on its one loop, while every slot waits."""
     if size > MAX_CONSTRAINT:
         raise BadRequest(
             f"The schema or grammar has {size:,} bytes; at most {MAX_CONSTRAINT:,} can be applied.",
@@ -284,12 +284,12 @@ def _check_constraint(size: int, schema: object = None) -> None:
 
 
 def format_fields(format: OutputFormat | None) -> dict[str, Any]:
-    """The constraint on the reply. Raises BadRequest when it is no usable one."""
+    """The fields of a constraint on the reply. Raises BadRequest when it is not usable."""
     if format is None:
         return {}
     if format.kind == "grammar":
         grammar = format.grammar or ""
-        # Anything but GBNF (the library also takes %llguidance) would be dropped in silence when it is wrong.
+        # The library also takes %llguidance, but silently drops an invalid one.
         if not grammar.strip() or grammar.lstrip().startswith("%"):
             raise BadRequest("The grammar must be GBNF text with a rule `root`.", param="response_format")
         _check_constraint(len(grammar.encode()))
@@ -303,7 +303,7 @@ def format_fields(format: OutputFormat | None) -> dict[str, Any]:
 
 
 def grammar_fields(grammar: ReplyGrammar) -> dict[str, Any]:
-    """A grammar of ours, so that it is not refused as one of the caller's would be."""
+    """The fields of a grammar made by the server; unlike a caller's it is not checked."""
     if not grammar.trigger:
         return {"grammar": grammar.text}
     triggers = [{"type": TRIGGER_WORD, "value": grammar.trigger}]
@@ -311,7 +311,7 @@ def grammar_fields(grammar: ReplyGrammar) -> dict[str, Any]:
 
 
 def token_logprobs(logprobs: Logprobs | None, top: int | None) -> tuple[TokenLogprob, ...]:
-    """Logprobs as values, each with at most `top` alternatives; none when they were not asked for."""
+    """Logprobs as values, each with at most `top` alternatives; none where `top` is None."""
     if logprobs is None or top is None:
         return ()
     return tuple(_logprob(token, top) for token in logprobs.content)
@@ -326,12 +326,12 @@ def _logprob(token: Token, top: int) -> TokenLogprob:
     )
 
 
-def problem(refusal: Refusal) -> Problem:
-    """What the engine refused, as a sentence for the one who asked."""
-    message = refusal.message
-    if refusal.type == "exceed_context_size_error":
+def problem_of(error: EngineError) -> Problem:
+    """The engine's error as a Problem with a sentence for the caller."""
+    message = error.message
+    if error.type == "exceed_context_size_error":
         return ContextExceeded(
-            f"The conversation takes {refusal.n_prompt_tokens} tokens, but this model has room for {refusal.n_ctx} "
+            f"The conversation takes {error.n_prompt_tokens} tokens, but this model has room for {error.n_ctx} "
             "with the reply. Shorten it or start a new chat.",
             param="messages",
         )
@@ -341,7 +341,7 @@ def problem(refusal: Refusal) -> Problem:
         )
     if "grammar stack" in message:
         return BadRequest("No reply of this model can follow the grammar.", param="response_format")
-    if refusal.type != "invalid_request_error":
+    if error.type != "invalid_request_error":
         return EngineFailed(f"The engine failed: {message or 'no reason given'}.")
     if "grammar" in message:
         return BadRequest(
