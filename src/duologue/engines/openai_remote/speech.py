@@ -18,12 +18,14 @@ from msgspec import Struct
 
 from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
+from duologue.engines.audio.pcm import no_speech
 from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
 from duologue.engines.openai_remote.speech_client import SpeechServer
 from duologue.engines.openai_remote.wav_stream import StreamedWav
 from duologue.engines.options import read_options
+from duologue.engines.tts.clause_split import check_length
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voice_of
-from duologue.errors import BadRequest, TooLarge
+from duologue.errors import BadRequest
 from duologue.resampler import Resampler
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples, wav_header
 from duologue.values.speech import TimedWord, Transcript, Voice
@@ -190,12 +192,9 @@ class RemoteSpeaker:
             "response_format": "pcm",
             "speed": max(0.25, min(4.0, speed)),
         }
-        if len(clause) > LONGEST:
-            raise TooLarge(
-                f"A clause to be spoken has at most {LONGEST:,} characters, this one {len(clause):,}."
-            )
+        check_length(clause, LONGEST)
         if not any(map(str.isalnum, clause)):
-            yield _nothing()
+            yield no_speech()
             return
         async with (
             self._server.sound("/audio/speech", body) as sound,
@@ -273,11 +272,6 @@ def first(voices: tuple[Voice, ...], default: str, language: str) -> tuple[Voice
         return voices
     own = next((voice for voice in voices if voice.name == default), named(default, language))
     return (own, *(voice for voice in voices if voice.name != default))
-
-
-async def _nothing() -> AsyncIterator[SpeechChunk]:
-    return
-    yield
 
 
 async def load_recogniser(options: dict[str, Any]) -> RecogniserEngine:

@@ -1,7 +1,8 @@
 """A long clause in parts that a speech model synthesises one after the other, so that the first sounds soon and a cancel
 takes effect soon.
 
-Called by `kokoro_speech`. Owns where a clause is cut: after punctuation, else between words. Pure.
+Called by the speakers. Owns where a clause is cut (after punctuation, else between words), and the error for one that is
+too long. Pure.
 """
 
 from __future__ import annotations
@@ -9,10 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from duologue.errors import TooLarge
+
 LONGEST = 240
 """Characters of a part: about a quarter of a minute of speech, and far less than the models take at once."""
 _MARK = re.compile(r"[.!?…;:,。！？；：，、][\"'”’»)\]]*\s*")
 _SPACE = re.compile(r"\s+")
+
+
+def check_length(clause: str, longest: int) -> None:
+    """Raises TooLarge for a clause of more than `longest` characters."""
+    if len(clause) > longest:
+        raise TooLarge(f"A clause to be spoken has at most {longest:,} characters, this one {len(clause):,}.")
 
 
 def parts_of(clause: str, longest: int = LONGEST) -> Iterator[tuple[int, int]]:

@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager
 
 from duologue.engines.audio.pcm import no_speech, shift_words, split_chunks
 from duologue.engines.contracts import SpeechChunk, SpokenWord
-from duologue.engines.tts.clause_split import parts_of
-from duologue.errors import TooLarge
+from duologue.engines.tts.clause_split import check_length, parts_of
 from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SAMPLE_BYTES
 
@@ -46,9 +45,3 @@ async def speak_clause(
 
     async with lane.stream(step, AHEAD) as chunks:
         yield chunks
-
-
-def check_length(clause: str, longest: int) -> None:
-    """Raises TooLarge for a clause of more than `longest` characters."""
-    if len(clause) > longest:
-        raise TooLarge(f"A clause to be spoken has at most {longest:,} characters, this one {len(clause):,}.")

@@ -1,8 +1,8 @@
-"""When the words of a clause sound, worked out from what a synthesiser tells while it speaks.
+"""Word timestamps of a clause from the events of a synthesiser, while it speaks.
 
-Owns the order among words: each is told once, in the order of the text, and none overlaps the next. A synthesiser may tell
-of parts of a word, of two words at once or of none; what it leaves out is filled in by length. Pure: samples at whatever
-rate, positions in characters.
+Used by `espeak`. Each word is reported once, in the order of the text, and none overlaps the next. A synthesiser may send
+events for parts of a word, one for two words, or none; missing times are filled in by length. Pure: samples at any rate,
+positions in characters.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from bisect import bisect_right
 from duologue.text.speech.word_spans import letters_in, words_in
 
 FinishedWord = tuple[int, int, str, int, int]
-"""From where to where in the text, the text, first sample, sample after the last."""
+"""Start and end in the text, the text, first sample, sample after the last."""
 
 
-class WordTimes:
-    """Told the beginnings of words and sounds in the order they come. A word that has not ended after `hold` samples is
-    taken to have, so that sound never waits long for its word."""
+class WordTimestamps:
+    """Takes the beginnings of words and sounds in order. A word that has not ended after `hold` samples is ended, so that
+    sound is never held back for long."""
 
     def __init__(self, text: str, *, hold: int) -> None:
         self._text = text
@@ -25,16 +25,16 @@ class WordTimes:
         self._ranges = words_in(text)
         self._starts = [at for at, _ in self._ranges]
         self._current = -1
-        """The word that began last."""
+        """The index of the word that began last."""
         self._begun = 0
         self._ended = 0
         """How many words have ended."""
         self._silent: int | None = None
-        """Since when there is a pause, if there is one."""
+        """The sample since which there is a pause, if there is one."""
         self._done: list[FinishedWord] = []
 
     def word(self, sample: int, position: int) -> None:
-        """At `sample` begins what stands at `position` of the text: a word, or a part of one."""
+        """At `sample` begins the word, or the part of one, at `position` of the text."""
         index = bisect_right(self._starts, max(0, position)) - 1
         if index > self._current:
             self._end_before(index, sample)
@@ -48,17 +48,17 @@ class WordTimes:
             self._silent = sample
 
     def ready(self, made: int) -> int:
-        """How many of the `made` samples have no unfinished word in them."""
+        """How many of the `made` samples come before any unfinished word."""
         if made - self._begun > self._hold and self._ended <= self._current:
             self._end_before(self._current + 1, made)
             self._begun = made
         if self._current < 0:
-            # Nothing is known yet. Whoever never tells of words may go on after a while.
+            # No event yet. A synthesiser without word events is not held back for ever.
             return made if made > self._hold else 0
         return made if self._ended > self._current else self._begun
 
     def end(self, made: int) -> None:
-        """Nothing follows the `made` samples."""
+        """The synthesis has ended after `made` samples."""
         self._end_before(len(self._ranges), made)
 
     def finished(self) -> list[FinishedWord]:
