@@ -28,10 +28,10 @@ def door(monkeypatch):
 
 
 def receive(socket, enough) -> list[worker_protocol.Up]:
-    heard: list[worker_protocol.Up] = []
-    while not enough(heard):
-        heard.extend(worker_protocol.decode_up(socket.receive_bytes()))
-    return heard
+    messages: list[worker_protocol.Up] = []
+    while not enough(messages):
+        messages.extend(worker_protocol.decode_up(socket.receive_bytes()))
+    return messages
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "the-secret"}])
@@ -45,7 +45,7 @@ def test_without_the_secret_every_door_is_closed(door, headers):
 
 def test_the_health_tells_the_state_and_what_runs(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
-        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+        receive(socket, lambda messages: any(report.state == "ready" for report in messages))
     body = door.get("/health", headers=SECRET).json()
     assert (body["worker_status"], body["model_loaded"], body["running"]) == ("ready", True, 0)
 
@@ -56,13 +56,13 @@ def test_the_metrics_are_prometheus_text(door):
 
 def test_a_request_over_the_socket_is_answered(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
-        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+        receive(socket, lambda messages: any(report.state == "ready" for report in messages))
         socket.send_bytes(
             worker_protocol.encode([worker_protocol.Begin(1, 0, ChatRequest((user("/say hi"),)))])
         )
-        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
+        messages = receive(socket, lambda messages: worker_protocol.Closed(1) in messages)
     events = [
-        event for message in heard if isinstance(message, worker_protocol.Emit) for event in message.events
+        event for message in messages if isinstance(message, worker_protocol.Emit) for event in message.events
     ]
     assert TextDelta("hi") in events
     assert isinstance(events[-1], Done)
@@ -71,20 +71,20 @@ def test_a_request_over_the_socket_is_answered(door):
 def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(door):
     request = ChatRequest((user("/say hi"),))
     with door.websocket_connect("/live", headers=SECRET) as socket:
-        receive(socket, lambda heard: any(report.state == "ready" for report in heard))
+        receive(socket, lambda messages: any(report.state == "ready" for report in messages))
         socket.send_bytes(
             worker_protocol.encode([worker_protocol.Count(9, request), worker_protocol.Begin(1, 0, request)])
         )
-        heard = receive(
+        messages = receive(
             socket,
-            lambda heard: (
-                worker_protocol.Closed(1) in heard
-                and any(isinstance(one, worker_protocol.Counted) for one in heard)
+            lambda messages: (
+                worker_protocol.Closed(1) in messages
+                and any(isinstance(one, worker_protocol.Counted) for one in messages)
             ),
         )
-    [counted] = [message for message in heard if isinstance(message, worker_protocol.Counted)]
+    [counted] = [message for message in messages if isinstance(message, worker_protocol.Counted)]
     events = [
-        event for message in heard if isinstance(message, worker_protocol.Emit) for event in message.events
+        event for message in messages if isinstance(message, worker_protocol.Emit) for event in message.events
     ]
     assert counted.ask == 9
     assert counted.tokens == events[-1].usage.input
@@ -102,9 +102,9 @@ def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatc
         TestClient(build(worker, "the-secret")) as client,
         client.websocket_connect("/live", headers=SECRET) as socket,
     ):
-        receive(socket, lambda heard: any(report.state == "failed" for report in heard))
+        receive(socket, lambda messages: any(report.state == "failed" for report in messages))
         socket.send_bytes(worker_protocol.encode([worker_protocol.Count(9, ChatRequest((user("hi"),)))]))
-        [counted] = receive(socket, lambda heard: bool(heard))
+        [counted] = receive(socket, lambda messages: bool(messages))
     assert (counted.code, counted.status) == ("unavailable", 503)
     assert counted.message
 

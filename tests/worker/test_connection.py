@@ -7,24 +7,25 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
+from duologue.notifier import Notifier
 from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
 from duologue.wire import worker_protocol
-from duologue.worker.connection import EARLY_CANCELS, WorkerLink
+from duologue.worker.connection import EARLY_CANCELS, GatewayConnection
 
 pytestmark = pytest.mark.anyio
 
 
 class Wire:
-    """The gateway's hands: say messages, hear messages, hang up."""
+    """The gateway at the other end: sends messages, collects the answers, hangs up."""
 
     def __init__(self) -> None:
         self._down, self._feed = anyio.create_memory_object_stream[bytes](100)[::-1]
-        self.heard: list[worker_protocol.Up] = []
-        self._news = anyio.Event()
+        self.messages: list[worker_protocol.Up] = []
+        self._changed = Notifier()
 
     async def receive(self) -> bytes:
         try:
@@ -33,21 +34,20 @@ class Wire:
             raise EOFError from None
 
     async def send(self, frame: bytes) -> None:
-        self.heard.extend(worker_protocol.decode_up(frame))
-        self._news.set()
+        self.messages.extend(worker_protocol.decode_up(frame))
+        self._changed.notify()
 
-    async def say(self, *messages: worker_protocol.Down) -> None:
+    async def send_down(self, *messages: worker_protocol.Down) -> None:
         await self._feed.send(worker_protocol.encode(messages))
 
-    async def say_raw(self, frame: bytes) -> None:
+    async def send_raw(self, frame: bytes) -> None:
         await self._feed.send(frame)
 
-    async def hear(self, enough: Callable[[list[worker_protocol.Up]], bool]) -> list[worker_protocol.Up]:
+    async def until(self, enough: Callable[[list[worker_protocol.Up]], bool]) -> list[worker_protocol.Up]:
         with anyio.fail_after(5):
-            while not enough(self.heard):
-                self._news = anyio.Event()
-                await self._news.wait()
-        return self.heard
+            while not enough(self.messages):
+                await self._changed.wait()
+        return self.messages
 
     def hang_up(self) -> None:
         self._feed.close()
@@ -55,13 +55,13 @@ class Wire:
     def events(self, lease: int) -> list[Event]:
         return [
             event
-            for message in self.heard
+            for message in self.messages
             if isinstance(message, worker_protocol.Emit) and message.lease == lease
             for event in message.events
         ]
 
     def closed(self, lease: int) -> bool:
-        return worker_protocol.Closed(lease) in self.heard
+        return worker_protocol.Closed(lease) in self.messages
 
 
 def report() -> worker_protocol.Report:
@@ -86,7 +86,7 @@ async def length(count):
 
 
 def counts(wire) -> dict[int, worker_protocol.Counted]:
-    return {message.ask: message for message in wire.heard if isinstance(message, worker_protocol.Counted)}
+    return {message.ask: message for message in wire.messages if isinstance(message, worker_protocol.Counted)}
 
 
 async def hang(begin, emit):
@@ -97,55 +97,55 @@ async def hang(begin, emit):
 async def test_a_connection_opens_with_a_report():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
-        await wire.hear(lambda heard: bool(heard))
+        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        await wire.until(lambda messages: bool(messages))
         wire.hang_up()
-    assert wire.heard == [report()]
+    assert wire.messages == [report()]
 
 
 async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST))
-        await wire.hear(lambda heard: wire.closed(1))
+        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
     assert wire.events(1) == [TextDelta("a"), TextDelta("b"), Done("stop")]
-    assert wire.heard[-1] == worker_protocol.Closed(1)
+    assert wire.messages[-1] == worker_protocol.Closed(1)
 
 
 async def test_a_cancelled_lease_closes_without_a_terminal_event():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(hang, uncounted, report)
-        tasks.start_soon(link.run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST))
-        await wire.hear(lambda heard: bool(wire.events(1)))
-        await wire.say(worker_protocol.Cancel(1))
-        await wire.hear(lambda heard: wire.closed(1))
-        assert link.running == 0
+        connection = GatewayConnection(hang, uncounted, report)
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: bool(wire.events(1)))
+        await wire.send_down(worker_protocol.Cancel(1))
+        await wire.until(lambda messages: wire.closed(1))
+        assert connection.running == 0
         wire.hang_up()
     assert wire.events(1) == [TextDelta("a")]
 
 
 async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
     wire = Wire()
-    said = []
+    emitted = []
 
     async def count(begin, emit):
         for number in range(5):
             await emit(TextDelta(str(number)))
-            said.append(number)
+            emitted.append(number)
         await emit(Done("stop"))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(count, uncounted, report).run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST, window=2))
-        await wire.hear(lambda heard: len(wire.events(1)) == 2)
+        tasks.start_soon(GatewayConnection(count, uncounted, report).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST, window=2))
+        await wire.until(lambda messages: len(wire.events(1)) == 2)
         await anyio.wait_all_tasks_blocked()
-        assert said == [0, 1]
-        await wire.say(worker_protocol.Grant(1, 10))
-        await wire.hear(lambda heard: wire.closed(1))
+        assert emitted == [0, 1]
+        await wire.send_down(worker_protocol.Grant(1, 10))
+        await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
     assert len(wire.events(1)) == 6
 
@@ -153,10 +153,10 @@ async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
 async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(hang, uncounted, report).run_live, wire)
-        await wire.say(worker_protocol.Cancel(1))
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST))
-        await wire.hear(lambda heard: wire.closed(1))
+        tasks.start_soon(GatewayConnection(hang, uncounted, report).run_live, wire)
+        await wire.send_down(worker_protocol.Cancel(1))
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
     assert wire.events(1) == []
 
@@ -164,10 +164,10 @@ async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
 async def test_only_so_many_early_cancels_are_remembered():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, uncounted, report).run_live, wire)
-        await wire.say(*(worker_protocol.Cancel(number) for number in range(EARLY_CANCELS + 1)))
-        await wire.say(worker_protocol.Begin(0, 0, REQUEST))
-        await wire.hear(lambda heard: wire.closed(0))
+        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        await wire.send_down(*(worker_protocol.Cancel(number) for number in range(EARLY_CANCELS + 1)))
+        await wire.send_down(worker_protocol.Begin(0, 0, REQUEST))
+        await wire.until(lambda messages: wire.closed(0))
         wire.hang_up()
     assert wire.events(0)[-1] == Done("stop")
 
@@ -176,21 +176,21 @@ async def test_a_large_request_comes_in_pieces_on_the_other_socket():
     live, bulk = Wire(), Wire()
     seen = []
 
-    async def look(begin, emit):
+    async def record(begin, emit):
         seen.append(begin.request)
         await emit(Done("stop"))
 
     large = ChatRequest((Message("user", (ImagePart(bytes(3 * worker_protocol.PIECE)),)),))
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(look, uncounted, report)
-        tasks.start_soon(link.run_live, live)
-        tasks.start_soon(link.run_bulk, bulk)
+        connection = GatewayConnection(record, uncounted, report)
+        tasks.start_soon(connection.run_live, live)
+        tasks.start_soon(connection.run_bulk, bulk)
         await anyio.wait_all_tasks_blocked()
         for fragment in worker_protocol.fragments(
             1, worker_protocol.encode([worker_protocol.Begin(7, 0, large)])
         ):
-            await bulk.say(fragment)
-        await live.hear(lambda heard: live.closed(7))
+            await bulk.send_down(fragment)
+        await live.until(lambda messages: live.closed(7))
         live.hang_up()
         bulk.hang_up()
     assert seen == [large]
@@ -203,9 +203,9 @@ async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
         raise RuntimeError("secret detail")
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(broken, uncounted, report).run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST, "req-9"))
-        await wire.hear(lambda heard: wire.closed(1))
+        tasks.start_soon(GatewayConnection(broken, uncounted, report).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST, "req-9"))
+        await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
     [failed] = wire.events(1)
     assert isinstance(failed, Failed)
@@ -217,25 +217,25 @@ async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
 async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(hang, uncounted, report)
-        tasks.start_soon(link.run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST))
-        await wire.hear(lambda heard: bool(wire.events(1)))
-        await wire.say_raw(b"not msgpack")
-    assert link.running == 0
+        connection = GatewayConnection(hang, uncounted, report)
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: bool(wire.events(1)))
+        await wire.send_raw(b"not msgpack")
+    assert connection.running == 0
     assert "broke the protocol" in caplog.text
 
 
 async def test_a_second_live_socket_is_turned_away():
     first, second = Wire(), Wire()
     async with anyio.create_task_group() as tasks:
-        link = WorkerLink(talk, uncounted, report)
-        tasks.start_soon(link.run_live, first)
-        await first.hear(lambda heard: bool(heard))
-        await link.run_live(second)
-        assert second.heard == []
-        await first.say(worker_protocol.Begin(1, 0, REQUEST))
-        await first.hear(lambda heard: first.closed(1))
+        connection = GatewayConnection(talk, uncounted, report)
+        tasks.start_soon(connection.run_live, first)
+        await first.until(lambda messages: bool(messages))
+        await connection.run_live(second)
+        assert second.messages == []
+        await first.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await first.until(lambda messages: first.closed(1))
         first.hang_up()
 
 
@@ -251,9 +251,9 @@ async def test_when_the_gateway_hangs_up_every_lease_ends():
             ended.append(begin.lease)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(watch, uncounted, report).run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Begin(2, 1, REQUEST))
-        await wire.hear(lambda heard: bool(wire.events(1) and wire.events(2)))
+        tasks.start_soon(GatewayConnection(watch, uncounted, report).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Begin(2, 1, REQUEST))
+        await wire.until(lambda messages: bool(wire.events(1) and wire.events(2)))
         wire.hang_up()
     assert sorted(ended) == [1, 2]
 
@@ -261,23 +261,23 @@ async def test_when_the_gateway_hangs_up_every_lease_ends():
 async def test_a_prompt_is_counted_beside_a_reply_that_runs():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(hang, length, report).run_live, wire)
-        await wire.say(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Count(2, REQUEST))
-        await wire.hear(lambda heard: 2 in counts(wire))
+        tasks.start_soon(GatewayConnection(hang, length, report).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Count(2, REQUEST))
+        await wire.until(lambda messages: 2 in counts(wire))
         wire.hang_up()
     assert counts(wire)[2] == worker_protocol.Counted(2, len("hello"), 100)
 
 
 async def test_a_large_prompt_to_count_comes_in_pieces_on_the_bulk_socket():
     live, bulk = Wire(), Wire()
-    link = WorkerLink(talk, length, report)
+    connection = GatewayConnection(talk, length, report)
     large = ChatRequest((user("a" * 3 * worker_protocol.PIECE),))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(link.run_live, live)
-        tasks.start_soon(link.run_bulk, bulk)
+        tasks.start_soon(connection.run_live, live)
+        tasks.start_soon(connection.run_bulk, bulk)
         for piece in worker_protocol.fragments(7, worker_protocol.encode([worker_protocol.Count(7, large)])):
-            await bulk.say(piece)
-        await live.hear(lambda heard: 7 in counts(live))
+            await bulk.send_down(piece)
+        await live.until(lambda messages: 7 in counts(live))
         live.hang_up()
         bulk.hang_up()
     assert counts(live)[7].tokens == 3 * worker_protocol.PIECE
@@ -293,9 +293,9 @@ async def test_what_cannot_be_counted_is_said_and_the_next_is_counted_all_the_sa
 
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, picky, report).run_live, wire)
-        await wire.say(*(worker_protocol.Count(ask, REQUEST) for ask in (1, 2, 3)))
-        await wire.hear(lambda heard: 3 in counts(wire))
+        tasks.start_soon(GatewayConnection(talk, picky, report).run_live, wire)
+        await wire.send_down(*(worker_protocol.Count(ask, REQUEST) for ask in (1, 2, 3)))
+        await wire.until(lambda messages: 3 in counts(wire))
         wire.hang_up()
     answers = counts(wire)
     assert (answers[1].code, answers[1].status) == ("template_error", 400)
@@ -322,13 +322,13 @@ async def test_counts_are_done_one_at_a_time_in_order_and_not_without_end():
     wire = Wire()
     number = worker_protocol.ASKS + 2
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, slow, report).run_live, wire)
-        await wire.say(worker_protocol.Count(0, REQUEST))
+        tasks.start_soon(GatewayConnection(talk, slow, report).run_live, wire)
+        await wire.send_down(worker_protocol.Count(0, REQUEST))
         await anyio.wait_all_tasks_blocked()
-        await wire.say(*(worker_protocol.Count(ask, REQUEST) for ask in range(1, number)))
-        await wire.hear(lambda heard: number - 1 in counts(wire))
+        await wire.send_down(*(worker_protocol.Count(ask, REQUEST) for ask in range(1, number)))
+        await wire.until(lambda messages: number - 1 in counts(wire))
         go.set()
-        await wire.hear(lambda heard: len(counts(wire)) == number)
+        await wire.until(lambda messages: len(counts(wire)) == number)
         wire.hang_up()
     assert counts(wire)[number - 1].code == "busy"
     assert order == list(range(number - 1))
@@ -356,89 +356,91 @@ async def break_down(opened, inbox, tell):
     raise RuntimeError("secret detail")
 
 
-def told(wire, lease):
+def call_events(wire, lease):
     return [
         event
-        for message in wire.heard
+        for message in wire.messages
         if isinstance(message, worker_protocol.CallEvents) and message.lease == lease
         for event in message.events
     ]
 
 
 @asynccontextmanager
-async def attending(attend):
+async def connected(run_session):
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(WorkerLink(talk, uncounted, report, attend).run_live, wire)
+        tasks.start_soon(GatewayConnection(talk, uncounted, report, run_session).run_live, wire)
         yield wire
         wire.hang_up()
 
 
 async def test_a_call_is_told_things_in_order_and_ends_once():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()))
-        await wire.say(
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
+        await wire.send_down(
             worker_protocol.Tell(1, (Typed("a"), Typed("b"))), worker_protocol.Tell(1, (Typed("bye"),))
         )
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 1) == [
         TranscriptText("a"),
         TranscriptText("b"),
         TranscriptText("bye"),
         CallSessionEnded(),
     ]
-    assert wire.heard.count(worker_protocol.Closed(1)) == 1
+    assert wire.messages.count(worker_protocol.Closed(1)) == 1
 
 
 async def test_two_calls_are_told_their_own():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Open(2, 1, CallSetup()))
-        await wire.say(worker_protocol.Tell(2, (Typed("two"),)), worker_protocol.Tell(1, (Typed("one"),)))
-        await wire.hear(lambda heard: bool(told(wire, 1) and told(wire, 2)))
-    assert (told(wire, 1), told(wire, 2)) == ([TranscriptText("one")], [TranscriptText("two")])
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Open(2, 1, CallSetup()))
+        await wire.send_down(
+            worker_protocol.Tell(2, (Typed("two"),)), worker_protocol.Tell(1, (Typed("one"),))
+        )
+        await wire.until(lambda messages: bool(call_events(wire, 1) and call_events(wire, 2)))
+    assert (call_events(wire, 1), call_events(wire, 2)) == ([TranscriptText("one")], [TranscriptText("two")])
 
 
 async def test_a_cancelled_call_closes_without_an_end():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("a"),)))
-        await wire.hear(lambda heard: bool(told(wire, 1)))
-        await wire.say(worker_protocol.Cancel(1), worker_protocol.Tell(1, (Typed("b"),)))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [TranscriptText("a")]
-    assert wire.heard.count(worker_protocol.Closed(1)) == 1
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("a"),)))
+        await wire.until(lambda messages: bool(call_events(wire, 1)))
+        await wire.send_down(worker_protocol.Cancel(1), worker_protocol.Tell(1, (Typed("b"),)))
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 1) == [TranscriptText("a")]
+    assert wire.messages.count(worker_protocol.Closed(1)) == 1
 
 
 async def test_a_cancel_that_overtakes_a_call_still_cancels_it():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Cancel(1))
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == []
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Cancel(1))
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 1) == []
 
 
 async def test_a_call_waits_for_credit_as_a_reply_does():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup(), window=2))
-        await wire.say(worker_protocol.Tell(1, tuple(Typed(str(number)) for number in range(5))))
-        await wire.hear(lambda heard: len(told(wire, 1)) == 2)
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup(), window=2))
+        await wire.send_down(worker_protocol.Tell(1, tuple(Typed(str(number)) for number in range(5))))
+        await wire.until(lambda messages: len(call_events(wire, 1)) == 2)
         await anyio.wait_all_tasks_blocked()
-        assert len(told(wire, 1)) == 2
-        await wire.say(worker_protocol.Grant(1, 10))
-        await wire.hear(lambda heard: len(told(wire, 1)) == 5)
+        assert len(call_events(wire, 1)) == 2
+        await wire.send_down(worker_protocol.Grant(1, 10))
+        await wire.until(lambda messages: len(call_events(wire, 1)) == 5)
 
 
 async def test_what_ends_a_call_is_its_last_event():
-    async with attending(refuse) as wire:
-        await wire.say(worker_protocol.Open(1, 0, SpeechRequest()))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1) == [CallSessionEnded("invalid_request", "There is no text to speak.", 400)]
+    async with connected(refuse) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, SpeechRequest()))
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 1) == [CallSessionEnded("invalid_request", "There is no text to speak.", 400)]
 
 
 async def test_a_fault_in_a_call_is_a_sentence_without_a_trace(caplog):
-    async with attending(break_down) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup(), "req-7"))
-        await wire.hear(lambda heard: wire.closed(1))
-    [ended] = told(wire, 1)
+    async with connected(break_down) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup(), "req-7"))
+        await wire.until(lambda messages: wire.closed(1))
+    [ended] = call_events(wire, 1)
     assert ended.code == "internal_error"
     assert "req-7" in ended.message
     assert "secret" not in ended.message
@@ -446,22 +448,24 @@ async def test_a_fault_in_a_call_is_a_sentence_without_a_trace(caplog):
 
 
 async def test_a_worker_without_a_voice_says_so():
-    async with attending(None) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 1)[0].code == "unsupported"
+    async with connected(None) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 1)[0].code == "unsupported"
 
 
 async def test_an_end_waits_for_no_credit():
-    async with attending(refuse) as wire:
-        await wire.say(worker_protocol.Open(1, 0, CallSetup(), window=0))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert len(told(wire, 1)) == 1
+    async with connected(refuse) as wire:
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup(), window=0))
+        await wire.until(lambda messages: wire.closed(1))
+    assert len(call_events(wire, 1)) == 1
 
 
 async def test_what_a_lease_is_told_that_is_not_there_is_dropped():
-    async with attending(chat) as wire:
-        await wire.say(worker_protocol.Tell(9, (Typed("a"),)))
-        await wire.say(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("bye"),)))
-        await wire.hear(lambda heard: wire.closed(1))
-    assert told(wire, 9) == []
+    async with connected(chat) as wire:
+        await wire.send_down(worker_protocol.Tell(9, (Typed("a"),)))
+        await wire.send_down(
+            worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("bye"),))
+        )
+        await wire.until(lambda messages: wire.closed(1))
+    assert call_events(wire, 9) == []

@@ -20,17 +20,17 @@ async def test_what_is_told_is_taken_in_order():
 
 async def test_taking_waits_for_something():
     inbox = ControlInbox()
-    found = []
+    controls = []
 
     async def take():
-        found.extend(await inbox.take())
+        controls.extend(await inbox.take())
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(take)
         await anyio.wait_all_tasks_blocked()
-        assert found == []
+        assert controls == []
         inbox.put([Played(1, 5)])
-    assert found == [Played(1, 5)]
+    assert controls == [Played(1, 5)]
 
 
 async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
@@ -39,11 +39,11 @@ async def test_the_oldest_sound_is_dropped_and_that_is_logged_once(caplog):
     with caplog.at_level(logging.WARNING):
         for number in range(8):
             inbox.put([MicrophoneAudio(bytes([number]) * second), Text(1, str(number))])
-    taken = await inbox.take()
-    sound = b"".join(control.pcm for control in taken if isinstance(control, MicrophoneAudio))
+    controls_taken = await inbox.take()
+    sound = b"".join(control.pcm for control in controls_taken if isinstance(control, MicrophoneAudio))
     assert len(sound) == SOUND
     assert (sound[0], sound[-1]) == (3, 7)
-    assert [control.text for control in taken if isinstance(control, Text)] == list("01234567")
+    assert [control.text for control in controls_taken if isinstance(control, Text)] == list("01234567")
     assert len(caplog.records) == 1
 
 

@@ -9,16 +9,16 @@ from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.language import LanguageStation
-from duologue.worker.state import Standing
+from duologue.worker.language import LanguageService
+from duologue.worker.state import WorkerLifecycle
 
 pytestmark = pytest.mark.anyio
 
 REQUEST = ChatRequest((user("/say hi"),))
 
 
-def station(engine="scripted"):
-    return LanguageStation(worker_protocol.LoadSpec("w", engine, "m"), Standing("w"), lambda: None)
+def service(engine="scripted"):
+    return LanguageService(worker_protocol.LoadSpec("w", engine, "m"), WorkerLifecycle("w"), lambda: None)
 
 
 async def served(one):
@@ -27,12 +27,12 @@ async def served(one):
     async def emit(event):
         events.append(event)
 
-    await one.serve(worker_protocol.Begin(1, 0, REQUEST), emit)
+    await one.generate(worker_protocol.Begin(1, 0, REQUEST), emit)
     return events
 
 
 async def test_a_loaded_model_writes_and_counts():
-    one = station()
+    one = service()
     await one.load()
     events = await served(one)
     assert TextDelta("hi") in events
@@ -42,7 +42,7 @@ async def test_a_loaded_model_writes_and_counts():
 
 
 async def test_without_its_model_it_says_so():
-    one = station("nothing")
+    one = service("nothing")
     await one.load()
     [failed] = await served(one)
     assert isinstance(failed, Failed)
@@ -54,6 +54,6 @@ async def test_without_its_model_it_says_so():
 
 async def test_a_call_is_for_another_worker():
     with pytest.raises(Unsupported):
-        await station().attend(
+        await service().run_session(
             worker_protocol.Open(1, 0, CallSetup()), ControlInbox(), lambda event: anyio.lowlevel.checkpoint()
         )

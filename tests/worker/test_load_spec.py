@@ -5,29 +5,29 @@ from duologue.engines import load_progress, registry
 from duologue.errors import StartFailed
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.load_spec import load
-from duologue.worker.state import Standing
+from duologue.worker.state import WorkerLifecycle
 
 pytestmark = pytest.mark.anyio
 
 
-async def outcome(loadout: LoadSpec) -> tuple[Standing, list[str]]:
-    standing = Standing(loadout.worker)
-    told: list[str] = []
-    await load(loadout, standing, lambda: told.append(standing.state))
-    return standing, told
+async def outcome(load_spec: LoadSpec) -> tuple[WorkerLifecycle, list[str]]:
+    status = WorkerLifecycle(load_spec.worker)
+    reports: list[str] = []
+    await load(load_spec, status, lambda: reports.append(status.state))
+    return status, reports
 
 
 async def test_a_loaded_engine_is_reported_ready_with_its_card():
-    standing, told = await outcome(LoadSpec("w", "scripted", "parrot"))
-    assert told == ["ready"]
-    assert standing.card is not None
-    assert standing.card.name == "parrot"
+    status, reports = await outcome(LoadSpec("w", "scripted", "parrot"))
+    assert reports == ["ready"]
+    assert status.card is not None
+    assert status.card.name == "parrot"
 
 
 async def test_an_engine_nobody_knows_is_a_sentence_with_the_known_ones():
-    standing, told = await outcome(LoadSpec("w", "magic"))
-    assert told == ["failed"]
-    assert "scripted" in standing.detail
+    status, reports = await outcome(LoadSpec("w", "magic"))
+    assert reports == ["failed"]
+    assert "scripted" in status.detail
 
 
 async def test_a_problem_keeps_its_own_sentence(monkeypatch):
@@ -35,15 +35,15 @@ async def test_a_problem_keeps_its_own_sentence(monkeypatch):
         raise StartFailed("The file is broken.", code="model_broken")
 
     monkeypatch.setattr("duologue.worker.load_spec.load_language_engine", broken)
-    standing, _ = await outcome(LoadSpec("w", "scripted"))
-    assert (standing.code, standing.detail) == ("model_broken", "The file is broken.")
+    status, _ = await outcome(LoadSpec("w", "scripted"))
+    assert (status.code, status.detail) == ("model_broken", "The file is broken.")
 
 
 async def test_a_library_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(registry.LANGUAGE_ENGINES, "scripted", ("no_such_library", "load"))
-    standing, _ = await outcome(LoadSpec("w", "scripted"))
-    assert standing.code == "engine_missing"
-    assert "no_such_library" in standing.detail
+    status, _ = await outcome(LoadSpec("w", "scripted"))
+    assert status.code == "engine_missing"
+    assert "no_such_library" in status.detail
 
 
 async def test_a_bug_is_logged_and_not_shown(monkeypatch, caplog):
@@ -51,16 +51,16 @@ async def test_a_bug_is_logged_and_not_shown(monkeypatch, caplog):
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr("duologue.worker.load_spec.load_language_engine", broken)
-    standing, told = await outcome(LoadSpec("w", "scripted"))
-    assert told == ["failed"]
-    assert "secret" not in standing.detail
+    status, reports = await outcome(LoadSpec("w", "scripted"))
+    assert reports == ["failed"]
+    assert "secret" not in status.detail
     assert "secret detail" in caplog.text
 
 
 async def test_how_far_the_loading_is_is_told_on_the_way(monkeypatch):
-    standing = Standing("w")
-    told: list[tuple[str, float | None]] = []
-    monkeypatch.setattr("duologue.worker.load_spec.TOLD_EVERY", 0.001)
+    status = WorkerLifecycle("w")
+    reports: list[tuple[str, float | None]] = []
+    monkeypatch.setattr("duologue.worker.load_spec.REPORT_EVERY", 0.001)
     halfway = anyio.Event()
 
     async def slow(name, options):
@@ -69,10 +69,10 @@ async def test_how_far_the_loading_is_is_told_on_the_way(monkeypatch):
         raise StartFailed("The file is broken.")
 
     def changed() -> None:
-        told.append((standing.state, standing.progress))
+        reports.append((status.state, status.progress))
         halfway.set()
 
     monkeypatch.setattr("duologue.worker.load_spec.load_language_engine", slow)
     with anyio.fail_after(5):
-        assert await load(LoadSpec("w", "scripted"), standing, changed) is None
-    assert told == [("loading", 0.5), ("failed", None)]
+        assert await load(LoadSpec("w", "scripted"), status, changed) is None
+    assert reports == [("loading", 0.5), ("failed", None)]

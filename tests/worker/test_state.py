@@ -1,41 +1,41 @@
 import pytest
 
 from duologue.values.requests import ModelCard
-from duologue.worker.state import Standing
+from duologue.worker.state import WorkerLifecycle
 
 
 def test_a_worker_begins_loading_and_says_so():
-    report = Standing("w").report()
+    report = WorkerLifecycle("w").report()
     assert (report.worker, report.state) == ("w", "loading")
     assert report.detail
 
 
 def test_ready_brings_the_card():
-    standing = Standing("w")
+    status = WorkerLifecycle("w")
     card = ModelCard("m", "scripted", 100)
-    standing.ready(card)
-    assert standing.report().card == card
+    status.ready(card)
+    assert status.report().card == card
 
 
 def test_failed_keeps_the_sentence():
-    standing = Standing("w")
-    standing.failed("bad_file", "The file is broken.")
-    assert (standing.report().code, standing.report().detail) == ("bad_file", "The file is broken.")
+    status = WorkerLifecycle("w")
+    status.failed("bad_file", "The file is broken.")
+    assert (status.report().code, status.report().detail) == ("bad_file", "The file is broken.")
 
 
 def test_what_failed_never_becomes_ready():
-    standing = Standing("w")
-    standing.failed("x", "y")
+    status = WorkerLifecycle("w")
+    status.failed("x", "y")
     with pytest.raises(AssertionError):
-        standing.ready(ModelCard("m", "scripted", 100))
+        status.ready(ModelCard("m", "scripted", 100))
 
 
 def test_progress_is_news_by_the_hundredth_and_ends_with_the_loading():
-    standing = Standing("w")
-    assert not standing.loaded(None)
-    assert standing.loaded(0.101)
-    assert not standing.loaded(0.102)
-    assert standing.report().progress == 0.1
-    standing.ready(ModelCard("m", "scripted", 100))
-    assert not standing.loaded(0.9)
-    assert standing.report().progress is None
+    status = WorkerLifecycle("w")
+    assert not status.set_progress(None)
+    assert status.set_progress(0.101)
+    assert not status.set_progress(0.102)
+    assert status.report().progress == 0.1
+    status.ready(ModelCard("m", "scripted", 100))
+    assert not status.set_progress(0.9)
+    assert status.report().progress is None

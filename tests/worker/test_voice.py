@@ -1,4 +1,4 @@
-"""A voice worker: how its engines are loaded and told of, and its sessions over the socket."""
+"""A voice worker: how its engines are loaded and reports of, and its sessions over the socket."""
 
 from array import array
 
@@ -29,8 +29,8 @@ from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build
-from duologue.worker.state import Standing
-from duologue.worker.voice import VoiceStation
+from duologue.worker.state import WorkerLifecycle
+from duologue.worker.voice import VoiceService
 
 SECRET = {"Authorization": "Bearer the-secret"}
 OPTIONS = {
@@ -60,34 +60,34 @@ def door(monkeypatch, scripted):
         yield client
 
 
-async def loaded(options):
-    """The station with these options, and the card at every time it was told."""
-    standing = Standing("voice")
-    told = []
-    loadout = worker_protocol.LoadSpec("voice", "voice", "", options)
-    station = VoiceStation(loadout, standing, lambda: told.append(standing.speech))
-    assert standing.speech.detector.standing in ("loading", "absent")
-    await station.load()
-    return station, standing, told
+async def load_service(options):
+    """The loaded service, its status, and the speech card at each report."""
+    status = WorkerLifecycle("voice")
+    reports = []
+    load_spec = worker_protocol.LoadSpec("voice", "voice", "", options)
+    service = VoiceService(load_spec, status, lambda: reports.append(status.speech))
+    assert status.speech.detector.standing in ("loading", "absent")
+    await service.load()
+    return service, status, reports
 
 
 @pytest.mark.anyio
 async def test_the_engines_are_loaded_in_order_and_each_is_told(scripted):
-    _, standing, told = await loaded(OPTIONS)
-    order = [[card.detector.standing, card.recogniser.standing, card.speaker.standing] for card in told]
+    _, status, reports = await load_service(OPTIONS)
+    order = [[card.detector.standing, card.recogniser.standing, card.speaker.standing] for card in reports]
     assert order[:3] == [
         ["ready", "loading", "loading"],
         ["ready", "ready", "loading"],
         ["ready", "ready", "ready"],
     ]
-    assert standing.state == "ready"
-    assert (standing.card.slots, standing.speech.seats) == (7, 7)
+    assert status.state == "ready"
+    assert (status.card.slots, status.speech.seats) == (7, 7)
 
 
 @pytest.mark.anyio
 async def test_the_card_says_what_the_engines_can(scripted):
-    _, standing, _ = await loaded(OPTIONS)
-    card = standing.speech
+    _, status, _ = await load_service(OPTIONS)
+    card = status.speech
     assert card.default_voice == card.voices[0].name == "low"
     assert (card.hears, card.partials, card.word_times) == (("en",), True, True)
     assert (card.detector.engine, card.detector.name) == ("silero", "loudness")
@@ -99,29 +99,29 @@ async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
         raise StartFailed("The voices file is broken.")
 
     monkeypatch.setattr("duologue.worker.voice.load_speaker", broken)
-    station, standing, _ = await loaded(OPTIONS)
-    assert standing.state == "ready"
-    assert standing.speech.speaker.standing == "failed"
-    assert standing.speech.speaker.detail == "The voices file is broken."
+    service, status, _ = await load_service(OPTIONS)
+    assert status.state == "ready"
+    assert status.speech.speaker.standing == "failed"
+    assert status.speech.speaker.detail == "The voices file is broken."
     with pytest.raises(Unavailable, match="voices file is broken"):
-        await station.attend(worker_protocol.Open(1, 0, CallSetup()), None, None)
+        await service.run_session(worker_protocol.Open(1, 0, CallSetup()), None, None)
 
 
 @pytest.mark.anyio
 async def test_a_library_that_is_missing_is_named_with_the_command_that_adds_it(scripted, monkeypatch):
     monkeypatch.setitem(registry.SPEAKER_ENGINES, "espeak", ("no_such_library", "load"))
-    _, standing, _ = await loaded({**OPTIONS, "speaker": {"engine": "espeak"}})
-    detail = standing.speech.speaker.detail
+    _, status, _ = await load_service({**OPTIONS, "speaker": {"engine": "espeak"}})
+    detail = status.speech.speaker.detail
     assert "no_such_library" in detail
     assert "pip install 'duologue[voice]'" in detail
 
 
 @pytest.mark.anyio
 async def test_an_engine_nobody_knows_and_one_that_nobody_named(scripted):
-    _, standing, _ = await loaded({"detector": {"engine": "magic"}, "speaker": {"engine": "scripted"}})
-    assert "silero" in standing.speech.detector.detail
-    assert standing.speech.recogniser.standing == "absent"
-    assert "voice.recogniser" in standing.speech.recogniser.detail
+    _, status, _ = await load_service({"detector": {"engine": "magic"}, "speaker": {"engine": "scripted"}})
+    assert "silero" in status.speech.detector.detail
+    assert status.speech.recogniser.standing == "absent"
+    assert "voice.recogniser" in status.speech.recogniser.detail
 
 
 @pytest.mark.anyio
@@ -130,32 +130,32 @@ async def test_a_bug_of_an_engine_is_logged_and_not_shown(scripted, monkeypatch,
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr("duologue.worker.voice.load_detector", broken)
-    _, standing, _ = await loaded(OPTIONS)
-    assert "secret" not in standing.speech.detector.detail
+    _, status, _ = await load_service(OPTIONS)
+    assert "secret" not in status.speech.detector.detail
     assert "secret detail" in caplog.text
 
 
 @pytest.mark.anyio
 async def test_without_any_engine_the_worker_has_failed():
-    _, standing, _ = await loaded({})
-    assert (standing.state, standing.code) == ("failed", "voice_unavailable")
-    assert "voice.speaker" in standing.detail
+    _, status, _ = await load_service({})
+    assert (status.state, status.code) == ("failed", "voice_unavailable")
+    assert "voice.speaker" in status.detail
 
 
 @pytest.mark.anyio
 async def test_a_voice_worker_writes_no_replies_and_counts_nothing(scripted):
-    station, _, _ = await loaded(OPTIONS)
+    service, _, _ = await load_service(OPTIONS)
     events = []
 
     async def emit(event):
         events.append(event)
 
     request = ChatRequest((user("hi"),))
-    await station.serve(worker_protocol.Begin(1, 0, request), emit)
+    await service.generate(worker_protocol.Begin(1, 0, request), emit)
     assert isinstance(events[0], Failed)
     with pytest.raises(Unavailable):
-        await station.count(worker_protocol.Count(1, request))
-    await station.close()
+        await service.count(worker_protocol.Count(1, request))
+    await service.close()
 
 
 # ---- over the socket
@@ -168,7 +168,7 @@ def receive(socket, enough) -> list[worker_protocol.Up]:
     return heard
 
 
-def told(heard, lease=1):
+def reports(heard, lease=1):
     return [
         event
         for message in heard
@@ -195,7 +195,7 @@ def test_a_text_is_spoken_over_the_socket(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello there.")))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    events = told(heard)
+    events = reports(heard)
     assert events[-2:] == [ReplyAudioEnded(0, 0, 14400), CallSessionEnded()]
     assert sum(len(event.pcm) for event in events if isinstance(event, ReplyAudio)) == 28800
 
@@ -205,8 +205,8 @@ def test_a_recording_is_written_down_over_the_socket(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, TranscriptionRequest(speech(0.5))))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    assert told(heard)[0] == TranscriptText("hello there")
-    assert told(heard)[-1] == CallSessionEnded()
+    assert reports(heard)[0] == TranscriptText("hello there")
+    assert reports(heard)[-1] == CallSessionEnded()
 
 
 def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
@@ -214,7 +214,7 @@ def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello.", voice="nobody")))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    [ended] = told(heard)
+    [ended] = reports(heard)
     assert (ended.code, ended.status) == ("voice_not_found", 404)
 
 
@@ -223,16 +223,20 @@ def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, CallSetup(marks=True)))
         send(socket, worker_protocol.Tell(1, (MicrophoneAudio(silence(0.1)), Typed("hello"))))
-        heard = receive(socket, lambda heard: any(isinstance(event, ReplyRequested) for event in told(heard)))
-        [wanted] = [event for event in told(heard) if isinstance(event, ReplyRequested)]
+        heard = receive(
+            socket, lambda heard: any(isinstance(event, ReplyRequested) for event in reports(heard))
+        )
+        [wanted] = [event for event in reports(heard) if isinstance(event, ReplyRequested)]
         send(socket, worker_protocol.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
-        heard = receive(socket, lambda heard: any(isinstance(event, AssistantSaid) for event in told(heard)))
-        assert [event.heard for event in told(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
+        heard = receive(
+            socket, lambda heard: any(isinstance(event, AssistantSaid) for event in reports(heard))
+        )
+        assert [event.heard for event in reports(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
         assert door.get("/health", headers=SECRET).json()["running"] == 1
         send(socket, worker_protocol.Cancel(1))
         heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
         assert heard.count(worker_protocol.Closed(1)) == 1
-        assert not any(isinstance(event, CallSessionEnded) for event in told(heard))
+        assert not any(isinstance(event, CallSessionEnded) for event in reports(heard))
         assert door.get("/health", headers=SECRET).json()["running"] == 0
 
 
@@ -251,8 +255,8 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
         | ({"texts": ["what time is it"]} if recogniser == "scripted" else {}),
         "speaker": {"engine": "espeak"},
     }
-    station, standing, _ = await loaded(options)
-    for one in (standing.speech.detector, standing.speech.recogniser, standing.speech.speaker):
+    service, status, _ = await load_service(options)
+    for one in (status.speech.detector, status.speech.recogniser, status.speech.speaker):
         assert one.standing == "ready", one.detail
     inbox = Told()
     wanted: list[ReplyRequested] = []
@@ -265,23 +269,23 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
         elif isinstance(event, ReplyAudio):
             sounded.set()
 
-    question = await _question(station)
+    question = await _question(service)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call, station._engines, CallSetup(), inbox, tell, RealClock())
+        tasks.start_soon(call, service.engines, CallSetup(), inbox, tell, RealClock())
         with anyio.fail_after(20):
             inbox.put(MicrophoneAudio(silence(0.5) + question + silence(2.0)))
             await asked.wait()
             inbox.put(Text(wanted[-1].reply, "It is noon.", last=True))
             await sounded.wait()
         tasks.cancel_scope.cancel()
-    await station.close()
+    await service.close()
     assert wanted[0].text
 
 
-async def _question(station) -> bytes:
+async def _question(service) -> bytes:
     """A question as 16 kHz sound."""
     pcm = b""
-    async with station._engines.require_speaker().speak("what time is it") as sounds:
+    async with service.engines.require_speaker().speak("what time is it") as sounds:
         async for spoken in sounds:
             pcm += spoken.pcm
     spoken24 = array("h", pcm)

@@ -1,7 +1,7 @@
-"""The worker program: two sockets for the gateway, `/health` and `/metrics`, around one station.
+"""The worker program: two sockets for the gateway, `/health` and `/metrics`, around one service.
 
-The composition root of the worker process. It is started by the gateway with everything it needs in its environment:
-a listening socket, the gateway's secret and its loadout. When the gateway dies, however it dies, it ends.
+The composition root of the worker process. The gateway starts it with everything it needs in its environment: a listening
+socket, the gateway's secret and the load spec. It ends when the gateway dies, in whatever way.
 """
 
 from __future__ import annotations
@@ -27,64 +27,69 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
+from duologue.sessions.speech.speech_task import SendEvent
 from duologue.wire import worker_protocol
-from duologue.worker.connection import Emit, Tell, WorkerLink
+from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.language import LanguageStation
+from duologue.worker.language import LanguageService
 from duologue.worker.service import WorkerService
-from duologue.worker.state import Standing
-from duologue.worker.voice import VOICE, VoiceStation
+from duologue.worker.state import WorkerLifecycle
+from duologue.worker.voice import VOICE, VoiceService
 
 log = logging.getLogger(__name__)
 
 FRAME_LIMIT = 64 * 1024 * 1024
-"""Bytes of one frame from the gateway; larger messages come in pieces."""
+"""Bytes of one frame from the gateway; larger messages arrive in pieces."""
 
 
 class Worker:
-    """One station, its standing, and the link to the gateway."""
+    """The service, its status, and the connection to the gateway."""
 
-    def __init__(self, loadout: worker_protocol.LoadSpec) -> None:
-        self.loadout = loadout
-        self.standing = Standing(loadout.worker)
-        self.link = WorkerLink(self._serve, self._count, self.standing.report, self._attend)
-        station = VoiceStation if loadout.engine == VOICE else LanguageStation
-        self.station: WorkerService = station(loadout, self.standing, self.link.changed)
+    def __init__(self, load_spec: worker_protocol.LoadSpec) -> None:
+        self.load_spec = load_spec
+        self.status = WorkerLifecycle(load_spec.worker)
+        self.connection = GatewayConnection(
+            self._generate, self._count, self.status.report, self._run_session
+        )
+        service = VoiceService if load_spec.engine == VOICE else LanguageService
+        self.service: WorkerService = service(load_spec, self.status, self.connection.send_report)
         self.served = 0
         self.started = time.time()
 
-    async def _serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
-        self._take(begin.request_id)
-        await self.station.serve(begin, emit)
+    async def _generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+        self._note_request(begin.request_id)
+        await self.service.generate(begin, emit)
 
-    async def _attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
-        self._take(opened.request_id)
-        await self.station.attend(opened, inbox, tell)
+    async def _run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+        self._note_request(opening.request_id)
+        await self.service.run_session(opening, inbox, send)
 
-    async def _count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
-        return await self.station.count(asked)
+    async def _count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
+        return await self.service.count(request)
 
-    def _take(self, request_id: str) -> None:
+    def _note_request(self, request_id: str) -> None:
         self.served += 1
         telemetry.request_id.set(request_id)
 
     def health(self) -> dict[str, object]:
+        """The body of `/health`."""
         return {
             "status": "healthy",
-            "worker_status": self.standing.state,
-            "detail": self.standing.detail,
-            "model_loaded": self.standing.state == "ready",
-            "running": self.link.running,
+            "worker_status": self.status.state,
+            "detail": self.status.detail,
+            "model_loaded": self.status.state == "ready",
+            "running": self.connection.running,
             "served": self.served,
         }
 
     def metrics(self) -> str:
-        card = self.standing.card
+        """The body of `/metrics`, in Prometheus text format."""
+        card = self.status.card
         return (
             "# TYPE duologue_worker_requests_total counter\n"
             f"duologue_worker_requests_total {self.served}\n"
             "# TYPE duologue_worker_running gauge\n"
-            f"duologue_worker_running {self.link.running}\n"
+            f"duologue_worker_running {self.connection.running}\n"
             "# TYPE duologue_worker_slots gauge\n"
             f"duologue_worker_slots {card.slots if card else 0}\n"
             "# TYPE duologue_worker_start_time_seconds gauge\n"
@@ -93,7 +98,7 @@ class Worker:
 
 
 class _GatewaySocket:
-    """A Starlette WebSocket as the link wants it."""
+    """A Starlette WebSocket as a `FrameSocket`."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
@@ -112,17 +117,17 @@ class _GatewaySocket:
 
 
 def build(worker: Worker, secret: str) -> Starlette:
-    """The worker's ASGI application. Every door demands the gateway's secret."""
+    """The worker's ASGI application. Every endpoint requires the gateway's secret."""
     expected = f"Bearer {secret}".encode()
 
     def allowed(headers: object) -> bool:
-        given = getattr(headers, "get")("authorization", "")  # noqa: B009
-        return hmac.compare_digest(str(given).encode(), expected)
+        authorization = getattr(headers, "get")("authorization", "")  # noqa: B009
+        return hmac.compare_digest(str(authorization).encode(), expected)
 
     def guarded(answer: Callable[[], Response]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             if not allowed(request.headers):
-                return PlainTextResponse("This door is the gateway's alone.\n", 403)
+                return PlainTextResponse("Only the gateway may use this endpoint.\n", 403)
             return answer()
 
         return endpoint
@@ -140,25 +145,25 @@ def build(worker: Worker, secret: str) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(worker.station.load)
+            tasks.start_soon(worker.service.load)
             tasks.start_soon(_end_with_the_gateway)
             yield
             tasks.cancel_scope.cancel()
-        await worker.station.close()
+        await worker.service.close()
 
     return Starlette(
         routes=[
             Route("/health", guarded(lambda: JSONResponse(worker.health()))),
             Route("/metrics", guarded(lambda: PlainTextResponse(worker.metrics()))),
-            WebSocketRoute("/live", socket(worker.link.run_live)),
-            WebSocketRoute("/bulk", socket(worker.link.run_bulk)),
+            WebSocketRoute("/live", socket(worker.connection.run_live)),
+            WebSocketRoute("/bulk", socket(worker.connection.run_bulk)),
         ],
         lifespan=lifespan,
     )
 
 
 async def _end_with_the_gateway() -> None:
-    """End this process at once when the gateway's end of our standard input closes: it is gone."""
+    """End this process at once when the gateway's end of standard input closes: the gateway is gone."""
     descriptor = sys.stdin.fileno()
     while True:
         await anyio.wait_readable(descriptor)
@@ -167,9 +172,10 @@ async def _end_with_the_gateway() -> None:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to end us with the gateway, for the moments when a library holds the interpreter (Linux).
+    """Ask the kernel to kill this process together with the gateway (Linux only).
 
-    The gateway may have died before the kernel was asked; then its end of our standard input is closed already.
+    The event loop cannot watch standard input while a library holds the interpreter, for example when it loads a model. If
+    the gateway died before the request to the kernel, standard input is closed already.
     """
     if sys.platform == "linux":
         import ctypes
@@ -182,15 +188,17 @@ def _die_with_parent() -> None:
 
 
 def main() -> None:
-    """Run the worker this process's environment describes."""
+    """Run the worker that this process's environment describes."""
     _die_with_parent()
     level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
     telemetry.set_up_logging(level, "json" if form == "json" else "text")
     secret = os.environ.pop("DUOLOGUE_WORKER_SECRET")
-    loadout = msgspec.json.decode(os.environ.pop("DUOLOGUE_WORKER_LOADOUT"), type=worker_protocol.LoadSpec)
+    load_spec = msgspec.json.decode(
+        os.environ.pop("DUOLOGUE_WORKER_LOAD_SPEC"), type=worker_protocol.LoadSpec
+    )
     listener = socket.socket(fileno=int(os.environ.pop("DUOLOGUE_WORKER_SOCKET")))
     config = uvicorn.Config(
-        build(Worker(loadout), secret),
+        build(Worker(load_spec), secret),
         log_config=None,
         access_log=False,
         ws="websockets-sansio",

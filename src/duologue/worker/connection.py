@@ -1,8 +1,7 @@
-"""The worker's end of the internal protocol: leases begun, cancelled and paced, their events packed into frames.
+"""The worker's end of the internal protocol: starts, cancels and paces leases, and packs their events into frames.
 
-Owns the running leases, one task each, what the calls among them are told, the line of counts, and the outbox. Knows
-no model and no public dialect: what a lease does is handed in as `serve(begin, emit)`, what a call, a speech or a
-transcription does as `attend(opened, inbox, tell)`, how a prompt is counted as `count(count)`.
+Owns the running leases, one task each, their inboxes, the queue of prompts to count, and the outbox. What a lease does is
+passed in by `app.py`: a generation, a session (a call, a speech request or a transcription), or a count.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ import anyio
 import anyio.abc
 
 from duologue.errors import Busy, Problem, Unsupported
+from duologue.notifier import Notifier
+from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
 from duologue.wire import worker_protocol
@@ -24,17 +25,17 @@ from duologue.worker.inbox import ControlInbox
 log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
-Serve = Callable[[worker_protocol.Begin, Emit], Awaitable[None]]
-Tell = Callable[[CallEvent], Awaitable[None]]
-Attend = Callable[[worker_protocol.Open, ControlInbox, Tell], Awaitable[None]]
-Count = Callable[[worker_protocol.Count], Awaitable[worker_protocol.Counted]]
+Generate = Callable[[worker_protocol.Begin, Emit], Awaitable[None]]
+RunSession = Callable[[worker_protocol.Open, ControlInbox, SendEvent], Awaitable[None]]
+CountTokens = Callable[[worker_protocol.Count], Awaitable[worker_protocol.Counted]]
 
 EARLY_CANCELS = 1024
-"""A cancel on the live socket may overtake its large request on the bulk socket; so many are remembered."""
+"""Cancels remembered for requests that have not arrived: one on the live socket may overtake its large request on the bulk
+socket."""
 
 
-class Socket(Protocol):
-    """What a link needs of a WebSocket; raises EOFError once it is closed."""
+class FrameSocket(Protocol):
+    """A WebSocket of binary frames. Raises EOFError once it is closed."""
 
     async def receive(self) -> bytes: ...
 
@@ -42,87 +43,89 @@ class Socket(Protocol):
 
 
 class _Lease:
-    """Running work: its scope, how many events it may still send, and where what it is told waits."""
+    """Running work: its scope, its inbox, and how many events it may still send."""
 
     def __init__(self, credit: int) -> None:
         self.scope = anyio.CancelScope()
         self.inbox = ControlInbox()
         self.credit = credit
-        self.granted = anyio.Event()
+        self._granted = Notifier()
 
     def grant(self, count: int) -> None:
+        """The gateway accepts this many more events."""
         self.credit += count
-        self.granted.set()
+        self._granted.notify()
 
     async def spend(self) -> None:
-        """Take one event's credit, waiting for the gateway to grant more when there is none."""
+        """Use the credit for one event, waiting for the gateway to grant more if there is none."""
         while self.credit <= 0:
-            self.granted = anyio.Event()
-            await self.granted.wait()
+            await self._granted.wait()
         self.credit -= 1
 
 
 class LiveOutbox:
-    """What waits for the live socket's writer, by lease. Bounded by the leases' credit."""
+    """What waits to be written to the live socket, by lease. Bounded by the leases' credit."""
 
     def __init__(self) -> None:
         self._events: dict[int, list[Event]] = {}
-        self._told: dict[int, list[CallEvent]] = {}
-        self._rest: list[worker_protocol.Up] = []
-        self._posted = anyio.Event()
+        self._call_events: dict[int, list[CallEvent]] = {}
+        self._messages: list[worker_protocol.Up] = []
+        self._posted = Notifier()
 
     def emit(self, lease: int, event: Event) -> None:
+        """Queue an event of a generation."""
         events = self._events.get(lease)
         if events is None:
             self._events[lease] = [event]
-            self._posted.set()
+            self._posted.notify()
         else:
             events.append(event)
 
-    def tell(self, lease: int, event: CallEvent) -> None:
-        """An event of a call, a speech or a transcription."""
-        self._told.setdefault(lease, []).append(event)
-        self._posted.set()
+    def send(self, lease: int, event: CallEvent) -> None:
+        """Queue an event of a session."""
+        self._call_events.setdefault(lease, []).append(event)
+        self._posted.notify()
 
     def post(self, message: worker_protocol.Up) -> None:
-        """A message that comes after every event emitted so far."""
-        self._rest.append(message)
-        self._posted.set()
+        """Queue a message behind every event so far."""
+        self._messages.append(message)
+        self._posted.notify()
 
     def drop(self, lease: int) -> None:
-        """Forget the events of a lease that was cancelled."""
+        """Forget the events of a cancelled lease."""
         self._events.pop(lease, None)
-        self._told.pop(lease, None)
+        self._call_events.pop(lease, None)
 
     async def take(self) -> list[worker_protocol.Up]:
-        await self._posted.wait()
-        self._posted = anyio.Event()
+        """Everything that waits, waiting for at least one. One message a lease, so that events share frames."""
+        while not (self._events or self._call_events or self._messages):
+            await self._posted.wait()
         events, self._events = self._events, {}
-        told, self._told = self._told, {}
-        rest, self._rest = self._rest, []
+        call_events, self._call_events = self._call_events, {}
+        rest, self._messages = self._messages, []
         messages: list[worker_protocol.Up] = [
             worker_protocol.Emit(lease, tuple(some)) for lease, some in events.items()
         ]
-        messages += [worker_protocol.CallEvents(lease, tuple(some)) for lease, some in told.items()]
+        messages += [worker_protocol.CallEvents(lease, tuple(some)) for lease, some in call_events.items()]
         return messages + rest
 
 
-class WorkerLink:
-    """The leases of one gateway connection. When the live socket closes, all of them end."""
+class GatewayConnection:
+    """The connection to the gateway and its leases, which all end when the live socket closes."""
 
     def __init__(
         self,
-        serve: Serve,
-        count: Count,
+        generate: Generate,
+        count: CountTokens,
         report: Callable[[], worker_protocol.Report],
-        attend: Attend | None = None,
+        run_session: RunSession | None = None,
     ) -> None:
-        self._serve = serve
-        self._attend = attend
+        self._generate = generate
+        self._run_session = run_session
         self._count = count
         self._report = report
-        self._asks: deque[worker_protocol.Count] = deque()
-        self._asked = anyio.Event()
+        self._counts: deque[worker_protocol.Count] = deque()
+        self._count_arrived = Notifier()
         self._outbox = LiveOutbox()
         self._leases: dict[int, _Lease] = {}
         self._early: OrderedDict[int, None] = OrderedDict()
@@ -130,38 +133,38 @@ class WorkerLink:
 
     @property
     def running(self) -> int:
-        """How many generations, calls, speeches and transcriptions run."""
+        """Number of running generations and sessions."""
         return len(self._leases)
 
-    def changed(self) -> None:
-        """Tell the gateway how the worker is now."""
+    def send_report(self) -> None:
+        """Send the worker's status to the gateway."""
         self._outbox.post(self._report())
 
-    async def run_live(self, socket: Socket) -> None:
-        """Serve the live socket until it closes or breaks the protocol; then every lease ends before this returns.
-        There is one gateway: while its live socket is open, another is turned away."""
+    async def run_live(self, socket: FrameSocket) -> None:
+        """Serve the live socket until it closes or breaks the protocol; every lease has ended when this returns. There is one
+        gateway: while its live socket is open, another is refused."""
         if self._tasks is not None:
-            log.error("a second live socket was turned away")
+            log.error("a second live socket was refused")
             return
         self._outbox = LiveOutbox()
-        self.changed()
+        self.send_report()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self._write, socket, tasks.cancel_scope)
-                tasks.start_soon(self._answer)
+                tasks.start_soon(self._answer_counts)
                 await self._read(socket)
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
             self._leases.clear()
-            self._asks.clear()
+            self._counts.clear()
 
-    async def run_bulk(self, socket: Socket) -> None:
+    async def run_bulk(self, socket: FrameSocket) -> None:
         """Serve the bulk socket until it closes."""
         await self._read(socket)
 
-    async def _read(self, socket: Socket) -> None:
+    async def _read(self, socket: FrameSocket) -> None:
         joiner = worker_protocol.Joiner()
         try:
             while True:
@@ -172,7 +175,7 @@ class WorkerLink:
         except ValueError as error:  # msgspec's validation errors are ValueErrors too
             log.error("the gateway broke the protocol: %s", error)
 
-    async def _write(self, socket: Socket, scope: anyio.CancelScope) -> None:
+    async def _write(self, socket: FrameSocket, scope: anyio.CancelScope) -> None:
         try:
             while True:
                 await socket.send(worker_protocol.encode(await self._outbox.take()))
@@ -202,34 +205,32 @@ class WorkerLink:
                 if (running := self._leases.get(lease)) is not None:
                     running.grant(count)
             case worker_protocol.Count():
-                self._ask(message)
+                self._queue_count(message)
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_down(frame):
                         self._handle(inner, joiner)
 
-    def _ask(self, count: worker_protocol.Count) -> None:
+    def _queue_count(self, count: worker_protocol.Count) -> None:
         if self._tasks is None:
             return
-        if len(self._asks) >= worker_protocol.ASKS:
-            words = "This worker has more prompts to count than it takes at a time."
+        if len(self._counts) >= worker_protocol.ASKS:
+            sentence = "Too many prompts are waiting to be counted."
             self._outbox.post(
-                worker_protocol.Counted(count.ask, code=Busy.code, message=words, status=Busy.status)
+                worker_protocol.Counted(count.ask, code=Busy.code, message=sentence, status=Busy.status)
             )
             return
-        self._asks.append(count)
-        self._asked.set()
+        self._counts.append(count)
+        self._count_arrived.notify()
 
-    async def _answer(self) -> None:
-        """Answer the counts one after another, so that at most one of them is in a reply's way."""
+    async def _answer_counts(self) -> None:
+        """Answer the counts one after another, so that at most one of them delays a reply."""
         while True:
-            await self._asked.wait()
-            self._asked = anyio.Event()
-            while self._asks:
-                count = self._asks.popleft()
-                self._outbox.post(await self._counted(count))
+            while not self._counts:
+                await self._count_arrived.wait()
+            self._outbox.post(await self._answer_count(self._counts.popleft()))
 
-    async def _counted(self, count: worker_protocol.Count) -> worker_protocol.Counted:
+    async def _answer_count(self, count: worker_protocol.Count) -> worker_protocol.Counted:
         try:
             return await self._count(count)
         except Problem as problem:
@@ -238,8 +239,8 @@ class WorkerLink:
             )
         except Exception:
             log.exception("a prompt could not be counted")
-            words = "Something broke while the prompt was counted; the server's log says what."
-            return worker_protocol.Counted(count.ask, code=Problem.code, message=words)
+            sentence = "Counting the prompt failed. The server's log has the reason."
+            return worker_protocol.Counted(count.ask, code=Problem.code, message=sentence)
 
     async def _run(self, message: worker_protocol.Begin | worker_protocol.Open) -> None:
         lease = self._leases[message.lease]
@@ -247,22 +248,22 @@ class WorkerLink:
         try:
             with lease.scope:
                 if isinstance(message, worker_protocol.Begin):
-                    await self._serve(message, self._emitter(message.lease, lease))
+                    await self._generate(message, self._emitter(message.lease, lease))
                 else:
-                    await self._attended(message, lease)
+                    await self._session(message, lease)
             if lease.scope.cancelled_caught:
                 outbox.drop(message.lease)
         except Exception:
             log.exception("request %s failed", message.request_id)
             code, sentence = (
                 "internal_error",
-                "Something broke while this was answered; the server's log has it under request "
+                "The request failed unexpectedly. The server's log has the reason under request "
                 f"{message.request_id or 'unknown'}.",
             )
             if isinstance(message, worker_protocol.Begin):
                 outbox.emit(message.lease, Failed(code, sentence))
             else:
-                outbox.tell(message.lease, CallSessionEnded(code, sentence))
+                outbox.send(message.lease, CallSessionEnded(code, sentence))
         finally:
             self._leases.pop(message.lease, None)
             outbox.post(worker_protocol.Closed(message.lease))
@@ -279,21 +280,21 @@ class WorkerLink:
 
         return emit
 
-    async def _attended(self, opened: worker_protocol.Open, lease: _Lease) -> None:
-        """A call, a speech or a transcription, to its `CallSessionEnded`."""
+    async def _session(self, opening: worker_protocol.Open, lease: _Lease) -> None:
+        """Run a call, a speech request or a transcription, and send its `CallSessionEnded`."""
         outbox = self._outbox
 
-        async def tell(event: CallEvent) -> None:
+        async def send(event: CallEvent) -> None:
             await lease.spend()
-            outbox.tell(opened.lease, event)
+            outbox.send(opening.lease, event)
 
         try:
-            if self._attend is None:
-                raise Unsupported("This worker has no voice; calls are for a voice worker.")
-            await self._attend(opened, lease.inbox, tell)
+            if self._run_session is None:
+                raise Unsupported("This worker has no voice. Calls need a voice worker.")
+            await self._run_session(opening, lease.inbox, send)
         except Problem as problem:
-            ended = CallSessionEnded(problem.code, problem.message, problem.status)
+            end = CallSessionEnded(problem.code, problem.message, problem.status)
         else:
-            ended = CallSessionEnded()
-        # An end waits for no credit: whoever takes nothing is told so, and gets the seat back.
-        outbox.tell(opened.lease, ended)
+            end = CallSessionEnded()
+        # Without credit: a client that reads nothing must still learn of the end, and its seat must become free.
+        outbox.send(opening.lease, end)

@@ -1,7 +1,7 @@
-"""What an open call is told and has not taken yet.
+"""The messages of an open call that its session has not read yet.
 
-Owns the bounds: so much sound, the oldest of which is dropped when the session falls behind, and so many other
-messages. Knows no session and no socket.
+The connection puts, the session takes. Owns the bounds: a number of seconds of sound, of which the oldest is dropped when
+the session falls behind, and a number of other messages, beyond which the call ends.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import logging
 from collections import deque
 from collections.abc import Iterable
 
-import anyio
-
 from duologue.errors import Busy
+from duologue.notifier import Notifier
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.call_events import CallControl, MicrophoneAudio
 
 log = logging.getLogger(__name__)
 
 SOUND = 5 * HEARD_RATE * SAMPLE_BYTES
-"""Bytes of sound that may wait: five seconds. A session that is further behind goes on with what is said now."""
+"""Bytes of sound that may wait: five seconds. A session that is further behind continues with what is said now."""
 CONTROLS = 4096
-"""Other messages that may wait; a session takes them within a turn of its loop, or not at all any more."""
+"""Other messages that may wait. A session that works reads them within one turn of its loop."""
 
 
 class ControlInbox:
@@ -32,10 +31,10 @@ class ControlInbox:
         self._sound = 0
         self._others = 0
         self._dropped = False
-        self._arrived = anyio.Event()
+        self._arrived = Notifier()
 
     def put(self, controls: Iterable[CallControl]) -> None:
-        """Add what came, dropping the oldest sound over the bound."""
+        """Append controls, dropping the oldest sound over the bound."""
         for control in controls:
             if isinstance(control, MicrophoneAudio):
                 self._sound += len(control.pcm)
@@ -45,35 +44,35 @@ class ControlInbox:
                 self._others += 1
             self._waiting.append(control)
         if self._sound > SOUND:
-            self._forget()
-        self._arrived.set()
+            self._drop_oldest()
+        self._arrived.notify()
 
     async def take(self) -> list[CallControl]:
-        """All that waits, waiting for something; a cancelled wait loses nothing. Raises Busy once too much has waited."""
-        await self._arrived.wait()
-        self._arrived = anyio.Event()
+        """Everything that waits, waiting for at least one; a cancelled wait loses nothing. Raises Busy when too much has
+        waited."""
+        while not self._waiting:
+            await self._arrived.wait()
         if self._others > CONTROLS:
-            raise Busy("This call was told more at a time than it can take.")
+            raise Busy("This call received more messages at a time than it can process.")
         controls = list(self._waiting)
         self._waiting.clear()
         self._sound = self._others = 0
         return controls
 
-    def _forget(self) -> None:
-        """Drop the oldest sound, as much of it as is over the bound."""
+    def _drop_oldest(self) -> None:
+        """Drop the sound that exceeds the bound, cutting into a piece where necessary."""
         if not self._dropped:
             self._dropped = True
-            log.warning(
-                "a call's session is behind by more than five seconds of sound; the oldest is dropped"
-            )
-        kept: deque[CallControl] = deque()
+            log.warning("a call's session is more than five seconds of sound behind; the oldest is dropped")
+        rest: deque[CallControl] = deque()
         for control in self._waiting:
-            over = self._sound - SOUND
-            if not isinstance(control, MicrophoneAudio) or over <= 0:
-                kept.append(control)
+            surplus = self._sound - SOUND
+            if not isinstance(control, MicrophoneAudio) or surplus <= 0:
+                rest.append(control)
                 continue
-            cut = min(len(control.pcm), over + over % SAMPLE_BYTES)
+            # Whole samples only: half a sample would turn the rest of the call into noise.
+            cut = min(len(control.pcm), surplus + surplus % SAMPLE_BYTES)
             self._sound -= cut
             if cut < len(control.pcm):
-                kept.append(MicrophoneAudio(control.pcm[cut:]))
-        self._waiting = kept
+                rest.append(MicrophoneAudio(control.pcm[cut:]))
+        self._waiting = rest

@@ -1,7 +1,4 @@
-"""A worker's station with one language engine: replies are generated, prompts are counted.
-
-Owns the engine. Knows no socket and no speech.
-"""
+"""The service of a worker with a language model: generates replies and counts prompts."""
 
 from __future__ import annotations
 
@@ -12,33 +9,34 @@ from datetime import datetime
 from duologue.engines.contracts import LanguageEngine
 from duologue.errors import Unavailable, Unsupported
 from duologue.sessions.chat.chat import count, reply
+from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.events import Failed
 from duologue.wire import worker_protocol
-from duologue.worker.connection import Emit, Tell
+from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.load_spec import load
-from duologue.worker.state import Standing
+from duologue.worker.state import WorkerLifecycle
 
 
-class LanguageStation:
-    """One language engine and its standing."""
+class LanguageService:
+    """One language engine. `report` sends the worker's status to the gateway."""
 
     def __init__(
-        self, loadout: worker_protocol.LoadSpec, standing: Standing, changed: Callable[[], None]
+        self, load_spec: worker_protocol.LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
     ) -> None:
         self.engine: LanguageEngine | None = None
-        self._loadout = loadout
-        self._standing = standing
-        self._changed = changed
+        self._load_spec = load_spec
+        self._status = status
+        self._report = report
 
     async def load(self) -> None:
-        """Load the engine; the gateway is told how it went."""
-        self.engine = await load(self._loadout, self._standing, self._changed)
+        """Load the engine, reporting to the gateway."""
+        self.engine = await load(self._load_spec, self._status, self._report)
 
-    async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
-        """One reply's events into `emit`, ending with exactly one terminal event."""
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+        """Write one reply into `emit`, ending with exactly one terminal event."""
         if self.engine is None:
-            problem = Unavailable(self._standing.detail)
+            problem = Unavailable(self._status.detail)
             await emit(Failed(problem.code, problem.message, problem.status))
             return
         await reply(
@@ -50,18 +48,18 @@ class LanguageStation:
             clock=time.monotonic,
         )
 
-    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
-        """Raises Unsupported: calls are for a voice worker."""
+    async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+        """Raises Unsupported: calls need a voice worker."""
         raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
 
-    async def count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
-        """The tokens of a prompt. Raises Unavailable while there is no model, and the Problems of its template."""
+    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
+        """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
         if self.engine is None:
-            raise Unavailable(self._standing.detail)
-        counted = await count(self.engine, asked.request, now=datetime.now().astimezone())
-        return worker_protocol.Counted(asked.ask, counted.tokens, counted.context, counted.estimated)
+            raise Unavailable(self._status.detail)
+        prompt = await count(self.engine, request.request, now=datetime.now().astimezone())
+        return worker_protocol.Counted(request.ask, prompt.tokens, prompt.context, prompt.estimated)
 
     async def close(self) -> None:
-        """Let go of the engine."""
+        """Release the engine."""
         if self.engine is not None:
             await self.engine.close()

@@ -1,6 +1,6 @@
-"""Loading what a worker was told to load, and saying how it went.
+"""Loads the language engine of a load spec, and turns every failure into a sentence.
 
-Owns the order of loading and the turning of whatever goes wrong into a sentence. Knows no socket.
+`LanguageService` calls it at the worker's start; the status and its reports tell the gateway how far it is.
 """
 
 from __future__ import annotations
@@ -15,56 +15,58 @@ from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
 from duologue.wire.worker_protocol import LoadSpec
-from duologue.worker.state import Standing
+from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
-TOLD_EVERY = 0.25
-"""Seconds between two words to the gateway about how far the loading is."""
+REPORT_EVERY = 0.25
+"""Seconds between two reports of progress."""
 
 
-async def load(loadout: LoadSpec, standing: Standing, changed: Callable[[], None]) -> LanguageEngine | None:
-    """Load the loadout's engine; `standing` ends ready or failed and `changed` is called, and before that whenever
-    more of it is there."""
-    if loadout.engine not in LANGUAGE_ENGINES:
+async def load(
+    load_spec: LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
+) -> LanguageEngine | None:
+    """Load the engine. `status` ends ready or failed; `report` is called then, and on progress before."""
+    if load_spec.engine not in LANGUAGE_ENGINES:
         known = ", ".join(sorted(LANGUAGE_ENGINES))
-        standing.failed("unknown_engine", f"There is no engine {loadout.engine!r}. Known engines: {known}.")
-        changed()
+        status.failed("unknown_engine", f"There is no engine {load_spec.engine!r}. Known engines: {known}.")
+        report()
         return None
-    options = {**loadout.options, "name": loadout.model}
+    options = {**load_spec.options, "name": load_spec.model}
     try:
-        engine = await _engine(loadout.engine, options, standing, changed)
+        engine = await _load_engine(load_spec.engine, options, status, report)
     except Problem as problem:
-        standing.failed(problem.code, problem.message)
+        status.failed(problem.code, problem.message)
     except ImportError as error:
-        log.exception("engine %s cannot be imported", loadout.engine)
-        standing.failed(
-            "engine_missing", f"The engine {loadout.engine!r} is not installed completely: {error.name}."
+        log.exception("engine %s cannot be imported", load_spec.engine)
+        status.failed(
+            "engine_missing", f"The engine {load_spec.engine!r} is not installed completely: {error.name}."
         )
     except Exception:
-        # A library's own failure has no sentence of ours; the trace belongs in the log and nowhere else.
-        log.exception("engine %s failed to load", loadout.engine)
-        standing.failed(
+        # An unexpected failure of a library: its text may reveal paths or data, so it goes to the log only.
+        log.exception("engine %s failed to load", load_spec.engine)
+        status.failed(
             "engine_failed",
-            f"The engine {loadout.engine!r} failed to load. The server's log has the reason.",
+            f"The engine {load_spec.engine!r} failed to load. The server's log has the reason.",
         )
     else:
-        standing.ready(engine.card)
-        changed()
+        status.ready(engine.card)
+        report()
         return engine
-    changed()
+    report()
     return None
 
 
-async def _engine(
-    name: str, options: dict[str, object], standing: Standing, changed: Callable[[], None]
+async def _load_engine(
+    name: str, options: dict[str, object], status: WorkerLifecycle, report: Callable[[], None]
 ) -> LanguageEngine:
-    """The loaded engine. What it raises comes as it is, not in a group."""
+    """The loaded engine. Raises what loading raises."""
+    # Kept and raised outside of the task group, which would wrap it.
     failure: Exception | None = None
     engine: LanguageEngine | None = None
     with track() as loading:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_tell, loading, standing, changed)
+            tasks.start_soon(_report_progress, loading, status, report)
             try:
                 engine = await load_language_engine(name, options)
             except Exception as error:  # noqa: BLE001 (raised below)
@@ -76,8 +78,10 @@ async def _engine(
     return engine
 
 
-async def _tell(loading: LoadProgress, standing: Standing, changed: Callable[[], None]) -> None:
+async def _report_progress(
+    loading: LoadProgress, status: WorkerLifecycle, report: Callable[[], None]
+) -> None:
     while True:
-        await anyio.sleep(TOLD_EVERY)
-        if standing.loaded(loading.share):
-            changed()
+        await anyio.sleep(REPORT_EVERY)
+        if status.set_progress(loading.share):
+            report()

@@ -1,11 +1,12 @@
-"""What a worker process is for: a language model, or speech. The process around it is the same."""
+"""What a worker process does for the gateway: `LanguageService` or `VoiceService`. The process around them is the same."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from duologue.sessions.speech.speech_task import SendEvent
 from duologue.wire import worker_protocol
-from duologue.worker.connection import Emit, Tell
+from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
 
 
@@ -13,21 +14,22 @@ class WorkerService(Protocol):
     """The engines of one worker process, and what they do for a lease."""
 
     async def load(self) -> None:
-        """Load what the loadout names; the gateway is told how it went."""
+        """Load what the load spec names, reporting to the gateway."""
         ...
 
-    async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
-        """One generation: its events into `emit`, ending with exactly one terminal event."""
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+        """Run one generation: its events go into `emit`, the last one is its only terminal event."""
         ...
 
-    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
-        """One call, speech or transcription, all but its last event. Raises Problems, which become that one."""
+    async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+        """Run one call, speech request or transcription; the connection adds the final event. Raises Problems, which become
+        part of it."""
         ...
 
-    async def count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
-        """The tokens of a prompt. Raises Problems."""
+    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
+        """Count the tokens of a prompt. Raises Problems."""
         ...
 
     async def close(self) -> None:
-        """Let go of the engines."""
+        """Release the engines."""
         ...

@@ -1,9 +1,9 @@
-"""What a worker is doing, as a table: which state may follow which, and the report that tells the gateway.
+"""What a worker is doing, which state may follow which, and the report that tells the gateway.
 
     loading ──> ready ──> stopping
        └──────> failed ─────┘
 
-Pure. Knows no engine.
+A pure record; the worker's service changes it while loading, its connection sends the report.
 """
 
 from __future__ import annotations
@@ -20,40 +20,44 @@ FOLLOWS: dict[WorkerState, frozenset[WorkerState]] = {
 }
 
 
-class Standing:
-    """The worker's state, its model's card once there is one, and why it failed if it did."""
+class WorkerLifecycle:
+    """The worker's state, the card of its model once it is loaded, and why loading failed if it did."""
 
     def __init__(self, worker: str) -> None:
         self.worker = worker
         self.state: WorkerState = "loading"
         self.card: ModelCard | None = None
         self.speech: SpeechCard | None = None
-        """Of a voice worker: what of it is there."""
+        """Of a voice worker: which of its engines are loaded."""
         self.detail = "The model is loading."
         self.code = ""
         self.progress: float | None = None
-        """How much of loading is done, 0 to 1; None where nobody can say."""
+        """Share of the loading that is done, 0 to 1; None if unknown."""
 
-    def loaded(self, progress: float | None) -> bool:
-        """Note how much is loaded; whether that is news to anybody: a hundredth or more."""
-        known = None if progress is None else round(progress, 2)
-        if self.state != "loading" or known == self.progress:
+    def set_progress(self, progress: float | None) -> bool:
+        """Record how much is loaded. True if that changed by a hundredth or more and is worth a report."""
+        rounded = None if progress is None else round(progress, 2)
+        if self.state != "loading" or rounded == self.progress:
             return False
-        self.progress = known
+        self.progress = rounded
         return True
 
     def ready(self, card: ModelCard) -> None:
-        self._become("ready")
+        """Loading is complete."""
+        self._enter("ready")
         self.card, self.detail, self.progress = card, "", None
 
     def failed(self, code: str, detail: str) -> None:
-        self._become("failed")
+        """Loading failed; `detail` is a sentence for the user."""
+        self._enter("failed")
         self.code, self.detail, self.progress = code, detail, None
 
     def stopping(self) -> None:
-        self._become("stopping")
+        """The worker is shutting down."""
+        self._enter("stopping")
 
     def report(self) -> Report:
+        """The message that tells the gateway all of this."""
         return Report(
             self.worker,
             self.state,
@@ -64,6 +68,6 @@ class Standing:
             speech=self.speech,
         )
 
-    def _become(self, state: WorkerState) -> None:
+    def _enter(self, state: WorkerState) -> None:
         assert state in FOLLOWS[self.state], f"{self.state} cannot become {state}"
         self.state = state

@@ -1,6 +1,6 @@
-"""A worker's station with speech: a detector, a recogniser and a speaker, and the calls they serve.
+"""The service of a voice worker: a detector, a recogniser and a speaker, and the calls and requests they serve.
 
-Owns the order of loading, what is told of it, and which session a lease opens. Knows no socket and no language model.
+Loads the three engines, reports each to the gateway, and starts the session that a lease asks for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
 from duologue.sessions.speech.speech_engines import SpeechEngines
-from duologue.sessions.speech.speech_task import speak
+from duologue.sessions.speech.speech_task import SendEvent, speak
 from duologue.sessions.speech.transcription_task import transcribe
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
@@ -32,9 +32,9 @@ from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
-from duologue.worker.connection import Emit, Tell
+from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.state import Standing
+from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,9 @@ Engine = TypeVar("Engine")
 Kind = Literal["detector", "recogniser", "speaker"]
 
 VOICE = "voice"
-"""The `engine` of a loadout that makes a voice worker."""
+"""The `engine` of a load spec that makes a voice worker."""
 SEATS = 32
+"""Calls at a time, unless the load spec says otherwise."""
 EXTRAS = {
     "silero": "voice",
     "pocketsphinx": "voice",
@@ -54,67 +55,67 @@ EXTRAS = {
     "kokoro": "kokoro",
     "kokoro_onnx": "kokoro-onnx",
 }
-"""Which extra of the package brings an engine's library."""
+"""The extra of the package that installs an engine's library."""
 
 
-class VoiceStation:
-    """The engines of speech and their standing."""
+class VoiceService:
+    """The speech engines. `report` sends the worker's status to the gateway."""
 
     def __init__(
-        self, loadout: worker_protocol.LoadSpec, standing: Standing, changed: Callable[[], None]
+        self, load_spec: worker_protocol.LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
     ) -> None:
-        self._loadout = loadout
-        self._standing = standing
-        self._changed = changed
-        self._engines = SpeechEngines(VadBatcher(ThreadLane(1)))
+        self._load_spec = load_spec
+        self._status = status
+        self._report = report
+        self.engines = SpeechEngines(VadBatcher(ThreadLane(1)))
         self._clock = RealClock()
-        seats = loadout.options.get("seats", SEATS)
+        seats = load_spec.options.get("seats", SEATS)
         self._seats = seats if isinstance(seats, int) else SEATS
-        standing.detail = "The voice is loading."
-        standing.speech = SpeechCard(
-            detector=self._named("detector"),
-            recogniser=self._named("recogniser"),
-            speaker=self._named("speaker"),
+        status.detail = "The voice is loading."
+        status.speech = SpeechCard(
+            detector=self._initial_status("detector"),
+            recogniser=self._initial_status("recogniser"),
+            speaker=self._initial_status("speaker"),
             seats=self._seats,
         )
 
     async def load(self) -> None:
-        """Load the three, one after the other; each is reported, and none fails the others."""
-        engines = self._engines
-        engines.detector = await self._loaded("detector", DETECTOR_ENGINES, load_detector)
-        engines.recogniser = await self._loaded("recogniser", RECOGNISER_ENGINES, load_recogniser)
-        engines.speaker = await self._loaded("speaker", SPEAKER_ENGINES, load_speaker)
+        """Load the engines one after the other. Each is reported; one that fails leaves the others usable."""
+        engines = self.engines
+        engines.detector = await self._load_engine("detector", DETECTOR_ENGINES, load_detector)
+        engines.recogniser = await self._load_engine("recogniser", RECOGNISER_ENGINES, load_recogniser)
+        engines.speaker = await self._load_engine("speaker", SPEAKER_ENGINES, load_speaker)
         if engines.detector or engines.recogniser or engines.speaker:
-            name = self._loadout.model or VOICE
-            self._standing.ready(
+            name = self._load_spec.model or VOICE
+            self._status.ready(
                 ModelCard(name, VOICE, context=0, slots=self._seats, modalities=("audio",), verbs=())
             )
         else:
-            self._standing.failed("voice_unavailable", " ".join(dict.fromkeys(engines.reasons.values())))
-        self._changed()
+            self._status.failed("voice_unavailable", " ".join(dict.fromkeys(engines.reasons.values())))
+        self._report()
 
-    async def serve(self, begin: worker_protocol.Begin, emit: Emit) -> None:
-        """Say that no reply is written here."""
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+        """Refuse: there is no language model."""
         problem = Unsupported("This worker has a voice and no language model.")
         await emit(Failed(problem.code, problem.message, problem.status))
 
-    async def attend(self, opened: worker_protocol.Open, inbox: ControlInbox, tell: Tell) -> None:
-        """One call, speech or transcription. Raises Problems."""
-        match opened.request:
+    async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+        """Run one call, speech request or transcription. Raises Problems."""
+        match opening.request:
             case CallSetup() as setup:
-                await call(self._engines, setup, inbox, tell, self._clock)
+                await call(self.engines, setup, inbox, send, self._clock)
             case SpeechRequest() as request:
-                await speak(self._engines, request, inbox, tell)
+                await speak(self.engines, request, inbox, send)
             case TranscriptionRequest() as request:
-                await transcribe(self._engines, request, tell)
+                await transcribe(self.engines, request, send)
 
-    async def count(self, asked: worker_protocol.Count) -> worker_protocol.Counted:
-        """Raises Unavailable: there is no language model to count for."""
+    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
+        """Raises Unavailable: there is no language model."""
         raise Unavailable("This worker has a voice and no language model.")
 
     async def close(self) -> None:
-        """Let go of the engines."""
-        engines = self._engines
+        """Release the engines."""
+        engines = self.engines
         for engine in (engines.speaker, engines.recogniser, engines.detector):
             if engine is not None:
                 await engine.close()
@@ -122,60 +123,62 @@ class VoiceStation:
     # ---- loading
 
     def _options(self, kind: Kind) -> dict[str, Any]:
-        options = self._loadout.options.get(kind)
+        options = self._load_spec.options.get(kind)
         return dict(options) if isinstance(options, dict) else {}
 
-    def _named(self, kind: Kind) -> SpeechEngineStatus:
+    def _initial_status(self, kind: Kind) -> SpeechEngineStatus:
         name = str(self._options(kind).get("engine", ""))
         return SpeechEngineStatus("loading" if name else "absent", name)
 
-    async def _loaded(
+    async def _load_engine(
         self,
         kind: Kind,
         table: dict[str, tuple[str, str]],
-        loading: Callable[[str, dict[str, Any]], Awaitable[Engine]],
+        loader: Callable[[str, dict[str, Any]], Awaitable[Engine]],
     ) -> Engine | None:
-        """The engine of this kind, or None with its station saying why not."""
+        """The engine of this kind. None if it cannot be loaded; its status then says why."""
         options = self._options(kind)
         name = str(options.pop("engine", ""))
         if not name:
-            self._engines.reasons[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
-            self._report(kind, SpeechEngineStatus("absent", detail=self._engines.reasons[kind]))
+            self.engines.reasons[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
+            self._report_engine(kind, SpeechEngineStatus("absent", detail=self.engines.reasons[kind]))
             return None
         try:
             if name not in table:
                 known = ", ".join(sorted(table))
                 raise StartFailed(f"There is no {kind} {name!r}. Known: {known}.")
-            engine = await loading(name, options)
+            engine = await loader(name, options)
         except Problem as problem:
-            why = problem.message
+            reason = problem.message
         except ImportError as error:
             log.warning("the %s %s cannot be imported: %s", kind, name, error)
             extra = EXTRAS.get(name, "voice")
-            why = (
+            reason = (
                 f"The {kind} {name} needs {error.name or 'a library'}, which is not installed. "
                 f"Add it with: pip install 'duologue[{extra}]'"
             )
         except Exception:
-            # A library's own failure has no sentence of ours; the trace belongs in the log and nowhere else.
+            # An unexpected failure of a library: its text may reveal paths or data, so it goes to the log only.
             log.exception("the %s %s failed to load", kind, name)
-            why = f"The {kind} {name} failed to load. The server's log has the reason."
+            reason = f"The {kind} {name} failed to load. The server's log has the reason."
         else:
-            self._report(kind, SpeechEngineStatus("ready", name, getattr(engine, "name", name)), engine)
+            self._report_engine(
+                kind, SpeechEngineStatus("ready", name, getattr(engine, "name", name)), engine
+            )
             return engine
-        self._engines.reasons[kind] = why
-        self._report(kind, SpeechEngineStatus("failed", name, detail=why))
+        self.engines.reasons[kind] = reason
+        self._report_engine(kind, SpeechEngineStatus("failed", name, detail=reason))
         return None
 
-    def _report(self, kind: Kind, station: SpeechEngineStatus, engine: Any = None) -> None:
-        """Note how one of them is, with what it can do, and tell the gateway."""
-        card = self._standing.speech
+    def _report_engine(self, kind: Kind, status: SpeechEngineStatus, engine: Any = None) -> None:
+        """Record the status of one engine and what it can do, and tell the gateway."""
+        card = self._status.speech
         assert card is not None
         match kind:
             case "detector":
-                card = msgspec.structs.replace(card, detector=station)
+                card = msgspec.structs.replace(card, detector=status)
             case "recogniser":
-                card = msgspec.structs.replace(card, recogniser=station)
+                card = msgspec.structs.replace(card, recogniser=status)
                 if engine is not None:
                     card = msgspec.structs.replace(
                         card,
@@ -185,9 +188,9 @@ class VoiceStation:
                         limited=engine.limitation,
                     )
             case "speaker":
-                card = msgspec.structs.replace(card, speaker=station)
+                card = msgspec.structs.replace(card, speaker=status)
                 if engine is not None:
                     voices = tuple(engine.voices)
                     card = msgspec.structs.replace(card, voices=voices, default_voice=voices[0].name)
-        self._standing.speech = card
-        self._changed()
+        self._status.speech = card
+        self._report()

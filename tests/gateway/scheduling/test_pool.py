@@ -17,7 +17,7 @@ from duologue.values.failures import RESTARTED, STOPPING, WORKER_LOST
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol
-from duologue.worker.connection import WorkerLink
+from duologue.worker.connection import GatewayConnection
 
 pytestmark = pytest.mark.anyio
 
@@ -84,7 +84,7 @@ class Workers:
         self.starts += 1
         card = ModelCard("m", loadout.engine, 100, slots=self.slots)
         ready = self.report or worker_protocol.Report(loadout.worker, "ready", card=card)
-        link = WorkerLink(self.talk, self.count, lambda: ready)
+        link = GatewayConnection(self.talk, self.count, lambda: ready)
 
         async def connected(connection: ServerConnection) -> None:
             assert connection.request is not None

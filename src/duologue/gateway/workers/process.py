@@ -112,7 +112,7 @@ async def started(
                 "DUOLOGUE_WORKER_SECRET": secret,
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
                 "DUOLOGUE_WORKER_SOCKET": str(listener.fileno()),
-                "DUOLOGUE_WORKER_LOADOUT": msgspec.json.encode(loadout).decode(),
+                "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(loadout).decode(),
             },
         )
     finally:
