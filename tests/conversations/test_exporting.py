@@ -144,7 +144,7 @@ async def test_names_and_kinds_of_files_come_along(written):
 async def test_a_file_that_is_gone_is_noted_when_it_is_read(written):
     [found] = conversations(written, "ann")
     assert "surf.wav" in found.messages[2].content[1].text
-    assert "surf.wav" in found.troubles[0]
+    assert "surf.wav" in found.problems[0]
 
 
 async def test_every_line_is_json_and_says_what_it_is():

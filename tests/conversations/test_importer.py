@@ -3,14 +3,13 @@
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.exporting import Exported, json_lines
 from duologue.conversations.files.attachments import Attachments
 from duologue.conversations.files.blobs import Blobs
-from duologue.conversations.importer import PROBLEMS, Shelf, import_file
+from duologue.conversations.importer import MOST_PROBLEMS, Importer
 from duologue.errors import BadRequest, Unavailable
 from duologue.store.database import Database
 from duologue.store.stores import Store
@@ -31,17 +30,10 @@ class Place:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.blobs = Blobs.in_memory(store.blobs, limit=2**20, now=now)
-        self.shelf = Shelf(
-            database=store.database,
-            conversations=store.conversations,
-            messages=store.messages,
-            folders=store.folders,
-            blobs=self.blobs,
-            attachments=Attachments(self.blobs, LimitSettings()),
-        )
+        self.importer = Importer(store, self.blobs, Attachments(self.blobs, LimitSettings()))
 
     async def take(self, name: str, user: str = "ann"):
-        return await import_file(self.shelf, user, (SAMPLES / name).read_bytes())
+        return await self.importer.import_file(user, (SAMPLES / name).read_bytes())
 
     async def exported(self, user: str = "ann") -> bytes:
         [conversation] = await self.store.conversations.listed(user)
@@ -126,7 +118,7 @@ async def test_a_file_that_is_not_what_it_says_leaves_a_note(place):
     lines = (
         (SAMPLES / "llama_ui.jsonl").read_text().replace("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAf", "AAAA")
     )
-    report = await import_file(place.shelf, "ann", lines.encode())
+    report = await place.importer.import_file("ann", lines.encode())
     rows = await place.store.messages.all(report.conversations[0])
     assert "sea.png" in rows[1].content[1].text
     assert "sea.png" in report.problems[0]
@@ -138,7 +130,7 @@ async def test_our_own_export_comes_back_exactly_on_another_server(place):
     [conversation] = await place.store.conversations.listed("ann")
     rows = await place.store.messages.all(conversation.id)
     async with opened() as other:
-        report = await import_file(other.shelf, "ann", data)
+        report = await other.importer.import_file("ann", data)
         assert report.problems == ()
         assert await other.store.conversations.get("ann", conversation.id) == conversation
         assert await other.store.messages.all(conversation.id) == rows
@@ -148,9 +140,9 @@ async def test_our_own_export_comes_back_exactly_on_another_server(place):
 async def test_our_own_export_is_skipped_where_it_is_and_copied_for_another_user(place):
     await place.take("llama_ui.jsonl")
     data = await place.exported()
-    assert (await import_file(place.shelf, "ann", data)).skipped == 1
-    assert (await import_file(place.shelf, "bob", data)).imported == 1
-    assert (await import_file(place.shelf, "bob", data)).skipped == 1
+    assert (await place.importer.import_file("ann", data)).skipped == 1
+    assert (await place.importer.import_file("bob", data)).imported == 1
+    assert (await place.importer.import_file("bob", data)).skipped == 1
     [theirs] = await place.store.conversations.listed("bob")
     [mine] = await place.store.conversations.listed("ann")
     assert theirs.id != mine.id
@@ -176,7 +168,7 @@ async def test_a_folder_whose_id_another_user_has_is_made_under_another(place):
     data = await place.exported()
     async with opened() as other:
         await other.store.folders.put("bob", Folder("shared", "Bob's"))
-        assert (await import_file(other.shelf, "ann", data)).imported == 1
+        assert (await other.importer.import_file("ann", data)).imported == 1
         [folder] = await other.store.folders.all("ann")
         assert folder.name == "Work"
         assert folder.id != "shared"
@@ -192,8 +184,8 @@ async def test_a_conversation_the_store_refuses_is_named_and_the_next_is_kept(pl
                 raise BadRequest("Too long.")
             return await self.messages.copy(new, **more)
 
-    shelf = msgspec.structs.replace(place.shelf, messages=Picky(place.store.messages))
-    report = await import_file(shelf, "ann", (SAMPLES / "open_webui.json").read_bytes())
+    place.store.messages = Picky(place.store.messages)
+    report = await place.importer.import_file("ann", (SAMPLES / "open_webui.json").read_bytes())
     assert report.imported == 1
     assert "“Weather in Oslo” was left out: Too long." in report.problems
     assert [one.title for one in await place.store.conversations.listed("ann", archived=True)] == []
@@ -204,19 +196,19 @@ async def test_a_store_that_cannot_keep_anything_ends_the_import(place):
         async def copy(self, new, **more):
             raise Unavailable("The disk is full.", code="storage_unavailable")
 
-    shelf = msgspec.structs.replace(place.shelf, messages=Full())
+    place.store.messages = Full()
     with pytest.raises(Unavailable):
-        await import_file(shelf, "ann", (SAMPLES / "open_webui.json").read_bytes())
+        await place.importer.import_file("ann", (SAMPLES / "open_webui.json").read_bytes())
 
 
 async def test_a_file_of_nothing_is_refused(place):
     with pytest.raises(BadRequest):
-        await import_file(place.shelf, "ann", b"hello")
+        await place.importer.import_file("ann", b"hello")
 
 
 async def test_a_report_names_only_so_many_problems(place):
     chat = b'{"chat": {"history": {"messages": {}}}, "id": "x"}'
-    broken = b",".join([b"{}"] * (PROBLEMS + 10))
-    report = await import_file(place.shelf, "ann", b"[" + chat + b"," + broken + b"]")
-    assert len(report.problems) == PROBLEMS + 1
+    broken = b",".join([b"{}"] * (MOST_PROBLEMS + 10))
+    report = await place.importer.import_file("ann", b"[" + chat + b"," + broken + b"]")
+    assert len(report.problems) == MOST_PROBLEMS + 1
     assert report.problems[-1] == "And 10 more like these."

@@ -1,14 +1,13 @@
-"""Keeping what an import finds: conversations that are not there yet, with their rows, folders and files.
+"""Stores the conversations of an imported file that do not exist yet, with their rows, folders and files.
 
-Owns the order (folder, files, then the conversation with all its rows in one transaction) and the report. Knows no
-format: `importing` reads. An import that is repeated finds everything there and changes nothing.
+Used by `api/import_export.py`; the package `importing` reads the formats. Owns the order (folder, files, then the conversation
+with all its rows in one transaction) and the report. A repeated import finds everything stored and changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
@@ -17,25 +16,28 @@ from duologue.conversations import importing
 from duologue.conversations.importing.duologue_format import files_of, renamed
 from duologue.conversations.importing.values import (
     File,
-    Found,
-    Imported,
+    ImportedConversation,
+    ImportEntry,
     ImportProblem,
-    absent,
-    derived,
-    titled,
+    derived_id,
+    missing_file,
+    quoted_title,
 )
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.media.decoding import decode
-from duologue.values.conversations import Blob, Content, Conversation, Folder, StoredMessage
-from duologue.values.requests import ModelCard
+from duologue.values.conversations import Content, Folder, StoredMessage
 
-PROBLEMS = 200
-"""Sentences a report holds; the rest are counted."""
+if TYPE_CHECKING:
+    from duologue.conversations.files.attachments import Attachments
+    from duologue.conversations.files.blobs import Blobs
+    from duologue.store.stores import Store
+
+MOST_PROBLEMS = 200
+"""Sentences in a report. Further ones are only counted."""
 
 
 class ImportReport(Struct, frozen=True):
-    """`skipped` were there already; `problems` name what was left out, in sentences; `conversations` are the ids of
-    those that came."""
+    """`skipped` existed already; `problems` name what was left out, in sentences; `conversations` are the new ids."""
 
     imported: int = 0
     skipped: int = 0
@@ -43,180 +45,135 @@ class ImportReport(Struct, frozen=True):
     conversations: tuple[str, ...] = ()
 
 
-class Database(Protocol):
-    """`store.database.Database`, as far as it is needed here; and so the rest."""
+class Importer:
+    """Imports into one store."""
 
-    def writing(self) -> AbstractAsyncContextManager[Any]: ...
+    def __init__(self, store: Store, blobs: Blobs, attachments: Attachments) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._attachments = attachments
 
+    async def import_file(self, user: str, data: bytes) -> ImportReport:
+        """Store the conversations of a file. Raises BadRequest `import_unknown` or `import_unreadable` when it is not a file
+        of conversations, TooLarge when an archive unpacks to too much, and Unavailable when the store fails. What was stored
+        before an error stays, and sending the same file again continues behind it."""
+        entries = importing.conversations(data, user)
+        imported: list[str] = []
+        skipped = 0
+        problems: list[str] = []
+        while True:
+            # Each entry is parsed on the decoding thread: an archive can be large.
+            entry = await decode(_next, entries)
+            if entry is None:
+                break
+            if isinstance(entry, ImportProblem):
+                problems.append(entry.message)
+                continue
+            try:
+                id = await self._store_conversation(user, entry, problems)
+            except Unavailable:
+                raise
+            except Problem as problem:
+                title = quoted_title(entry.conversation.title)
+                problems.append(f"{title} was left out: {problem.message}")
+                continue
+            if id is None:
+                skipped += 1
+            else:
+                imported.append(id)
+                problems += entry.problems
+        return ImportReport(len(imported), skipped, _first(problems), tuple(imported))
 
-class Conversations(Protocol):
-    async def owner(self, id: str) -> str | None: ...
+    async def _store_conversation(
+        self, user: str, entry: ImportedConversation, problems: list[str]
+    ) -> str | None:
+        """Store one conversation. Returns its id, None when it exists already."""
+        conversations = self._store.conversations
+        owner = await conversations.owner(entry.conversation.id)
+        if owner not in (None, user):
+            # Another user's conversation has this id, for example because that user made the export.
+            entry = renamed(entry, user)
+            owner = await conversations.owner(entry.conversation.id)
+        id = entry.conversation.id
+        if owner is not None:
+            try:
+                await conversations.get(user, id)
+            except NotFound:
+                # It was deleted a short time ago, and the user wants it back.
+                await conversations.restore(user, id)
+                return id
+            return None
+        folder = await self._folder(user, entry.folder)
+        rows = await self._rows(user, entry, problems)
+        conversation = msgspec.structs.replace(entry.conversation, folder=folder, leaf=None)
+        async with self._store.writing() as connection:
+            await conversations.create(user, conversation, within=connection)
+            await self._store.messages.copy(rows, leaf=entry.conversation.leaf, within=connection)
+        return id
 
-    async def get(self, user: str, id: str) -> Conversation: ...
-
-    async def restore(self, user: str, id: str) -> Conversation: ...
-
-    async def create(self, user: str, conversation: Conversation, *, within: Any) -> Conversation: ...
-
-
-class Messages(Protocol):
-    async def copy(
-        self, new: Sequence[StoredMessage], *, leaf: str | None, within: Any
-    ) -> tuple[StoredMessage, ...]: ...
-
-
-class Folders(Protocol):
-    async def all(self, user: str) -> list[Folder]: ...
-
-    async def put(self, user: str, folder: Folder) -> Folder: ...
-
-
-class Blobs(Protocol):
-    async def keep(self, user: str, chunks: bytes, *, name: str, mime: str = "") -> Blob: ...
-
-
-class Attachments(Protocol):
-    async def content(
-        self,
-        user: str,
-        hash: str,
-        *,
-        name: str,
-        mime: str,
-        given: Literal["text", "pages"] | None,
-        card: ModelCard | None,
-    ) -> Content: ...
-
-
-class Shelf(Struct, frozen=True, kw_only=True):
-    """Where imports are kept."""
-
-    database: Database
-    conversations: Conversations
-    messages: Messages
-    folders: Folders
-    blobs: Blobs
-    attachments: Attachments
-
-
-async def import_file(shelf: Shelf, user: str, data: bytes) -> ImportReport:
-    """Keep the conversations of a file. Raises BadRequest `import_unknown` or `import_unreadable` when it is no file
-    of conversations, TooLarge when an archive unpacks to too much, Unavailable when nothing can be kept; what came
-    before is kept then, and the same file sent again goes on behind it."""
-    found = importing.conversations(data, user)
-    imported: list[str] = []
-    skipped = 0
-    problems: list[str] = []
-    while True:
-        one = await decode(_next, found)
-        if one is None:
-            break
-        if isinstance(one, ImportProblem):
-            problems.append(one.words)
-            continue
+    async def _folder(self, user: str, folder: Folder | None) -> str | None:
+        """The id of a folder of the user: the same one, one of the same name, or a new one."""
+        if folder is None:
+            return None
+        own = await self._store.folders.all(user)
+        same = [other.id for other in own if other.id == folder.id] or [
+            other.id for other in own if other.name == folder.name
+        ]
+        if same:
+            return same[0]
+        parent = folder.parent if any(other.id == folder.parent for other in own) else None
+        folder = msgspec.structs.replace(folder, parent=parent)
         try:
-            id = await _kept(shelf, user, one, problems)
+            return (await self._store.folders.put(user, folder)).id
         except Unavailable:
             raise
-        except Problem as problem:
-            problems.append(f"{titled(one.conversation.title)} was left out: {problem.message}")
-            continue
-        if id is None:
-            skipped += 1
-        else:
-            imported.append(id)
-            problems += one.troubles
-    return ImportReport(len(imported), skipped, _first(problems), tuple(imported))
+        except Problem:
+            # Another user's folder has this id: it was in that user's export.
+            folder = msgspec.structs.replace(folder, id=derived_id(user, "folder", folder.id))
+            return (await self._store.folders.put(user, folder)).id
+
+    async def _rows(
+        self, user: str, entry: ImportedConversation, problems: list[str]
+    ) -> tuple[StoredMessage, ...]:
+        """The rows, with their files stored and the content of foreign files converted."""
+        contents: dict[str, Content | None] = {}
+        for hash, file in entry.files.items():
+            try:
+                contents[hash] = await self._file(user, file, is_native=entry.is_native)
+            except Unavailable:
+                raise
+            except Problem as problem:
+                title = quoted_title(entry.conversation.title)
+                problems.append(f"{title}: {file.name or 'a file'}: {problem.message}")
+                contents[hash] = missing_file(file.name or "A file")
+        return tuple(
+            msgspec.structs.replace(row, content=tuple(_replaced(part, contents) for part in row.content))
+            for row in entry.messages
+        )
+
+    async def _file(self, user: str, file: File, *, is_native: bool) -> Content | None:
+        """Store a file. Returns the content for its message, None when the message has the right content already."""
+        blob = await self._blobs.keep(user, file.data, name=file.name, mime=file.mime)
+        if is_native:
+            return None
+        given: Literal["text", "pages"] | None = "pages" if file.given == "pages" else None
+        return await self._attachments.content(
+            user, blob.hash, name=file.name, mime=blob.mime, given=given, card=None
+        )
 
 
-def _next(found: Iterator[Found]) -> Found | None:
-    return next(found, None)
+def _next(entries: Iterator[ImportEntry]) -> ImportEntry | None:
+    return next(entries, None)
 
 
 def _first(problems: list[str]) -> tuple[str, ...]:
-    if len(problems) <= PROBLEMS:
+    if len(problems) <= MOST_PROBLEMS:
         return tuple(problems)
-    return (*problems[:PROBLEMS], f"And {len(problems) - PROBLEMS:,} more like these.")
+    return (*problems[:MOST_PROBLEMS], f"And {len(problems) - MOST_PROBLEMS:,} more like these.")
 
 
-async def _kept(shelf: Shelf, user: str, found: Imported, problems: list[str]) -> str | None:
-    """Keep one conversation; None when it is there already."""
-    owner = await shelf.conversations.owner(found.conversation.id)
-    if owner not in (None, user):
-        found = renamed(found, user)
-        owner = await shelf.conversations.owner(found.conversation.id)
-    id = found.conversation.id
-    if owner is not None:
-        try:
-            await shelf.conversations.get(user, id)
-        except NotFound:
-            # It was deleted a moment ago and is asked for again.
-            await shelf.conversations.restore(user, id)
-            return id
-        return None
-    folder = await _folder(shelf, user, found.folder)
-    rows = await _settled(shelf, user, found, problems)
-    conversation = msgspec.structs.replace(found.conversation, folder=folder, leaf=None)
-    async with shelf.database.writing() as within:
-        await shelf.conversations.create(user, conversation, within=within)
-        await shelf.messages.copy(rows, leaf=found.conversation.leaf, within=within)
-    return id
-
-
-async def _folder(shelf: Shelf, user: str, folder: Folder | None) -> str | None:
-    """The id of a folder of the user: the same one, one of the same name, or a new one."""
-    if folder is None:
-        return None
-    mine = await shelf.folders.all(user)
-    same = [one.id for one in mine if one.id == folder.id] or [
-        one.id for one in mine if one.name == folder.name
-    ]
-    if same:
-        return same[0]
-    parent = folder.parent if any(one.id == folder.parent for one in mine) else None
-    folder = msgspec.structs.replace(folder, parent=parent)
-    try:
-        return (await shelf.folders.put(user, folder)).id
-    except Unavailable:
-        raise
-    except Problem:
-        # Another user has this id: it came with their export.
-        folder = msgspec.structs.replace(folder, id=derived(user, "folder", folder.id))
-        return (await shelf.folders.put(user, folder)).id
-
-
-async def _settled(
-    shelf: Shelf, user: str, found: Imported, problems: list[str]
-) -> tuple[StoredMessage, ...]:
-    """The rows, their files kept; content of other programs as attachments make it."""
-    made: dict[str, Content | None] = {}
-    for hash, file in found.files.items():
-        try:
-            made[hash] = await _file(shelf, user, file, settled=found.settled)
-        except Unavailable:
-            raise
-        except Problem as problem:
-            problems.append(f"{titled(found.conversation.title)}: {file.name or 'a file'}: {problem.message}")
-            made[hash] = absent(file.name or "A file")
-    return tuple(
-        msgspec.structs.replace(row, content=tuple(_replaced(part, made) for part in row.content))
-        for row in found.messages
-    )
-
-
-async def _file(shelf: Shelf, user: str, file: File, *, settled: bool) -> Content | None:
-    """Keep a file; what it becomes in a message, None where the message says so already."""
-    blob = await shelf.blobs.keep(user, file.data, name=file.name, mime=file.mime)
-    if settled:
-        return None
-    given: Literal["text", "pages"] | None = "pages" if file.given == "pages" else None
-    return await shelf.attachments.content(
-        user, blob.hash, name=file.name, mime=blob.mime, given=given, card=None
-    )
-
-
-def _replaced(part: Content, made: dict[str, Content | None]) -> Content:
+def _replaced(part: Content, contents: dict[str, Content | None]) -> Content:
     for hash in files_of(part):
-        if (content := made.get(hash)) is not None:
+        if (content := contents.get(hash)) is not None:
             return content
     return part

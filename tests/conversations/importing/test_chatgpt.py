@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing.chatgpt import from_value, is_conversation
-from duologue.conversations.importing.values import Imported, ImportProblem
+from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.values.conversations import ImageContent, StoredToolCall, TextContent, ToolCallRecord
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "chatgpt.json").read_bytes())
 ASSETS = {"file-Abc123": ("file-Abc123-sketch.png", b"sketch"), "file_00ff": ("file_00ff.png", b"figure")}
 
 
-def sample(assets=ASSETS) -> Imported:
+def sample(assets=ASSETS) -> ImportedConversation:
     found, _ = from_value(SAMPLE, "ann", assets.get)
     return found
 
 
-def chat(*nodes: dict, **more) -> Imported:
+def chat(*nodes: dict, **more) -> ImportedConversation:
     """A conversation of nodes that follow each other, each with its message."""
     mapping = {
         str(number): {"id": str(number), "parent": str(number - 1) if number else None, "message": node}
@@ -76,7 +76,7 @@ def test_pictures_come_from_the_archive_under_the_names_they_had():
     assert (picture.name, picture.mime) == ("sketch.png", "image/png")
     assert text == TextContent("Plot it like this")
     assert "data.csv" in missing.text
-    assert [trouble for trouble in found.troubles if "data.csv" in trouble]
+    assert [trouble for trouble in found.problems if "data.csv" in trouble]
 
 
 def test_without_the_archive_pictures_leave_a_note():
@@ -92,7 +92,7 @@ def test_marks_of_citations_are_taken_out():
 def test_a_damaged_entry_is_named_and_the_rest_is_kept():
     found = list(from_value(SAMPLE, "ann"))
     assert isinstance(found[1], ImportProblem)
-    assert "Broken" in found[1].words
+    assert "Broken" in found[1].message
     assert not is_conversation(SAMPLE[1])
 
 

@@ -15,7 +15,7 @@ from duologue.conversations.importing.duologue_format import (
     is_line,
     renamed,
 )
-from duologue.conversations.importing.values import Imported, ImportProblem
+from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
     Conversation,
@@ -44,7 +44,7 @@ def written(*values, conversation=CONVERSATION, rows=ROWS, folder=None) -> bytes
     return b"\n".join(map(msgspec.json.encode, lines))
 
 
-def read(data: bytes, **more) -> Imported:
+def read(data: bytes, **more) -> ImportedConversation:
     [found] = from_lines(data, "ann", **more)
     return found
 
@@ -55,7 +55,7 @@ def test_what_was_written_is_read_exactly():
     assert found.messages == ROWS
     assert found.folder == Folder("f", "Work")
     assert found.files[HASH].data == PICTURE
-    assert (found.settled, found.troubles) == (True, ())
+    assert (found.is_native, found.problems) == (True, ())
 
 
 def test_files_may_stand_beside_the_lines():
@@ -67,7 +67,7 @@ def test_a_file_that_is_missing_or_another_leaves_a_note():
     for lines in ((), (FileLine(HASH, "p.png", "image/png", b"something else"),)):
         found = read(written(*lines))
         assert found.messages[0].content[1].text == "[p.png: this file was not in the import]"
-        assert "p.png" in found.troubles[0]
+        assert "p.png" in found.problems[0]
         assert found.files == {}
 
 
@@ -78,7 +78,7 @@ def test_damaged_lines_are_named_and_what_hung_on_them_begins_a_branch():
     found = read(b"\n".join(lines))
     assert [row.id for row in found.messages] == ["m2"]
     assert found.messages[0].parent is None
-    assert [trouble.split(" is ")[0].split(" begins")[0] for trouble in found.troubles] == [
+    assert [trouble.split(" is ")[0].split(" begins")[0] for trouble in found.problems] == [
         "“Ours”: line 2",
         "“Ours”: line 3",
     ]
@@ -91,7 +91,7 @@ def test_without_its_first_line_a_conversation_is_named_as_lost():
 
 def test_lines_of_a_newer_version_are_left_for_a_newer_program():
     [found] = from_lines(written().replace(b'"duologue":1', b'"duologue":99'), "ann")
-    assert "newer" in found.words
+    assert "newer" in found.message
 
 
 def test_what_was_going_on_when_it_was_written_is_over():

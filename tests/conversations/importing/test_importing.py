@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing import conversations
-from duologue.conversations.importing.values import Imported, ImportProblem
+from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.errors import BadRequest
 from duologue.values.conversations import Conversation, ImageContent
 
@@ -26,7 +26,9 @@ def sample(name: str) -> bytes:
 
 
 def titles(data: bytes) -> list[str]:
-    return [one.conversation.title for one in conversations(data, "ann") if isinstance(one, Imported)]
+    return [
+        one.conversation.title for one in conversations(data, "ann") if isinstance(one, ImportedConversation)
+    ]
 
 
 def packed(members: dict[str, bytes]) -> bytes:

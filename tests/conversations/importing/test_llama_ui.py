@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.conversations.importing.llama_ui import from_lines, from_value, is_line
-from duologue.conversations.importing.values import Imported, ImportProblem
+from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
     DocumentContent,
@@ -22,12 +22,12 @@ from duologue.values.events import Timings, Usage
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def sample() -> Imported:
+def sample() -> ImportedConversation:
     [found] = from_lines((SAMPLES / "llama_ui.jsonl").read_bytes(), "ann")
     return found
 
 
-def one(message: dict, **header) -> Imported:
+def one(message: dict, **header) -> ImportedConversation:
     """A conversation of one message."""
     message = {"id": "m", "convId": "c", "role": "user", "parent": None, "content": "hi"} | message
     [found] = from_value({"conv": {"id": "c", "name": "n"} | header, "messages": [message]}, "ann")
@@ -49,7 +49,7 @@ def test_the_conversation_keeps_its_title_times_leaf_and_choices():
     assert (kept.created, kept.updated) == (1785999990001, 1786000000000)
     assert kept.leaf == found.messages[-1].id
     assert kept.options.thinking is False
-    assert found.troubles == ()
+    assert found.problems == ()
 
 
 def test_calls_thoughts_counts_and_times_come_along():
@@ -113,7 +113,7 @@ def test_a_prompt_of_a_server_comes_as_its_text():
 def test_a_damaged_file_leaves_a_note_and_is_named():
     found = one({"extra": [{"type": "IMAGE", "name": "cat.png", "base64Url": "data:image/png;base64,%%%"}]})
     assert "cat.png" in found.messages[0].content[1].text
-    assert "cat.png" in found.troubles[0]
+    assert "cat.png" in found.problems[0]
 
 
 def test_the_first_version_had_numbers_for_ids():
@@ -143,9 +143,9 @@ def test_damaged_lines_and_messages_are_named_and_the_rest_is_kept():
         b'{"message": {"id": "x", "convId": "5b1f0b6e-6f6a-4f43-9a77-0b2a9f9f1c01", "role": "narrator"}}'
     )
     *troubles, found = from_lines(b"\n".join(lines), "ann")
-    assert [trouble.words.split(" is")[0] for trouble in troubles] == ["Line 5", "Line 9"]
+    assert [trouble.message.split(" is")[0] for trouble in troubles] == ["Line 5", "Line 9"]
     assert len(found.messages) == 5
-    assert "narrator" in found.troubles[0]
+    assert "narrator" in found.problems[0]
 
 
 def test_lines_without_a_wrapper_and_whole_conversations_on_a_line_are_read():
@@ -166,7 +166,7 @@ def test_lines_without_a_wrapper_and_whole_conversations_on_a_line_are_read():
 def test_a_conversation_without_an_id_is_left_out_and_named():
     [trouble] = from_value({"conv": {"name": "Lost"}, "messages": []}, "ann")
     assert isinstance(trouble, ImportProblem)
-    assert "Lost" in trouble.words
+    assert "Lost" in trouble.message
 
 
 def test_a_fork_names_what_it_was_forked_from():

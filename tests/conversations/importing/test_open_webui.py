@@ -7,14 +7,14 @@ from time import process_time
 import pytest
 
 from duologue.conversations.importing.open_webui import from_value, is_chat
-from duologue.conversations.importing.values import Imported, ImportProblem
+from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.values.conversations import DocumentContent, ImageContent, RowError, StoredToolCall
 from duologue.values.events import Usage
 
 SAMPLE = json.loads((Path(__file__).parent / "samples" / "open_webui.json").read_bytes())
 
 
-def sample() -> Imported:
+def sample() -> ImportedConversation:
     return next(from_value(SAMPLE, "ann"))
 
 
@@ -124,7 +124,7 @@ def test_pictures_and_what_was_read_of_documents_come_along():
     assert isinstance(document, DocumentContent)
     assert found.files[document.blob].data == b"It was cold."
     assert "not in the import" in missing.text
-    assert len(found.troubles) == 1
+    assert len(found.problems) == 1
 
 
 def test_a_chat_without_a_tree_is_a_line_of_messages():
@@ -136,7 +136,7 @@ def test_a_chat_without_a_tree_is_a_line_of_messages():
 def test_a_damaged_entry_is_named():
     found = list(from_value(SAMPLE, "ann"))[2]
     assert isinstance(found, ImportProblem)
-    assert "No chat here" in found.words
+    assert "No chat here" in found.message
 
 
 @pytest.mark.parametrize("value", [None, 3, {}, {"chat": 1}, {"chat": {"messages": 1}}, {"messages": []}])
@@ -153,7 +153,7 @@ def test_a_message_of_an_unknown_role_is_left_out_and_its_answers_move_up():
     [found] = from_value({"id": "x", "history": {"messages": messages, "currentId": "c"}}, "ann")
     assert [row.text for row in found.messages] == ["one", "three"]
     assert found.messages[1].parent == found.messages[0].id
-    assert "narrator" in found.troubles[0]
+    assert "narrator" in found.problems[0]
 
 
 @pytest.mark.parametrize(

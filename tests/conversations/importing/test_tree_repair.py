@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.conversations.history.tree import Tree
-from duologue.conversations.importing.tree_repair import ImportedNode, grown, leaf_of, parents_first
+from duologue.conversations.importing.tree_repair import ImportedNode, build_tree, leaf_of, parents_first
 from duologue.values.conversations import StoredMessage, StoredToolCall, ToolCallRecord
 
 
@@ -23,31 +23,31 @@ def test_children_of_what_is_no_message_move_up():
         ImportedNode("x", "a", None),
         ImportedNode("b", "x", row()),
     ]
-    assert parents(grown("u", "c", nodes)) == [None, 0]
+    assert parents(build_tree("u", "c", nodes)) == [None, 0]
 
 
 def test_a_lost_parent_begins_a_branch_and_is_told():
-    tree = grown("u", "c", [ImportedNode("a", "gone", row()), ImportedNode("b", "a", row())])
+    tree = build_tree("u", "c", [ImportedNode("a", "gone", row()), ImportedNode("b", "a", row())])
     assert parents(tree) == [None, 0]
-    assert "parent is missing" in tree.troubles[0]
+    assert "parent is missing" in tree.problems[0]
 
 
-def test_a_circle_is_cut_and_told():
-    tree = grown(
+def test_a_cycle_of_parents_is_cut_and_reported():
+    tree = build_tree(
         "u",
         "c",
         [ImportedNode("a", "b", row()), ImportedNode("b", "a", row()), ImportedNode("c", "c", row())],
     )
     assert parents(tree) == [None, 0, None]
-    assert "circle" in tree.troubles[0]
+    assert "their own ancestors" in tree.problems[0]
 
 
 def test_a_message_that_came_twice_is_kept_once():
-    tree = grown(
+    tree = build_tree(
         "u", "c", [ImportedNode("a", None, row(model="first")), ImportedNode("a", None, row(model="second"))]
     )
     assert [one.model for one in tree.rows] == ["first"]
-    assert tree.troubles
+    assert tree.problems
 
 
 def test_siblings_come_by_time_and_parents_first():
@@ -56,7 +56,7 @@ def test_siblings_come_by_time_and_parents_first():
         ImportedNode("early", "a", row(created=5)),
         ImportedNode("a", None, row(created=7)),
     ]
-    assert [one.created for one in grown("u", "c", nodes).rows] == [7, 5, 9]
+    assert [one.created for one in build_tree("u", "c", nodes).rows] == [7, 5, 9]
 
 
 def test_a_row_without_a_time_has_its_parents():
@@ -65,7 +65,7 @@ def test_a_row_without_a_time_has_its_parents():
         ImportedNode("b", "a", row(created=70)),
         ImportedNode("c", "b", row()),
     ]
-    assert [one.created for one in grown("u", "c", nodes, created=50).rows] == [50, 70, 70]
+    assert [one.created for one in build_tree("u", "c", nodes, created=50).rows] == [50, 70, 70]
 
 
 def test_the_leaf_ends_the_branch_that_was_looked_at():
@@ -75,11 +75,11 @@ def test_the_leaf_ends_the_branch_that_was_looked_at():
         ImportedNode("c", "b", row(created=3)),
         ImportedNode("d", "a", row(created=4)),
     ]
-    ids = {one.created: one.id for one in grown("u", "c", nodes).rows}
-    assert grown("u", "c", nodes, "b").leaf == ids[3]
-    assert grown("u", "c", nodes, "a").leaf == ids[4]
-    assert grown("u", "c", nodes, "unknown").leaf == ids[4]
-    assert grown("u", "c", []).leaf is None
+    ids = {one.created: one.id for one in build_tree("u", "c", nodes).rows}
+    assert build_tree("u", "c", nodes, "b").leaf == ids[3]
+    assert build_tree("u", "c", nodes, "a").leaf == ids[4]
+    assert build_tree("u", "c", nodes, "unknown").leaf == ids[4]
+    assert build_tree("u", "c", []).leaf is None
     assert leaf_of([], None) is None
 
 
@@ -90,7 +90,7 @@ def test_a_tools_row_learns_which_call_it_answers():
         ImportedNode("b", "a", row("tool", tool_call_id="1", call=ToolCallRecord("", state="done"))),
         ImportedNode("c", "b", row("tool", tool_call_id="2", call=ToolCallRecord("", state="done"))),
     ]
-    assert [one.call.name for one in grown("u", "c", nodes).rows[1:]] == ["clock", ""]
+    assert [one.call.name for one in build_tree("u", "c", nodes).rows[1:]] == ["clock", ""]
 
 
 keys = st.text("abcdef", max_size=1)
@@ -102,7 +102,7 @@ def test_whatever_comes_a_tree_goes_out(raw):
         ImportedNode(key, parent, row(created=created) if real else None)
         for key, parent, real, created in raw
     ]
-    tree = grown("u", "c", nodes)
+    tree = build_tree("u", "c", nodes)
     seen: set[str | None] = {None}
     for one in tree.rows:
         assert one.parent in seen

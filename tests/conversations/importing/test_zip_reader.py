@@ -53,8 +53,8 @@ def test_a_file_is_found_by_the_beginning_of_its_name():
     archive = Archive(
         packed(**{"file-Ab1-cat.png": b"1", "dalle/file-Cd2.webp": b"2", "u/file_00-x-y.jpg": b"3"})
     )
-    assert archive.beginning_with("file-Ab1") == "file-Ab1-cat.png"
-    assert archive.beginning_with("file-Cd2") == "dalle/file-Cd2.webp"
-    assert archive.beginning_with("file_00") == "u/file_00-x-y.jpg"
-    assert archive.beginning_with("file-Ab1-cat.png") == "file-Ab1-cat.png"
-    assert archive.beginning_with("file-A") is None
+    assert archive.starting_with("file-Ab1") == "file-Ab1-cat.png"
+    assert archive.starting_with("file-Cd2") == "dalle/file-Cd2.webp"
+    assert archive.starting_with("file_00") == "u/file_00-x-y.jpg"
+    assert archive.starting_with("file-Ab1-cat.png") == "file-Ab1-cat.png"
+    assert archive.starting_with("file-A") is None

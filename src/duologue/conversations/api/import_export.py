@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from duologue.conversations import exporting
 from duologue.conversations.exporting import Exported
-from duologue.conversations.importer import ImportReport, Shelf, import_file
+from duologue.conversations.importer import Importer, ImportReport
 from duologue.errors import BadRequest, Busy, NotFound, TooLarge
 from duologue.http.json_api import answer, checked_id, user_of
 from duologue.http.openapi import documented
@@ -33,6 +33,7 @@ PAGE = 200
 def router(service: Service) -> APIRouter:
     """The endpoints."""
     routes = APIRouter(prefix="/api", tags=["import and export"])
+    importer = Importer(service.stores.durable, service.blobs, service.attachments(""))
     running: set[object] = set()
 
     @routes.post(
@@ -51,7 +52,7 @@ def router(service: Service) -> APIRouter:
         try:
             data = await _whole_body(request, service.limits.import_mb)
             user = user_of(request)
-            report = await import_file(_shelf(service), user, data)
+            report = await importer.import_file(user, data)
         finally:
             running.discard(turn)
         service.feed.tell(user, ListReset())
@@ -115,18 +116,6 @@ async def _whole_body(request: Request, limit_mb: int) -> bytes:
     except ClientDisconnect:
         raise BadRequest("The request broke off.") from None
     return bytes(data)
-
-
-def _shelf(service: Service) -> Shelf:
-    store = service.stores.durable
-    return Shelf(
-        database=store.database,
-        conversations=store.conversations,
-        messages=store.messages,
-        folders=store.folders,
-        blobs=service.blobs,
-        attachments=service.attachments(""),
-    )
 
 
 async def _exported(

@@ -1,7 +1,7 @@
-"""Files of conversations, ours and other programs', read as conversations: which format a file has is told by its content.
+"""Reads files of conversations: our own exports and those of other programs. The format is detected from the content.
 
-Pure. Owns the choice of the reader. What is read comes one conversation at a time, so that a history of years is
-never whole in memory twice. Knows no store: `imports` keeps what is found here.
+Pure; `conversations/importer.py` stores what is read here. Owns the choice of the reader. Conversations are read one at a time,
+so that a history of years is never in memory twice.
 """
 
 from __future__ import annotations
@@ -12,47 +12,47 @@ from itertools import chain, islice
 
 from duologue.conversations.importing import chatgpt, duologue_format, llama_ui, open_webui
 from duologue.conversations.importing.json_readers import element, elements, lines, parsed
-from duologue.conversations.importing.values import Found, ImportProblem
+from duologue.conversations.importing.values import ImportEntry, ImportProblem
 from duologue.conversations.importing.zip_reader import EMPTY, MAGIC, Archive
 from duologue.errors import BadRequest
 
 UNKNOWN = (
-    "This file holds no conversations Duologue can read. It reads its own exports, and those of llama.cpp's page, "
+    "Duologue finds no conversations that it can read in this file. It reads its own exports, and those of llama.cpp's page, "
     "ChatGPT and Open WebUI (JSON, JSON lines or zip)."
 )
-LOOKED_AT = 8
-"""Lines or entries that may be damaged before a file is no longer known for what it is."""
+PROBED = 8
+"""Lines or entries that are tried before the format of a file counts as unknown. Some of them may be damaged."""
 FILES = "files/"
-"""Where our own archives keep files, by their hash."""
+"""The folder of files in our own archives, by their hash."""
 
 
-def conversations(data: bytes, user: str) -> Iterator[Found]:
-    """What a file holds, for this user. Raises BadRequest (`import_unknown`, `import_unreadable`) when it is no file
-    of conversations at all, TooLarge when an archive unpacks to too much; a damaged entry is an ImportProblem."""
+def conversations(data: bytes, user: str) -> Iterator[ImportEntry]:
+    """The conversations of a file, for this user; a damaged entry is an ImportProblem. Raises BadRequest (`import_unknown`,
+    `import_unreadable`) when it is not a file of conversations, TooLarge when an archive unpacks to too much."""
     if data.startswith((MAGIC, EMPTY)):
         yield from _from_archive(Archive(data), user)
         return
-    found = _from_text(data, user, None)
-    if found is None:
+    entries = _from_text(data, user, None)
+    if entries is None:
         raise BadRequest(UNKNOWN, code="import_unknown")
-    yield from found
+    yield from entries
 
 
-def _from_archive(archive: Archive, user: str) -> Iterator[Found]:
-    known = False
+def _from_archive(archive: Archive, user: str) -> Iterator[ImportEntry]:
+    is_known = False
     for name in archive.names:
         if not name.lower().endswith((".json", ".jsonl")) or name.startswith(("__MACOSX/", FILES)):
             continue
-        found = _from_text(archive.read(name), user, archive)
-        if found is not None:
-            known = True
-            yield from found
-    if not known:
+        entries = _from_text(archive.read(name), user, archive)
+        if entries is not None:
+            is_known = True
+            yield from entries
+    if not is_known:
         raise BadRequest(UNKNOWN, code="import_unknown")
 
 
-def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[Found] | None:
-    """The conversations of a file of JSON or JSON lines; None when it is of no known format."""
+def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[ImportEntry] | None:
+    """The conversations of a file of JSON or JSON lines; None when the format is unknown."""
     line = _line(data)
     if duologue_format.is_line(line):
         return duologue_format.from_lines(data, user, _stored(archive))
@@ -64,8 +64,8 @@ def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[Foun
         if line is None and data.lstrip()[:1] in (b"[", b"{") and archive is None:
             raise BadRequest(f"This file is damaged: {error}.", code="import_unreadable") from None
         return None
-    first = [element(entry) for entry in entries[:LOOKED_AT]]
-    rest = (element(entry) for entry in entries[LOOKED_AT:])
+    first = [element(entry) for entry in entries[:PROBED]]
+    rest = (element(entry) for entry in entries[PROBED:])
     if any(chatgpt.is_conversation(entry) for entry in first):
         return chatgpt.from_value(chain(first, rest), user, _asset(archive))
     if any(open_webui.is_chat(entry) for entry in first):
@@ -76,9 +76,9 @@ def _from_text(data: bytes, user: str, archive: Archive | None) -> Iterator[Foun
 
 
 def _line(data: bytes) -> object:
-    """The value of the first line that is a JSON object by itself, if this is a file of such lines; the first few may
-    be damaged. One JSON text in several lines opens with a bracket, and what is in it is indented."""
-    first = [line for _, line in islice(lines(data), LOOKED_AT)]
+    """The first line that is a JSON object by itself, if this is a file of such lines; the first few may be damaged. A JSON
+    text over several lines starts with a bracket on its own, and the rest is indented."""
+    first = [line for _, line in islice(lines(data), PROBED)]
     if not first or first[0].strip() in (b"[", b"{"):
         return None
     for line in first:
@@ -98,7 +98,7 @@ def _stored(archive: Archive | None) -> Callable[[str], bytes | None]:
 
 def _asset(archive: Archive | None) -> chatgpt.Asset:
     def asset(id: str) -> tuple[str, bytes] | None:
-        name = archive.beginning_with(id) if archive is not None else None
+        name = archive.starting_with(id) if archive is not None else None
         if archive is None or name is None:
             return None
         return name.rpartition("/")[2], archive.read(name)
@@ -106,4 +106,4 @@ def _asset(archive: Archive | None) -> chatgpt.Asset:
     return asset
 
 
-__all__ = ["Found", "ImportProblem", "conversations"]
+__all__ = ["ImportEntry", "ImportProblem", "conversations"]

@@ -1,8 +1,8 @@
 """ChatGPT's data export: `conversations.json`, alone or in its zip with the pictures.
 
-A conversation is a mapping of nodes. Thoughts stand in nodes of their own before the answer they belong to, a call is
-an assistant's message to somebody else than "all", and a tool may answer in several messages; here they become
-reasoning, calls and one row for each result. What the page of ChatGPT does not show is left out.
+A conversation is a mapping of nodes. Thoughts are nodes of their own before the reply they belong to, a tool call is an
+assistant's message to a recipient other than "all", and a tool may answer in several messages. Here they become reasoning,
+tool calls, and one row for each result. Nodes that ChatGPT's page does not show are left out.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import ImportedNode, grown, parents_first
+from duologue.conversations.importing.tree_repair import ImportedNode, build_tree, parents_first
 from duologue.conversations.importing.values import (
-    Found,
-    Imported,
+    ImportedConversation,
     ImportedFiles,
+    ImportEntry,
     ImportProblem,
-    absent,
-    derived,
-    titled,
+    derived_id,
+    missing_file,
+    quoted_title,
 )
 from duologue.values.conversations import (
     Content,
@@ -45,7 +45,7 @@ from duologue.values.conversations import (
 
 SOURCE = "chatgpt"
 Asset = Callable[[str], tuple[str, bytes] | None]
-"""The name and bytes of a file of the export by its id; None where it did not come along."""
+"""The name and bytes of a file of the export by its id; None when it is not in the export."""
 
 _CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _MIMES = {
@@ -67,25 +67,27 @@ def is_conversation(value: object) -> bool:
     return isinstance(record(value).get("mapping"), dict)
 
 
-def from_value(value: object, user: str, asset: Asset = lambda id: None) -> Iterator[Found]:
+def from_value(value: object, user: str, asset: Asset = lambda id: None) -> Iterator[ImportEntry]:
     """The conversations of the file's JSON: a list of them, or one."""
     for entry in each(value):
         if not is_conversation(entry):
-            yield ImportProblem(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
+            yield ImportProblem(
+                f"{quoted_title(text(record(entry).get('title')))} is damaged and was left out."
+            )
             continue
         yield _conversation(record(entry), user, asset)
 
 
-def _conversation(entry: Record, user: str, asset: Asset) -> Imported:
+def _conversation(entry: Record, user: str, asset: Asset) -> ImportedConversation:
     name = title(entry.get("title"))
     created, updated = time(entry.get("create_time")), time(entry.get("update_time"))
     nodes = {text(key): record(node) for key, node in entry["mapping"].items()}
     key = text(entry.get("conversation_id") or entry.get("id")) or f"{created} {name} {next(iter(nodes), '')}"
-    id = derived(user, SOURCE, key)
-    reading = _Reading(nodes, created, asset)
-    current = reading.last.get(text(entry.get("current_node")))
-    tree = grown(user, id, reading.rows.values(), current)
-    return Imported(
+    id = derived_id(user, SOURCE, key)
+    reader = _Reader(nodes, created, asset)
+    current = reader.last.get(text(entry.get("current_node")))
+    tree = build_tree(user, id, reader.rows.values(), current)
+    return ImportedConversation(
         Conversation(
             id,
             title=name,
@@ -97,14 +99,14 @@ def _conversation(entry: Record, user: str, asset: Asset) -> Imported:
             archived=entry.get("is_archived") is True,
         ),
         tree.rows,
-        reading.files.found,
-        troubles=tuple(f"{titled(name)}: {words}" for words in (*reading.troubles, *tree.troubles)),
+        reader.files.files,
+        problems=tuple(f"{quoted_title(name)}: {problem}" for problem in (*reader.problems, *tree.problems)),
     )
 
 
 class _Above(Struct, frozen=True):
-    """What the nodes above leave to those below: the row they hang under, the time, thoughts without an answer yet, a
-    call without a result, and the tool's row that further results belong to."""
+    """What a node inherits from those above: the row to attach to, the time, thoughts that have no reply yet, a tool call
+    that has no result yet, and the tool's row that further results belong to."""
 
     row: str | None = None
     created: int = 0
@@ -113,13 +115,13 @@ class _Above(Struct, frozen=True):
     result: str | None = None
 
 
-class _Reading:
-    """One mapping as rows. `last` names the row at or above each node."""
+class _Reader:
+    """Reads one mapping into rows. `last` is the row at or above each node."""
 
     def __init__(self, nodes: dict[str, Record], created: int, asset: Asset) -> None:
         self.rows: dict[str, ImportedNode] = {}
         self.files = ImportedFiles()
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self.last: dict[str, str | None] = {}
         self._asset = asset
         parents = {key: text(node.get("parent")) or None for key, node in nodes.items()}
@@ -128,17 +130,17 @@ class _Reading:
         order, cut = parents_first(parents, times)
         parents |= dict.fromkeys(cut)
         below: dict[str, _Above] = {}
-        answered = {parent for parent in parents.values() if parent is not None}
+        with_children = {parent for parent in parents.values() if parent is not None}
         for key in order:
             parent = parents[key]
             above = below[parent] if parent is not None else _Above(created=created)
             message = record(nodes[key].get("message"))
-            left = self._node(key, message, above) if message else above
-            if left.thoughts and key not in answered:
-                # The export ends, or was stopped, before the answer.
-                left = self._add(f"{key} thoughts", StoredMessage("", "", None, "assistant"), left)
-            below[key] = left
-            self.last[key] = left.row
+            state = self._node(key, message, above) if message else above
+            if state.thoughts and key not in with_children:
+                # The reply was stopped while the model was still thinking.
+                state = self._add(f"{key} thoughts", StoredMessage("", "", None, "assistant"), state)
+            below[key] = state
+            self.last[key] = state.row
 
     def _node(self, key: str, message: Record, above: _Above) -> _Above:
         content, metadata = record(message.get("content")), record(message.get("metadata"))
@@ -146,11 +148,13 @@ class _Reading:
         kind = text(content.get("content_type"))
         above = msgspec.structs.replace(above, created=time(message.get("create_time")) or above.created)
         if kind == "thoughts":
-            said = "\n\n".join(
+            thoughts = "\n\n".join(
                 "\n".join(filter(None, (text(thought.get("summary")), text(thought.get("content")))))
                 for thought in records(content.get("thoughts"))
             )
-            return msgspec.structs.replace(above, thoughts="\n\n".join(filter(None, (above.thoughts, said))))
+            return msgspec.structs.replace(
+                above, thoughts="\n\n".join(filter(None, (above.thoughts, thoughts)))
+            )
         if kind in _HIDDEN or metadata.get("is_visually_hidden_from_conversation") is True:
             return above
         recipient = text(message.get("recipient")) or "all"
@@ -167,7 +171,7 @@ class _Reading:
         if role in ("user", "system"):
             row = StoredMessage("", "", None, "user" if role == "user" else "system", parts)
             return self._add(key, row, above)
-        # A tool that nobody called shows something all the same: a picture that was made, a page that was read.
+        # Tool output without a call is shown as a reply: a generated picture, a web page that was read.
         return self._add(key, StoredMessage("", "", None, "assistant", parts, model=model), above)
 
     def _add(self, key: str, row: StoredMessage, above: _Above) -> _Above:
@@ -178,7 +182,7 @@ class _Reading:
         return _Above(key, above.created, thoughts="" if row.role == "assistant" else above.thoughts)
 
     def _result(self, key: str, parts: tuple[Content, ...], kind: str, above: _Above) -> _Above:
-        """What a tool answered: its row, or more for the row it has."""
+        """Add a tool's answer: as a new row, or to the row of its earlier answers."""
         if above.call is None and above.result is not None:
             node = self.rows[above.result]
             assert node.row is not None
@@ -187,66 +191,68 @@ class _Reading:
             return above
         assert above.call is not None
         call = above.call
-        told = ToolCallRecord(call.name, call.arguments, state="failed" if kind == "system_error" else "done")
-        row = StoredMessage("", "", None, "tool", parts, tool_call_id=call.id, call=told)
+        tool_record = ToolCallRecord(
+            call.name, call.arguments, state="failed" if kind == "system_error" else "done"
+        )
+        row = StoredMessage("", "", None, "tool", parts, tool_call_id=call.id, call=tool_record)
         return msgspec.structs.replace(self._add(key, row, above), result=key)
 
     def _content(self, content: Record, metadata: Record) -> tuple[Content, ...]:
-        found: list[Content] = []
+        contents: list[Content] = []
         shown: set[str] = set()
-        attachments = {text(one.get("id")): one for one in records(metadata.get("attachments"))}
+        attachments = {text(file.get("id")): file for file in records(metadata.get("attachments"))}
         parts = content.get("parts")
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, str):
-                found += _said(part)
+                contents += _text_content(part)
             elif isinstance(part, dict):
-                found += self._part(part, attachments, shown)
+                contents += self._part(part, attachments, shown)
         for name in ("text", "result", "name"):
-            if not parts and (said := _said(text(content.get(name)))):
-                found += said
+            if not parts and (text_parts := _text_content(text(content.get(name)))):
+                contents += text_parts
                 break
-        found += [self._file(id, one, "A file") for id, one in attachments.items() if id not in shown]
-        return tuple(found)
+        contents += [self._file(id, file, "A file") for id, file in attachments.items() if id not in shown]
+        return tuple(contents)
 
     def _part(self, part: Record, attachments: dict[str, Record], shown: set[str]) -> list[Content]:
         kind = text(part.get("content_type"))
         if kind == "audio_transcription":
-            return _said(text(part.get("text")))
+            return _text_content(text(part.get("text")))
         if kind == "real_time_user_audio_video_asset_pointer":
             part = record(part.get("audio_asset_pointer"))
             kind = "audio_asset_pointer"
         if not kind.endswith("_asset_pointer"):
-            return _said(text(part.get("text")))
+            return _text_content(text(part.get("text")))
         id = text(part.get("asset_pointer")).rpartition("://")[2].partition("#")[0]
         shown.add(id)
-        what = "A picture" if kind.startswith("image") else "A recording"
-        return [self._file(id, attachments.get(id, {}), what)]
+        default_name = "A picture" if kind.startswith("image") else "A recording"
+        return [self._file(id, attachments.get(id, {}), default_name)]
 
-    def _file(self, id: str, attachment: Record, what: str) -> Content:
-        """A file of the export; `attachment` tells its name and type where the message does."""
+    def _file(self, id: str, attachment: Record, default_name: str) -> Content:
+        """A file of the export. `attachment` has its name and type, when the message does."""
         name = text(attachment.get("name"))
-        found = self._asset(id) if id else None
-        if found is None:
-            self.troubles.append(f"{name or what} ({id}) is not in the export.")
-            return absent(name or what)
-        stored, data = found
+        asset = self._asset(id) if id else None
+        if asset is None:
+            self.problems.append(f"{name or default_name} ({id}) is not in the export.")
+            return missing_file(name or default_name)
+        stored, data = asset
         mime = text(attachment.get("mime_type") or attachment.get("mimeType"))
         return self.files.add(data, name or stored, mime or _MIMES.get(stored.rpartition(".")[2].lower(), ""))
 
 
-def _said(words: str) -> list[Content]:
-    words = _CITATION.sub("", text(words))
-    return [TextContent(words)] if words.strip() else []
+def _text_content(value: str) -> list[Content]:
+    value = _CITATION.sub("", text(value))
+    return [TextContent(value)] if value.strip() else []
 
 
 def _call(id: str, recipient: str, content: Record, parts: tuple[Content, ...]) -> StoredToolCall:
-    """A message to a tool as a call: its text is the arguments where it is a JSON object, else the only one."""
-    said = "".join(part.text for part in parts if isinstance(part, TextContent))
+    """A message to a tool as a tool call. A text that is a JSON object is the arguments; any other is the only argument."""
+    value = "".join(part.text for part in parts if isinstance(part, TextContent))
     try:
-        arguments = said if isinstance(parsed(said), dict) else ""
+        arguments = value if isinstance(parsed(value), dict) else ""
     except ValueError:
         arguments = ""
     if not arguments:
         field = "code" if text(content.get("content_type")) == "code" else "input"
-        arguments = json.dumps({field: said}, ensure_ascii=False)
+        arguments = json.dumps({field: value}, ensure_ascii=False)
     return StoredToolCall(id, re.sub(r"[^A-Za-z0-9_-]+", "_", recipient)[:64], arguments)

@@ -1,6 +1,7 @@
-"""Our own conversations, as `exporting` writes them: JSON lines, one conversation a file, or a zip of such files.
+"""Duologue's own format: JSON lines, one conversation per file, or a zip of such files.
 
-Owns the shape of the lines; `exporting` writes what is read here. A line that is damaged is left out and named.
+Owns the shape of the lines, which `conversations/exporting.py` writes and this module reads. A damaged line is left out and
+reported.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from duologue.conversations.importing.json_readers import lines
 from duologue.conversations.importing.tree_repair import leaf_of, parents_first
 from duologue.conversations.importing.values import (
     File,
-    Found,
-    Imported,
+    ImportedConversation,
+    ImportEntry,
     ImportProblem,
-    absent,
-    derived,
-    titled,
+    derived_id,
+    missing_file,
+    quoted_title,
 )
 from duologue.values.conversations import (
     AudioContent,
@@ -55,7 +56,7 @@ class MessageLine(Struct, frozen=True, tag="message"):
 
 
 class FileLine(Struct, frozen=True, tag="file", omit_defaults=True):
-    """A file that rows name by its hash; in base64, or empty where it stands in the archive as `files/HASH`."""
+    """A file that rows name by its hash. `data` is base64 in JSON; empty when the archive has the file as `files/HASH`."""
 
     hash: str
     name: str = ""
@@ -79,54 +80,54 @@ def is_line(value: object) -> bool:
 
 def from_lines(
     data: bytes, user: str, stored: Callable[[str], bytes | None] = lambda hash: None
-) -> Iterator[Found]:
-    """The conversation of a file. `stored` gives files that stand beside it in an archive."""
+) -> Iterator[ImportEntry]:
+    """The conversation of a file. `stored` gives the files beside it in an archive, by their hash."""
     header: Header | None = None
     rows: list[StoredMessage] = []
     files: dict[str, File] = {}
-    troubles: list[str] = []
+    problems: list[str] = []
     for number, line in lines(data):
         try:
             value = _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeError) as error:
-            troubles.append(f"line {number} is damaged and was left out: {error}.")
+            problems.append(f"line {number} is damaged and was left out: {error}.")
             continue
         if isinstance(value, MessageLine):
             rows.append(value.message)
         elif isinstance(value, FileLine):
-            found = value.data or stored(value.hash) or b""
-            if sha256(found).hexdigest() == value.hash:
-                files[value.hash] = File(value.name, value.mime, found)
+            content = value.data or stored(value.hash) or b""
+            if sha256(content).hexdigest() == value.hash:
+                files[value.hash] = File(value.name, value.mime, content)
         elif header is None:
             header = value
         else:
-            troubles.append(f"line {number} begins a second conversation and was left out.")
+            problems.append(f"line {number} begins a second conversation and was left out.")
     if header is None:
-        yield ImportProblem("A conversation's first line is damaged; it was left out. " + " ".join(troubles))
+        yield ImportProblem("A conversation's first line is damaged; it was left out. " + " ".join(problems))
     elif header.duologue > VERSION:
-        title = titled(header.conversation.title)
+        title = quoted_title(header.conversation.title)
         yield ImportProblem(
             f"{title} was written by a newer Duologue and was left out. Update this one first."
         )
     else:
-        imported = _imported(header, rows, files, troubles)
-        # A temporary chat may still be there, elsewhere than what is imported is kept.
-        fresh = header.conversation.temporary or not _addressable(imported)
-        yield renamed(imported, user) if fresh else imported
+        imported = _imported(header, rows, files, problems)
+        # A temporary chat may still exist in the store in memory, where its id is taken.
+        needs_ids = header.conversation.temporary or not _has_valid_ids(imported)
+        yield renamed(imported, user) if needs_ids else imported
 
 
 def _imported(
-    header: Header, rows: list[StoredMessage], files: dict[str, File], troubles: list[str]
-) -> Imported:
+    header: Header, rows: list[StoredMessage], files: dict[str, File], problems: list[str]
+) -> ImportedConversation:
     known = {row.id: row for row in rows}
     parents = {row.id: row.parent if row.parent in known else None for row in rows}
     order, cut = parents_first(parents, {row.id: row.sequence for row in rows})
     parents |= dict.fromkeys(cut)
-    made = []
+    messages = []
     for id in order:
         row = known[id]
-        content = tuple(_present(part, files, troubles) for part in row.content)
-        made.append(
+        content = tuple(_present(part, files, problems) for part in row.content)
+        messages.append(
             msgspec.structs.replace(
                 row,
                 parent=parents[id],
@@ -138,37 +139,37 @@ def _imported(
     leaf = header.conversation.leaf
     conversation = msgspec.structs.replace(
         header.conversation,
-        leaf=leaf if leaf in known else leaf_of(made, None),
+        leaf=leaf if leaf in known else leaf_of(messages, None),
         folder=header.folder.id if header.folder is not None else None,
         temporary=False,
         deleted=0,
         running=None,
     )
-    title = titled(conversation.title)
-    return Imported(
+    title = quoted_title(conversation.title)
+    return ImportedConversation(
         conversation,
-        tuple(made),
+        tuple(messages),
         files,
         header.folder,
-        settled=True,
-        troubles=tuple(f"{title}: {words}" for words in troubles),
+        is_native=True,
+        problems=tuple(f"{title}: {problem}" for problem in problems),
     )
 
 
-def _addressable(found: Imported) -> bool:
-    """Whether every id can stand in an address, as those we make do."""
-    folder = (found.folder.id,) if found.folder is not None else ()
-    ids = (found.conversation.id, *folder, *(row.id for row in found.messages))
+def _has_valid_ids(imported: ImportedConversation) -> bool:
+    """Whether every id can be part of a URL, as the ids of this server can."""
+    folder = (imported.folder.id,) if imported.folder is not None else ()
+    ids = (imported.conversation.id, *folder, *(row.id for row in imported.messages))
     return all(_ID.fullmatch(id) for id in ids)
 
 
-def _present(part: Content, files: dict[str, File], troubles: list[str]) -> Content:
-    """A part all of whose files came along, or a note in its place."""
+def _present(part: Content, files: dict[str, File], problems: list[str]) -> Content:
+    """The part, or a note in its place when one of its files is missing."""
     if all(hash in files for hash in files_of(part)):
         return part
     name = getattr(part, "name", "") or "A file"
-    troubles.append(f"the file {name!r} is not in the import.")
-    return absent(name)
+    problems.append(f"the file {name!r} is not in the import.")
+    return missing_file(name)
 
 
 def files_of(part: Content) -> tuple[str, ...]:
@@ -177,22 +178,22 @@ def files_of(part: Content) -> tuple[str, ...]:
         case TextContent():
             return ()
         case ImageContent():
-            found: tuple[str, ...] = (part.blob, part.shown)
+            hashes: tuple[str, ...] = (part.blob, part.shown)
         case DocumentContent():
-            found = (part.blob, part.text, *part.pages)
+            hashes = (part.blob, part.text, *part.pages)
         case AudioContent() | VideoContent() | ResourceContent():
-            found = (part.blob,)
-    return tuple(dict.fromkeys(hash for hash in found if hash))
+            hashes = (part.blob,)
+    return tuple(dict.fromkeys(hash for hash in hashes if hash))
 
 
-def renamed(imported: Imported, user: str) -> Imported:
-    """The same under ids of this user's own, for where another has the conversation already."""
+def renamed(imported: ImportedConversation, user: str) -> ImportedConversation:
+    """The same conversation under new ids that are derived for this user: another user has the ids already."""
     old = imported.conversation
-    id = derived(user, "duologue", old.id)
-    rows = {row.id: derived(user, id, row.id) for row in imported.messages}
+    id = derived_id(user, "duologue", old.id)
+    rows = {row.id: derived_id(user, id, row.id) for row in imported.messages}
     folder = imported.folder
     if folder is not None:
-        folder = msgspec.structs.replace(folder, id=derived(user, "folder", folder.id), parent=None)
+        folder = msgspec.structs.replace(folder, id=derived_id(user, "folder", folder.id), parent=None)
     return msgspec.structs.replace(
         imported,
         conversation=msgspec.structs.replace(

@@ -1,6 +1,6 @@
-"""JSON that somebody else wrote, read without trust: what is not what it should be counts as absent.
+"""Readers of untrusted JSON, for single values and for whole files: a value of the wrong type counts as absent.
 
-Owns the readers of single values and of whole files of JSON or JSON lines. Pure. Knows no program's format.
+Pure; used by the readers of all formats.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import msgspec
 Record = dict[str, Any]
 
 TITLE = 200
-"""Characters of a title that are kept; some programs take the whole first message for one."""
+"""Longest title, in characters. Some programs use the whole first message as the title."""
 SECONDS = 100_000_000_000
-"""A time below it is in seconds since 1970, another in milliseconds: it is the year 5138, or the year 1973."""
+"""A time below this is in seconds since 1970, otherwise in milliseconds: it means the year 5138 or the year 1973."""
 LEADING = 64
-"""Bytes in which a list must open."""
+"""Bytes within which a list must start."""
 LARGEST_TIME = 253_402_300_799_000
 """The last millisecond of the year 9999."""
 
 
 def parsed(data: bytes | str | msgspec.Raw) -> object:
-    """The value of a JSON text. Raises ValueError when it is none."""
+    """The value of a JSON text. Raises ValueError when it is invalid."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        # Python's own reader takes what others write: NaN, half a surrogate pair, a byte order mark.
+        # Python's reader accepts what other programs write: NaN, half a surrogate pair, a byte order mark.
         if not isinstance(data, str):
             data = bytes(data).decode("utf-8-sig", "replace")
         try:
@@ -40,8 +40,8 @@ def parsed(data: bytes | str | msgspec.Raw) -> object:
 
 
 def elements(data: bytes) -> list[object]:
-    """The elements of a JSON list, each read only when `parsed` is asked to: a history of years is read in pieces, for
-    the interpreter stands still while one is read. One element, where it is no list. Raises ValueError as `parsed`."""
+    """The elements of a JSON list, still unparsed: a history of years is parsed in pieces, because parsing blocks the
+    interpreter. A single element for any other value. Raises ValueError as `parsed` does."""
     if data[:LEADING].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
         try:
             return list(msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=list[msgspec.Raw]))
@@ -52,7 +52,7 @@ def elements(data: bytes) -> list[object]:
 
 
 def element(value: object) -> object:
-    """One of `elements` as it is; an empty object where it is damaged."""
+    """The value of one of `elements`; an empty object when it is damaged."""
     try:
         return parsed(value) if isinstance(value, msgspec.Raw) else value
     except ValueError:
@@ -60,15 +60,15 @@ def element(value: object) -> object:
 
 
 def each(value: object) -> Iterable[object]:
-    """What is in a list, or a value that is none."""
+    """The elements of a list; any other value as the only element."""
     return [value] if isinstance(value, dict) or not isinstance(value, Iterable) else value
 
 
 def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, each with its number from 1."""
-    for place, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
-            yield place, line
+            yield number, line
 
 
 def record(value: object) -> Record:
@@ -84,7 +84,7 @@ def records(value: object) -> list[Record]:
 
 
 def text(value: object) -> str:
-    """A string that can be kept: no half surrogate pair, no NUL. Numbers as they are written; else empty."""
+    """A string that can be stored: without half surrogate pairs and NUL. A number as text; empty for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
@@ -98,8 +98,8 @@ def text(value: object) -> str:
 
 def count(value: object) -> int:
     """A whole number that is not negative, or 0."""
-    found = number(value)
-    return int(found) if found > 0 else 0
+    amount = number(value)
+    return int(amount) if amount > 0 else 0
 
 
 def number(value: object) -> float:
@@ -110,10 +110,10 @@ def number(value: object) -> float:
 
 
 def time(value: object) -> int:
-    """A moment as ms since 1970, given in seconds or milliseconds; 0 where it is none."""
-    found = number(value)
-    found = found * 1000 if found < SECONDS else found
-    return int(found) if 0 < found <= LARGEST_TIME else 0
+    """A time in ms since 1970, from seconds or milliseconds; 0 when it is not a time."""
+    moment = number(value)
+    moment = moment * 1000 if moment < SECONDS else moment
+    return int(moment) if 0 < moment <= LARGEST_TIME else 0
 
 
 def title(value: object) -> str:
@@ -122,10 +122,10 @@ def title(value: object) -> str:
 
 
 def tags(*values: object) -> tuple[str, ...]:
-    """The names of tags, each once: strings, or objects with a name."""
-    found: dict[str, None] = {}
+    """The names of tags without duplicates; from strings, or from objects with a name."""
+    names: dict[str, None] = {}
     for value in chain.from_iterable(value if isinstance(value, list) else () for value in values):
         name = text(value.get("name") if isinstance(value, Mapping) else value).strip()[:100]
         if name:
-            found[name] = None
-    return tuple(found)
+            names[name] = None
+    return tuple(names)

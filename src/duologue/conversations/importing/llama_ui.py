@@ -1,7 +1,7 @@
 """Conversations of llama.cpp's own page: its JSON lines, and the JSON of its earlier versions.
 
-Each conversation has a header and its messages, in one object or a line each. The tree has a hidden root row, which
-goes; `toolCalls` is a list in its lines, and JSON inside a string in the rest; files are inside the rows.
+A conversation is a header with messages, in one object or in one line each. The tree has a hidden root row, which is dropped;
+`toolCalls` is a list in the JSON lines and a string of JSON elsewhere; files are inside the rows.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import ImportedNode, grown
+from duologue.conversations.importing.tree_repair import ImportedNode, build_tree
 from duologue.conversations.importing.values import (
-    Found,
-    Imported,
+    ImportedConversation,
     ImportedFiles,
+    ImportEntry,
     ImportProblem,
-    absent,
-    derived,
-    titled,
+    derived_id,
+    missing_file,
+    quoted_title,
 )
 from duologue.errors import BadRequest
 from duologue.values.conversations import (
@@ -73,26 +73,26 @@ def is_message(value: Record) -> bool:
 
 def is_line(value: object) -> bool:
     """Whether a line of JSON is of this format."""
-    found = record(value)
-    return is_whole(found) or any(is_header(one) or is_message(one) for one in _inside(found))
+    entry = record(value)
+    return is_whole(entry) or any(is_header(inner) or is_message(inner) for inner in _inside(entry))
 
 
-def from_value(value: object, user: str) -> Iterator[Found]:
+def from_value(value: object, user: str) -> Iterator[ImportEntry]:
     """The conversations of one JSON value: an object with `conv` and `messages`, or a list of them."""
     for entry in map(record, each(value)):
         yield from _conversation(record(entry.get("conv")), entry.get("messages"), user)
 
 
-def from_lines(data: bytes, user: str) -> Iterator[Found]:
-    """The conversations of JSON lines, wherever their lines stand in the file."""
+def from_lines(data: bytes, user: str) -> Iterator[ImportEntry]:
+    """The conversations of JSON lines. The lines of a conversation may be anywhere in the file."""
     headers: dict[str, Record] = {}
     messages: dict[str, list[Record]] = {}
     last = ""
-    for place, line in lines(data):
+    for line_number, line in lines(data):
         try:
             value = record(parsed(line))
         except ValueError as error:
-            yield ImportProblem(f"Line {place} is damaged and was left out: {error}.")
+            yield ImportProblem(f"Line {line_number} is damaged and was left out: {error}.")
             continue
         if is_whole(value):
             yield from from_value(value, user)
@@ -109,36 +109,38 @@ def from_lines(data: bytes, user: str) -> Iterator[Found]:
                 continue
             break
         else:
-            yield ImportProblem(f"Line {place} is neither a conversation nor a message, and was left out.")
+            yield ImportProblem(
+                f"Line {line_number} is neither a conversation nor a message, and was left out."
+            )
     for key in dict.fromkeys((*headers, *messages)):
         yield from _conversation(headers.get(key, {"id": key}), messages.get(key, []), user)
 
 
 def _inside(value: Record) -> list[Record]:
-    """An object, or what is wrapped in it."""
+    """An object, and the objects wrapped in it."""
     return [value, *(value[name] for name in _WRAPPERS if isinstance(value.get(name), dict))]
 
 
-def _conversation(header: Record, messages: object, user: str) -> Iterator[Found]:
+def _conversation(header: Record, messages: object, user: str) -> Iterator[ImportEntry]:
     key, name = text(header.get("id")), title(header.get("name"))
     if not key:
-        yield ImportProblem(f"{titled(name)} has no id and was left out.")
+        yield ImportProblem(f"{quoted_title(name)} has no id and was left out.")
         return
-    id = derived(user, SOURCE, key)
+    id = derived_id(user, SOURCE, key)
     files = ImportedFiles()
-    troubles: list[str] = []
+    problems: list[str] = []
     nodes = []
     for message in records(messages):
         try:
-            nodes.append(_node(message, files, troubles))
+            nodes.append(_node(message, files, problems))
         except ValueError as error:
-            troubles.append(f"a message was left out: {error}.")
-    tree = grown(user, id, nodes, text(header.get("currNode")) or None)
+            problems.append(f"a message was left out: {error}.")
+    tree = build_tree(user, id, nodes, text(header.get("currNode")) or None)
     moments = [row.created for row in tree.rows if row.created]
     updated = time(header.get("lastModified")) or max(moments, default=0)
     forked = text(header.get("forkedFromConversationId"))
     thinking = header.get("thinkingEnabled")
-    yield Imported(
+    yield ImportedConversation(
         Conversation(
             id,
             title=name,
@@ -147,35 +149,35 @@ def _conversation(header: Record, messages: object, user: str) -> Iterator[Found
             updated=updated,
             leaf=tree.leaf,
             pinned=header.get("pinned") is True,
-            forked_from=derived(user, SOURCE, forked) if forked else None,
+            forked_from=derived_id(user, SOURCE, forked) if forked else None,
             options=GenerationOptions(thinking=thinking if isinstance(thinking, bool) else None),
         ),
         tree.rows,
-        files.found,
-        troubles=tuple(f"{titled(name)}: {words}" for words in (*troubles, *tree.troubles)),
+        files.files,
+        problems=tuple(f"{quoted_title(name)}: {problem}" for problem in (*problems, *tree.problems)),
     )
 
 
-def _node(message: Record, files: ImportedFiles, troubles: list[str]) -> ImportedNode:
-    """Raises ValueError with what is wrong."""
+def _node(message: Record, files: ImportedFiles, problems: list[str]) -> ImportedNode:
+    """Raises ValueError that says what is wrong."""
     key = text(message.get("id"))
     if not key:
         raise ValueError("it has no id")
     parent = text(message.get("parent"))
-    # Rows of the first versions have numbers for ids, and -1 above the first.
+    # The first versions used numbers as ids, and -1 as the parent of the first message.
     above = None if parent in ("", "-1") or parent == key else parent
     if message.get("type") == "root":
         return ImportedNode(key, above, None)
     role = ROLES.get(text(message.get("role")))
     if role is None:
-        raise ValueError(f"nobody knows the role {text(message.get('role'))!r}")
-    said = text(message.get("content"))
-    content: list[Content] = [TextContent(said)] if said else []
+        raise ValueError(f"its role is unknown: {text(message.get('role'))!r}")
+    message_text = text(message.get("content"))
+    content: list[Content] = [TextContent(message_text)] if message_text else []
     for extra in records(message.get("extra")):
-        content.append(_extra(extra, files, troubles))
+        content.append(_extra(extra, files, problems))
     calls = _calls(message.get("toolCalls"), key) if role == "assistant" else ()
     timings = record(message.get("timings"))
-    answers = text(message.get("toolCallId")) if role == "tool" else ""
+    tool_call_id = text(message.get("toolCallId")) if role == "tool" else ""
     return ImportedNode(
         key,
         above,
@@ -188,7 +190,7 @@ def _node(message: Record, files: ImportedFiles, troubles: list[str]) -> Importe
             created=time(message.get("timestamp")),
             reasoning=text(message.get("reasoningContent") or message.get("thinking")),
             tool_calls=calls,
-            tool_call_id=answers,
+            tool_call_id=tool_call_id,
             call=ToolCallRecord("", state="done") if role == "tool" else None,
             model=text(message.get("model")),
             usage=_usage(timings) if timings and role == "assistant" else None,
@@ -226,23 +228,29 @@ def _calls(value: object, key: str) -> tuple[StoredToolCall, ...]:
     return tuple(calls)
 
 
-def _extra(extra: Record, files: ImportedFiles, troubles: list[str]) -> Content:
-    """A file of a message; a note in its place when its bytes are damaged."""
-    # The first versions wrote imageFile where the later write IMAGE.
+def _extra(extra: Record, files: ImportedFiles, problems: list[str]) -> Content:
+    """A file of a message, or a note in its place when its bytes are damaged."""
+    # The first versions wrote imageFile, later ones write IMAGE.
     kind = text(extra.get("type")).upper().removesuffix("FILE")
     name, mime = text(extra.get("name")), text(extra.get("mimeType"))
-    said = text(extra.get("content"))
+    file_text = text(extra.get("content"))
     if kind == "MCP_RESOURCE":
         return ResourceContent(
-            text(extra.get("serverName")), text(extra.get("uri")), name or text(extra.get("uri")), mime, said
+            text(extra.get("serverName")),
+            text(extra.get("uri")),
+            name or text(extra.get("uri")),
+            mime,
+            file_text,
         )
     if kind == "MCP_PROMPT":
         prompt = text(extra.get("promptName")) or name
-        return ResourceContent(text(extra.get("serverName")), f"prompt:{prompt}", prompt, "text/plain", said)
+        return ResourceContent(
+            text(extra.get("serverName")), f"prompt:{prompt}", prompt, "text/plain", file_text
+        )
     try:
         if kind == "IMAGE":
-            found, data = from_data_url(text(extra.get("base64Url")), name or "a picture")
-            return files.add(data, name, found or "image/png")
+            image_mime, data = from_data_url(text(extra.get("base64Url")), name or "a picture")
+            return files.add(data, name, image_mime or "image/png")
         if kind in ("AUDIO", "VIDEO"):
             data = _bytes(text(extra.get("base64Data")), name)
             return files.add(data, name, mime or f"{kind.lower()}/{'wav' if kind == 'AUDIO' else 'mp4'}")
@@ -250,9 +258,9 @@ def _extra(extra: Record, files: ImportedFiles, troubles: list[str]) -> Content:
             given = "pages" if extra.get("processedAsImages") is True else "text"
             return files.add(_bytes(text(extra["base64Data"]), name), name, "application/pdf", given)
     except BadRequest as error:
-        troubles.append(f"the file {name!r} was left out: {error.message}")
-        return absent(name or "A file")
-    return files.add(said.encode(), name or "text.txt", "text/plain")
+        problems.append(f"the file {name!r} was left out: {error.message}")
+        return missing_file(name or "A file")
+    return files.add(file_text.encode(), name or "text.txt", "text/plain")
 
 
 def _bytes(data: str, name: str) -> bytes:

@@ -1,7 +1,7 @@
 """Open WebUI's export: JSON of chats, each with a tree of messages in its history.
 
-Reasoning and tool calls stand inside an answer's text, as folded blocks of HTML with quoted lines and escaped
-attributes; here they become reasoning, calls and rows of results.
+Reasoning and tool calls are inside the text of a reply, as `<details>` blocks with quoted lines and escaped attributes. Here
+they become reasoning, tool calls and rows of results.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from duologue.conversations.importing.json_readers import (
     time,
     title,
 )
-from duologue.conversations.importing.tree_repair import ImportedNode, grown
+from duologue.conversations.importing.tree_repair import ImportedNode, build_tree
 from duologue.conversations.importing.values import (
-    Found,
-    Imported,
+    ImportedConversation,
     ImportedFiles,
+    ImportEntry,
     ImportProblem,
-    absent,
-    derived,
-    titled,
+    derived_id,
+    missing_file,
+    quoted_title,
 )
 from duologue.errors import Problem
 from duologue.values.conversations import (
@@ -50,7 +50,7 @@ from duologue.wire.media_parts import from_data_url
 
 SOURCE = "open-webui"
 SYSTEM = "system prompt"
-"""The key of the row made of a chat's system prompt; ids of messages hold no space."""
+"""The key of the row for a chat's system prompt. Unlike any message id, it contains a space."""
 
 _OPENING = re.compile(r"<details((?:\s+[\w-]+(?:=\"[^\"]*\")?)*)\s*>")
 _CLOSING = "</details>"
@@ -61,8 +61,8 @@ _QUOTE = re.compile(r"^(?:>|&gt;) ?", re.MULTILINE)
 
 def is_chat(value: object) -> bool:
     """Whether an object is an entry of the export, or a bare chat."""
-    found = record(value)
-    return _is_bare(found) or _is_bare(record(found.get("chat")))
+    entry = record(value)
+    return _is_bare(entry) or _is_bare(record(entry.get("chat")))
 
 
 def _is_bare(chat: Record) -> bool:
@@ -72,40 +72,42 @@ def _is_bare(chat: Record) -> bool:
     )
 
 
-def from_value(value: object, user: str) -> Iterator[Found]:
+def from_value(value: object, user: str) -> Iterator[ImportEntry]:
     """The conversations of the file's JSON: a list of chats, or one."""
     folders: dict[str, Folder] = {}
     for entry in each(value):
         if not is_chat(entry):
-            yield ImportProblem(f"{titled(text(record(entry).get('title')))} is damaged and was left out.")
+            yield ImportProblem(
+                f"{quoted_title(text(record(entry).get('title')))} is damaged and was left out."
+            )
             continue
         yield _conversation(record(entry), user, folders)
 
 
-def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> Imported:
+def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> ImportedConversation:
     chat = entry if _is_bare(entry) else record(entry.get("chat"))
     name = title(entry.get("title")) or title(chat.get("title"))
     created = time(entry.get("created_at")) or time(chat.get("timestamp"))
     key = text(entry.get("id")) or text(chat.get("id")) or f"{created} {name}"
-    id = derived(user, SOURCE, key)
+    id = derived_id(user, SOURCE, key)
     files = ImportedFiles()
-    troubles: list[str] = []
+    problems: list[str] = []
     history = record(chat.get("history"))
     messages = _messages(chat, history)
     nodes: list[ImportedNode] = []
     ends: dict[str, str] = {}
-    """The key of the last row of each message: one answer may become several rows."""
+    """The key of the last row of each message: a reply with tool calls becomes several rows."""
     prompt = text(chat.get("system")) or text(record(chat.get("params")).get("system"))
     if prompt.strip():
         nodes.append(
             ImportedNode(SYSTEM, None, StoredMessage("", "", None, "system", (TextContent(prompt),)))
         )
     for message in messages:
-        made = _nodes(message, files, troubles)
-        if made:
-            ends[made[0].key] = made[-1].key
-        nodes += made
-    # Whoever follows a message follows the last of its rows.
+        chain = _nodes(message, files, problems)
+        if chain:
+            ends[chain[0].key] = chain[-1].key
+        nodes += chain
+    # The children of a message belong below the last of its rows.
     firsts = set(ends)
     top = SYSTEM if prompt.strip() else None
     nodes = [
@@ -115,7 +117,7 @@ def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> Impor
         for node in nodes
     ]
     current = text(history.get("currentId"))
-    tree = grown(user, id, nodes, ends.get(current), created=created)
+    tree = build_tree(user, id, nodes, ends.get(current), created=created)
     folder = _folder(entry, user, folders)
     updated = time(entry.get("updated_at")) or max((row.created for row in tree.rows), default=created)
     conversation = Conversation(
@@ -130,27 +132,27 @@ def _conversation(entry: Record, user: str, folders: dict[str, Folder]) -> Impor
         archived=entry.get("archived") is True,
         tags=tags(record(entry.get("meta")).get("tags"), chat.get("tags")),
     )
-    found = tuple(f"{titled(name)}: {words}" for words in (*troubles, *tree.troubles))
-    return Imported(conversation, tree.rows, files.found, folder, troubles=found)
+    sentences = tuple(f"{quoted_title(name)}: {problem}" for problem in (*problems, *tree.problems))
+    return ImportedConversation(conversation, tree.rows, files.files, folder, problems=sentences)
 
 
 def _messages(chat: Record, history: Record) -> list[Record]:
-    """The messages with their ids and parents; those of a chat without a tree follow each other."""
+    """The messages with their ids and parents; in a chat without a tree each is the parent of the next."""
     if isinstance(history.get("messages"), dict):
         return [
             {**message, "id": text(message.get("id")) or text(key)}
             for key, message in history["messages"].items()
             if isinstance(message, dict)
         ]
-    made: list[Record] = []
+    chain: list[Record] = []
     for number, message in enumerate(records(chat.get("messages"))):
-        parent = made[-1]["id"] if made else None
-        made.append({"parentId": parent, **message, "id": text(message.get("id")) or str(number)})
-    return made
+        parent = chain[-1]["id"] if chain else None
+        chain.append({"parentId": parent, **message, "id": text(message.get("id")) or str(number)})
+    return chain
 
 
 def _folder(entry: Record, user: str, folders: dict[str, Folder]) -> Folder | None:
-    """The folder of a chat. The export names it only by an id; it is numbered where it has no name."""
+    """The folder of a chat. Most exports have only its id; such a folder gets a number as its name."""
     key = text(entry.get("folder_id"))
     name = text(record(entry.get("folder")).get("name")).strip()
     if not key and not name:
@@ -158,31 +160,31 @@ def _folder(entry: Record, user: str, folders: dict[str, Folder]) -> Folder | No
     key = key or name
     if key not in folders:
         name = name or f"Imported folder {len(folders) + 1}"
-        folders[key] = Folder(derived(user, "folder", SOURCE, key), name)
+        folders[key] = Folder(derived_id(user, "folder", SOURCE, key), name)
     return folders[key]
 
 
 class _Turn(Struct):
-    """A piece of an answer up to its calls, and what came of them."""
+    """A piece of a reply up to its tool calls, with their results."""
 
     text: str = ""
     reasoning: str = ""
     calls: list[tuple[StoredToolCall, str]] = []
 
 
-def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[ImportedNode]:
-    """The rows of one message: one, or for an answer with tool calls a chain of them."""
+def _nodes(message: Record, files: ImportedFiles, problems: list[str]) -> list[ImportedNode]:
+    """The rows of one message: a single one, or a chain for a reply with tool calls."""
     key = text(message.get("id"))
     parent = text(message.get("parentId")) or None
     role = text(message.get("role"))
     created = time(message.get("timestamp"))
-    said = text(message.get("content"))
+    message_text = text(message.get("content"))
     if role not in ("user", "assistant", "system"):
-        troubles.append(f"a message was left out: nobody knows the role {role!r}.")
+        problems.append(f"a message was left out: its role is unknown: {role!r}.")
         return [ImportedNode(key, parent, None)]
-    media = tuple(_file(file, files, troubles) for file in records(message.get("files")))
+    media = tuple(_file(file, files, problems) for file in records(message.get("files")))
     if role != "assistant":
-        parts: tuple[Content, ...] = (TextContent(said), *media) if said else media
+        parts: tuple[Content, ...] = (TextContent(message_text), *media) if message_text else media
         row = StoredMessage("", "", None, "user" if role == "user" else "system", parts, created=created)
         return [ImportedNode(key, parent, row)]
     model = text(message.get("model"))
@@ -192,7 +194,7 @@ def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[I
         place = f"{key} {len(chain)}" if chain else key
         chain.append(ImportedNode(place, chain[-1].key if chain else parent, row))
 
-    turns = list(_turns(said, key))
+    turns = list(_turns(message_text, key))
     for number, turn in enumerate(turns):
         last = number == len(turns) - 1
         parts = (TextContent(turn.text),) if turn.text else ()
@@ -229,15 +231,15 @@ def _nodes(message: Record, files: ImportedFiles, troubles: list[str]) -> list[I
     return chain
 
 
-def _turns(said: str, key: str) -> Iterator[_Turn]:
-    """An answer's text without its blocks, cut behind every group of calls."""
+def _turns(message_text: str, key: str) -> Iterator[_Turn]:
+    """The text of a reply without its blocks, split after every group of tool calls."""
     turn = _Turn()
     at = number = 0
-    for start, end, attributes, body in _blocks(said):
+    for start, end, attributes, body in _blocks(message_text):
         kind = attributes.get("type")
         if kind not in ("reasoning", "tool_calls"):
             continue
-        between = said[at:start]
+        between = message_text[at:start]
         if turn.calls and (between.strip() or kind == "reasoning"):
             yield turn
             turn = _Turn()
@@ -254,7 +256,7 @@ def _turns(said: str, key: str) -> Iterator[_Turn]:
             _json_text(attributes.get("arguments", "")) or "{}",
         )
         turn.calls.append((call, _json_text(attributes.get("result", ""))))
-    rest = said[at:].strip() if at else said
+    rest = message_text[at:].strip() if at else message_text
     if turn.calls and rest:
         yield turn
         turn = _Turn()
@@ -262,18 +264,18 @@ def _turns(said: str, key: str) -> Iterator[_Turn]:
     yield turn
 
 
-def _blocks(said: str) -> Iterator[tuple[int, int, dict[str, str], str]]:
-    """Each folded block: where it starts and ends, its attributes, what is in it. Looks at every character a few times
-    at most, whatever is written."""
+def _blocks(message_text: str) -> Iterator[tuple[int, int, dict[str, str], str]]:
+    """Each `<details>` block: its start and end, its attributes, its content. Linear in the length of the text, also for
+    text made to be slow."""
     at = 0
-    while (opening := _OPENING.search(said, at)) is not None:
-        closing = said.find(_CLOSING, opening.end())
+    while (opening := _OPENING.search(message_text, at)) is not None:
+        closing = message_text.find(_CLOSING, opening.end())
         if closing < 0:
             return
         at = closing + len(_CLOSING)
-        at += said.startswith("\n", at)
+        at += message_text.startswith("\n", at)
         attributes = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(opening[1])}
-        yield opening.start(), at, attributes, said[opening.end() : closing]
+        yield opening.start(), at, attributes, message_text[opening.end() : closing]
 
 
 def _joined(one: str, other: str) -> str:
@@ -281,7 +283,7 @@ def _joined(one: str, other: str) -> str:
 
 
 def _json_text(value: str) -> str:
-    """The text of an attribute that holds a JSON string, itself perhaps of JSON; otherwise as it is."""
+    """The text of an attribute that is a JSON string, which may contain JSON itself; any other value unchanged."""
     try:
         inner = parsed(value)
     except ValueError:
@@ -289,22 +291,22 @@ def _json_text(value: str) -> str:
     return text(inner) if isinstance(inner, str) else text(value)
 
 
-def _usage(found: Record) -> Usage | None:
-    used = count(found.get("prompt_tokens") or found.get("input_tokens") or found.get("prompt_eval_count"))
-    written = count(found.get("completion_tokens") or found.get("output_tokens") or found.get("eval_count"))
+def _usage(usage: Record) -> Usage | None:
+    used = count(usage.get("prompt_tokens") or usage.get("input_tokens") or usage.get("prompt_eval_count"))
+    written = count(usage.get("completion_tokens") or usage.get("output_tokens") or usage.get("eval_count"))
     return Usage(used, written) if used or written else None
 
 
 def _error(message: Record) -> RowError | None:
-    found = message.get("error")
-    if not found:
+    error = message.get("error")
+    if not error:
         return None
-    words = text(record(found).get("content")) or text(found) or "The reply failed."
-    return RowError("model", "imported", words)
+    sentence = text(record(error).get("content")) or text(error) or "The reply failed."
+    return RowError("model", "imported", sentence)
 
 
-def _file(file: Record, files: ImportedFiles, troubles: list[str]) -> Content:
-    """A file of a message: its bytes, what was read of it, or a note that it did not come along."""
+def _file(file: Record, files: ImportedFiles, problems: list[str]) -> Content:
+    """A file of a message: its bytes, or its extracted text, or a note that it is not in the export."""
     inner = record(file.get("file"))
     meta = record(inner.get("meta"))
     name = text(file.get("name") or inner.get("filename") or meta.get("name"))
@@ -314,11 +316,11 @@ def _file(file: Record, files: ImportedFiles, troubles: list[str]) -> Content:
             mime, data = from_data_url(url, name or "a file")
             return files.add(data, name, mime)
         except Problem as problem:
-            troubles.append(f"the file {name!r} was left out: {problem.message}")
-            return absent(name or "A file")
-    if said := text(record(inner.get("data")).get("content")):
-        shown = name if name.endswith((".txt", ".md")) else f"{name or 'file'}.txt"
-        return files.add(said.encode(), shown, "text/plain")
-    what = name or ("A picture" if file.get("type") == "image" else "A file")
-    troubles.append(f"{what} is not in the export.")
-    return absent(what)
+            problems.append(f"the file {name!r} was left out: {problem.message}")
+            return missing_file(name or "A file")
+    if extracted := text(record(inner.get("data")).get("content")):
+        text_name = name if name.endswith((".txt", ".md")) else f"{name or 'file'}.txt"
+        return files.add(extracted.encode(), text_name, "text/plain")
+    missing = name or ("A picture" if file.get("type") == "image" else "A file")
+    problems.append(f"{missing} is not in the export.")
+    return missing_file(missing)

@@ -1,6 +1,6 @@
-"""Other programs' messages as rows of one tree: ids, parents and order made right, whatever was wrong with them.
+"""Builds one valid tree of rows from the messages of another program: ids, parents and order.
 
-Pure. Owns the repair: a parent that is missing, dropped or its own descendant. Knows no format.
+Pure; used by the readers of all formats. Repairs a parent that is missing, dropped, or a descendant of its own child.
 """
 
 from __future__ import annotations
@@ -11,81 +11,81 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from duologue.conversations.importing.values import derived
+from duologue.conversations.importing.values import derived_id
 from duologue.values.conversations import StoredMessage
 
 
 class ImportedNode(Struct, frozen=True):
-    """A message by the key it has where it comes from. `row` None: it is no message, and its children move up to its
-    parent. Ids, parent and conversation of the row are made here."""
+    """A message under its key in the source file. `row` None: it is not a message, and its children move up to its parent.
+    The ids, parent and conversation of the row are set by `build_tree`."""
 
     key: str
     parent: str | None
     row: StoredMessage | None
 
 
-class Grown(Struct, frozen=True):
-    """The rows, parents first and siblings by time; the leaf of the branch that was looked at."""
+class ImportedTree(Struct, frozen=True):
+    """The rows, parents first and siblings by time, and the leaf of the branch that was shown."""
 
     rows: tuple[StoredMessage, ...]
     leaf: str | None
-    troubles: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
-def grown(
+def build_tree(
     user: str,
     conversation: str,
     nodes: Iterable[ImportedNode],
     current: str | None = None,
     *,
     created: int = 0,
-) -> Grown:
-    """The rows of `conversation`, which has its id already. `current` is the key of a message on the branch shown;
-    without it, it is the newest. A row without a time has its parent's, or `created`."""
+) -> ImportedTree:
+    """The rows of the conversation with the id `conversation`. `current`: the key of a message on the branch that was shown;
+    by default the newest. A row without a time gets that of its parent, or `created`."""
     known: dict[str, ImportedNode] = {}
-    twice = 0
+    duplicates = 0
     for node in nodes:
-        twice += known.setdefault(node.key, node) is not node
-    lost = {key for key, node in known.items() if node.parent is not None and node.parent not in known}
-    parents = {key: None if key in lost else node.parent for key, node in known.items()}
+        duplicates += known.setdefault(node.key, node) is not node
+    orphans = {key for key, node in known.items() if node.parent is not None and node.parent not in known}
+    parents = {key: None if key in orphans else node.parent for key, node in known.items()}
     order, cut = parents_first(parents, {key: _time(node) for key, node in known.items()})
     parents |= dict.fromkeys(cut)
-    kept: dict[str, str | None] = {}
-    """The nearest message at or above each node."""
+    row_ids: dict[str, str | None] = {}
+    """The id of the nearest row at or above each node."""
     rows: list[StoredMessage] = []
     times: dict[str | None, int] = {None: created}
     for key in order:
         node, parent = known[key], parents[key]
-        above = kept[parent] if parent is not None else None
+        above = row_ids[parent] if parent is not None else None
         if node.row is None:
-            kept[key] = above
+            row_ids[key] = above
             continue
-        id = kept[key] = derived(user, conversation, key)
+        id = row_ids[key] = derived_id(user, conversation, key)
         times[id] = node.row.created or times[above]
         rows.append(
             msgspec.structs.replace(
                 node.row, id=id, conversation=conversation, parent=above, created=times[id], sequence=0
             )
         )
-    troubles = [
-        f"{words}: {number}."
-        for number, words in (
-            (twice, "messages that came twice, of which the first was kept"),
-            (len(lost), "messages whose parent is missing, which now begin a branch"),
-            (len(cut), "messages that followed each other in a circle, which was cut"),
+    problems = [
+        f"{sentence}: {number}."
+        for number, sentence in (
+            (duplicates, "messages with the same id, of which the first was used"),
+            (len(orphans), "messages whose parent is missing, which now start a branch"),
+            (len(cut), "messages that were their own ancestors, which now start a branch"),
         )
         if number
     ]
-    rows = _answered(rows)
-    leaf = leaf_of(rows, kept.get(current) if current is not None else None)
-    return Grown(tuple(rows), leaf, tuple(troubles))
+    rows = _with_call_names(rows)
+    leaf = leaf_of(rows, row_ids.get(current) if current is not None else None)
+    return ImportedTree(tuple(rows), leaf, tuple(problems))
 
 
 def parents_first(
     parents: Mapping[str, str | None], times: Mapping[str, int]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The keys, each after its parent and otherwise by time and in the order given; and the keys whose parent had to
-    be taken away, because it was below them. Every parent must be a key."""
+    """The keys, each after its parent, otherwise by time and then in the given order; and the keys that lost their parent,
+    because the parent was below them. Every parent must be a key."""
     places = {key: number for number, key in enumerate(parents)}
     children: dict[str, list[str]] = {}
     for key, parent in parents.items():
@@ -96,7 +96,7 @@ def parents_first(
     order: list[str] = []
     cut: list[str] = []
     done: set[str] = set()
-    left = iter(parents)
+    remaining = iter(parents)
     while True:
         while ready:
             _, _, key = heapq.heappop(ready)
@@ -105,15 +105,16 @@ def parents_first(
             for child in children.get(key, ()):
                 if child not in done:
                     heapq.heappush(ready, (times[child], places[child], child))
-        circled = next((key for key in left if key not in done), None)
-        if circled is None:
+        # Whatever is left now is in a cycle, or below one: cut it at the first key.
+        in_cycle = next((key for key in remaining if key not in done), None)
+        if in_cycle is None:
             return order, tuple(cut)
-        cut.append(circled)
-        ready.append((times[circled], places[circled], circled))
+        cut.append(in_cycle)
+        ready.append((times[in_cycle], places[in_cycle], in_cycle))
 
 
 def leaf_of(rows: Sequence[StoredMessage], current: str | None) -> str | None:
-    """The end of the branch that goes through the row `current`: its newest leaf. Of all rows, without it."""
+    """The newest leaf of the branch through the row `current`; of all rows when it is None."""
     newest: dict[str | None, str] = {row.parent: row.id for row in rows}
     if current is None:
         ends = [row for row in rows if row.id not in newest]
@@ -123,8 +124,8 @@ def leaf_of(rows: Sequence[StoredMessage], current: str | None) -> str | None:
     return current
 
 
-def _answered(rows: list[StoredMessage]) -> list[StoredMessage]:
-    """The rows, each tool's with the name and arguments of the call it answers."""
+def _with_call_names(rows: list[StoredMessage]) -> list[StoredMessage]:
+    """The rows, where each tool row has the name and arguments of its tool call."""
     calls = {call.id: call for row in rows for call in row.tool_calls}
     return [
         msgspec.structs.replace(

@@ -1,6 +1,6 @@
-"""What an import finds: conversations, their rows, and the files in them.
+"""The result of reading an imported file: conversations, their rows, and the files in them.
 
-Owns these values and the ids they get. Pure. Knows no format and no store.
+Pure; shared by the readers of all formats and `conversations/importer.py`. Owns these values and how their ids are derived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPACE = uuid5(NAMESPACE_URL, "duologue:import")
 
 
 class File(Struct, frozen=True):
-    """A file that came with a conversation. `data` are its bytes; `given` says how a PDF was given to the model."""
+    """A file of a conversation. `data`: its bytes; `given`: whether a PDF was given to the model as "text" or "pages"."""
 
     name: str
     mime: str
@@ -34,46 +34,45 @@ class File(Struct, frozen=True):
     given: str = ""
 
 
-class Imported(Struct, frozen=True):
-    """A conversation as it was found, its rows parents first, and its files by their SHA-256 (hex), which is how the
-    rows' content names them.
+class ImportedConversation(Struct, frozen=True):
+    """A conversation, its rows with parents first, and its files by their SHA-256 (hex), as the rows' content names them.
 
-    `settled`: the content is as Duologue made it and is kept as it is; of other programs' files only the blob is
-    right, and what a model is to be given of them is yet to be made.
+    `is_native`: written by Duologue, so the content is stored unchanged. In the content of other programs only the hash is
+    right; what the model gets of the file has yet to be derived. `problems`: sentences about what was left out.
     """
 
     conversation: Conversation
     messages: tuple[StoredMessage, ...]
     files: dict[str, File] = field(default_factory=dict)
     folder: Folder | None = None
-    settled: bool = False
-    troubles: tuple[str, ...] = ()
+    is_native: bool = False
+    problems: tuple[str, ...] = ()
 
 
 class ImportProblem(Struct, frozen=True):
-    """An entry that could not be read, in a sentence."""
+    """An entry that could not be read. `message` says which and why."""
 
-    words: str
-
-
-Found = Imported | ImportProblem
+    message: str
 
 
-def derived(user: str, *parts: str) -> str:
-    """The id of something this user imports from elsewhere: the same at every import."""
+ImportEntry = ImportedConversation | ImportProblem
+
+
+def derived_id(user: str, *parts: str) -> str:
+    """An id for something imported by this user. The same input gives the same id, so a repeated import adds nothing."""
     return str(uuid5(_SPACE, "\n".join((user, *parts))))
 
 
 class ImportedFiles:
-    """The files of one conversation, as they are met."""
+    """Collects the files of one conversation while it is read."""
 
     def __init__(self) -> None:
-        self.found: dict[str, File] = {}
+        self.files: dict[str, File] = {}
 
     def add(self, data: bytes, name: str, mime: str, given: str = "") -> Content:
-        """Take a file in; the content that stands for it in a row."""
+        """Add a file. Returns the content that refers to it in a row."""
         hash = sha256(data).hexdigest()
-        self.found.setdefault(hash, File(name, mime, data, given))
+        self.files.setdefault(hash, File(name, mime, data, given))
         match mime.partition("/")[0]:
             case "image":
                 return ImageContent(hash, mime, name)
@@ -84,11 +83,11 @@ class ImportedFiles:
         return DocumentContent(hash, mime, name, given="pages" if given == "pages" else "text")
 
 
-def absent(what: str) -> TextContent:
-    """What stands where a file was that did not come along."""
-    return TextContent(f"[{what}: this file was not in the import]")
+def missing_file(name: str) -> TextContent:
+    """The content in place of a file that is not in the import."""
+    return TextContent(f"[{name}: this file was not in the import]")
 
 
-def titled(title: str) -> str:
-    """How a conversation is named in a sentence."""
+def quoted_title(title: str) -> str:
+    """The title of a conversation for use in a sentence."""
     return f"“{title[:60]}”" if title else "A conversation without a title"
