@@ -83,12 +83,18 @@ def commands() -> dict[str, set[str]]:
 
     def walk(*command: str) -> None:
         text = help_of(*command)
+        if not text:
+            return
         flags[" ".join(["duologue", *command])] = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text)) | {"-h"}
         listed = text.partition("Commands")[2]
         for name in re.findall(r"^\W*([a-z]+)\s{2,}", listed, re.MULTILINE):
             walk(*command, name)
 
     walk()
+    # Older names of commands still work, but the help does not list them.
+    for command in glossary.COMMANDS:
+        if command.startswith("duologue ") and command not in flags:
+            walk(*command.split()[1:])
     return flags
 
 
