@@ -221,7 +221,7 @@ def line_of(**changes: Any) -> str:
         (line_of(skill="dancing"), "unknown skill"),
         (line_of(turn="hello"), "unknown fields"),
         (line_of(turns=[]), "turns"),
-        (line_of(check={}), "without conditions"),
+        (line_of(check={}), "needs conditions"),
         (line_of(check={"some": ["x"]}), "unknown conditions"),
         (line_of(check={"any": "x"}), "list of patterns"),
         (line_of(check={"any": ["("]}), "line 2"),

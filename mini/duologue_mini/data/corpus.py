@@ -174,16 +174,18 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=200_000, help=f"rounded up to shards of {SHARD}")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--vocabulary", type=int, default=2048, help="pieces of a new tokenizer")
+    parser.add_argument("--vocabulary", type=int, default=2048, help="size of a new tokenizer's vocabulary")
     parser.add_argument(
         "--tokenizer",
         type=Path,
-        help="take over this tokenizer.json, or that of this GGUF, instead of a new one",
+        help="use this tokenizer.json, or the tokenizer of this GGUF, instead of a new one",
     )
     parser.add_argument(
-        "--emphasis", type=parse_emphasis, nargs="*", default=[], help="SKILL=FACTOR ..: another mix"
+        "--emphasis", type=parse_emphasis, nargs="*", default=[], help="SKILL=FACTOR ...: change the mix"
     )
-    parser.add_argument("--no-course", action="store_true", help="the last lesson's mix from the start")
+    parser.add_argument(
+        "--no-course", action="store_true", help="no curriculum: the last lesson's mix throughout"
+    )
     parser.add_argument("--show", type=int, default=0, help="print this many dialogues instead of writing")
     arguments = parser.parse_args()
     emphasis = dict(arguments.emphasis)

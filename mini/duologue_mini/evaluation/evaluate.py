@@ -179,20 +179,20 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Test a model file.")
     parser.add_argument("--model", type=Path, default=MODEL_PATH)
-    parser.add_argument("--draws", type=int, default=40, help="fresh draws of each family")
-    parser.add_argument("--skill", nargs="*", help="only these lines of the table, or families")
+    parser.add_argument("--draws", type=int, default=40, help="fresh draws per family")
+    parser.add_argument("--skill", nargs="*", help="only these rows of the table, or families")
     parser.add_argument(
         "--at", nargs="*", default=["greedy", "own temperature"], help="greedy, own temperature"
     )
     parser.add_argument("--show", choices=["none", "failed", "all"], default="none", help="print replies")
     parser.add_argument(
-        "--free-calls", action="store_true", help="without the grammar that calls are written under"
+        "--free-calls", action="store_true", help="without the server's grammar for tool calls"
     )
-    parser.add_argument("--slots", type=int, default=8, help="conversations at once")
+    parser.add_argument("--slots", type=int, default=8, help="parallel conversations")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--no-speed", action="store_true", help="leave out the speed: something else is running"
+        "--no-speed", action="store_true", help="skip the speed test (other programs are running)"
     )
     arguments = parser.parse_args()
     columns = run(arguments)

@@ -99,9 +99,9 @@ def parse(entry: Mapping[str, Any]) -> Case:
     if entry["skill"] not in SKILLS:
         raise ValueError(f"unknown skill {entry['skill']!r}")
     if not entry["turns"] or not all(isinstance(turn, str) and turn.strip() for turn in entry["turns"]):
-        raise ValueError("turns are texts, and at least one")
+        raise ValueError("turns must be a non-empty list of texts")
     if entry.get("judge", "last") not in ("last", "all"):
-        raise ValueError("judge is last or all")
+        raise ValueError("judge must be last or all")
     verify(entry["check"])
     return Case(
         id=entry["id"],
@@ -119,12 +119,12 @@ def parse(entry: Mapping[str, Any]) -> Case:
 def verify(check: Mapping[str, Any]) -> None:
     """Raises ValueError unless a check has conditions, all known, with valid patterns."""
     if not check:
-        raise ValueError("a check without conditions")
+        raise ValueError("a check needs conditions")
     if unknown := set(check) - set(CONDITIONS) - {"after_call"}:
         raise ValueError(f"unknown conditions {sorted(unknown)}")
     for name in ("any", "all", "none"):
         if not isinstance(check.get(name, []), list):
-            raise ValueError(f"{name} is a list of patterns")
+            raise ValueError(f"{name} must be a list of patterns")
         for pattern in check.get(name, []):
             re.compile(pattern)
     if "language" in check and check["language"] not in STOP_WORDS:

@@ -133,7 +133,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("build/mini/duologue-mini.gguf"))
     parser.add_argument("--type", choices=sorted(TYPES), default="f16", dest="kind")
-    parser.add_argument("--version", default="v1", help="as the file names itself")
+    parser.add_argument("--version", default="v1", help="the version in the file")
     arguments = parser.parse_args()
     write(arguments.data, arguments.out, arguments.kind, arguments.version)
 

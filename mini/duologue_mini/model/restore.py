@@ -37,7 +37,7 @@ def read(path: Path) -> ModelFile:
         return field.contents()
 
     if value("general.architecture") != "llama":
-        raise ValueError(f"{path} is not a model of this shape")
+        raise ValueError(f"{path} does not hold a Llama-shaped model")
     pieces, merges = value("tokenizer.ggml.tokens"), value("tokenizer.ggml.merges")
     shape = NetworkShape(
         vocabulary=len(pieces),

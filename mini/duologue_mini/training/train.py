@@ -217,33 +217,38 @@ def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train duologue-mini on the packed rows.")
     parser.add_argument("--data", type=Path, default=Path("build/mini"), help="folder with rows/, held-out/")
-    parser.add_argument("--size", choices=sorted(SIZES), default="mini", help="of a new network")
+    parser.add_argument("--size", choices=sorted(SIZES), default="mini", help="the size of a new network")
     begin = parser.add_mutually_exclusive_group()
-    begin.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    begin.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     begin.add_argument(
-        "--from", type=Path, dest="start", help="begin with the weights of this GGUF, checkpoint or folder"
+        "--from", type=Path, dest="start", help="start with the weights of this GGUF, checkpoint or folder"
     )
-    parser.add_argument("--minutes", type=float, default=45, help="of the whole run; the schedule spans them")
+    parser.add_argument(
+        "--minutes", type=float, default=45, help="length of the whole run, which the schedule spans"
+    )
     parser.add_argument(
         "--stop-after",
         type=float,
         default=float("inf"),
-        help="minutes after which this call ends; --resume goes on",
+        help="minutes after which this call ends; --resume continues",
     )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="ids in one pass (a GPU: 65536)")
-    parser.add_argument("--accumulate", type=int, default=1, help="passes before an update")
-    parser.add_argument("--window", type=int, default=4, help="shards that are shuffled together")
+    parser.add_argument("--batch-tokens", type=int, default=4096, help="ids per pass (a GPU: 65536)")
+    parser.add_argument("--accumulate", type=int, default=1, help="passes per update")
+    parser.add_argument("--window", type=int, default=4, help="number of shards shuffled together")
     parser.add_argument("--warmup-steps", type=int, default=60)
-    parser.add_argument("--decay-share", type=float, default=0.7, help="last part of the run: the rate falls")
+    parser.add_argument(
+        "--decay-share", type=float, default=0.7, help="share of the run, at its end, in which the rate falls"
+    )
     parser.add_argument("--optimiser", choices=["adamw", "muon"], default="muon")
-    parser.add_argument("--rate", type=float, default=1.0, help="factor on the usual learning rates")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
     parser.add_argument(
-        "--precision", choices=["bf16", "fp32"], default="bf16", help="of the products; weights stay fp32"
+        "--precision",
+        choices=["bf16", "fp32"],
+        default="bf16",
+        help="precision of the products; weights stay fp32",
     )
-    parser.add_argument(
-        "--parcel", type=Path, help="with each checkpoint, also leave a parcel in this folder"
-    )
+    parser.add_argument("--parcel", type=Path, help="also write a parcel to this folder with each checkpoint")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
