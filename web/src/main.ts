@@ -16,7 +16,7 @@ import { ConversationList } from "./chat/list/conversation_list.svelte";
 import { Notices } from "./chat/announce/notices.svelte";
 import { Search } from "./chat/list/search.svelte";
 import { shell as words } from "./language/en/shell";
-import { preferredTongue, speak } from "./language/language.svelte";
+import { preferredLanguage, setLanguage } from "./language/language.svelte";
 import { registerWorker } from "./offline/register";
 import { clearStorage } from "./settings/browser_data";
 import { optionsFor } from "./settings/options";
@@ -231,4 +231,4 @@ void server.refresh();
 onHashChange();
 const context = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
 // Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
-void speak(preferences.page.language || preferredTongue(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, begin: connect } }));
+void setLanguage(preferences.page.language || preferredLanguage(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, begin: connect } }));

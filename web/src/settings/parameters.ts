@@ -1,6 +1,6 @@
 // All sampling parameters: group, allowed values, and conversion between text fields and values. The ranges are those
 // of the server's `SamplingFields`, which a test compares. Pure.
-import type { Tongue } from "../language/language.svelte";
+import type { Language } from "../language/language.svelte";
 
 export const GROUPS = ["basics", "repetition", "dry", "xtc", "dynamic", "mirostat", "advanced"] as const;
 
@@ -84,14 +84,14 @@ const NUMBER = /^[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?$/i;
 const WHOLE = /^[-+]?\d+$/;
 
 /** Parses a number as written in a language. German accepts a comma, and also a copied decimal point. */
-function localNumber(text: string, tongue: Tongue): number | null {
-  if (!NUMBER.test(text) || (tongue === "en" && text.includes(","))) return null;
+function localNumber(text: string, language: Language): number | null {
+  if (!NUMBER.test(text) || (language === "en" && text.includes(","))) return null;
   return Number(text.replace(",", "."));
 }
 
-function parseNumber(text: string, { kind, least, most }: Numeric, tongue: Tongue): ParseResult {
-  if (kind === "whole" && !WHOLE.test(text)) return { fault: { kind: localNumber(text, tongue) === null ? "number" : "whole" } };
-  const value = localNumber(text, tongue);
+function parseNumber(text: string, { kind, least, most }: Numeric, language: Language): ParseResult {
+  if (kind === "whole" && !WHOLE.test(text)) return { fault: { kind: localNumber(text, language) === null ? "number" : "whole" } };
+  const value = localNumber(text, language);
   if (value === null) return { fault: { kind: "number" } };
   return value < least || value > most ? { fault: { kind: "range", least, most } } : { value };
 }
@@ -119,12 +119,12 @@ function parseLines(text: string, most: number, known: readonly string[] | undef
   return at < 0 ? { value: names } : { fault: { kind: "unknown", name: values[at] ?? "", known } };
 }
 
-function parseBiases(text: string, tongue: Tongue): ParseResult {
+function parseBiases(text: string, language: Language): ParseResult {
   const biases: Record<string, number> = {};
   for (const line of text.split(/\r?\n/).filter((line) => line.trim() !== "")) {
     // The last colon, since a token may contain one.
     const at = line.lastIndexOf(":");
-    const bias = localNumber(line.slice(at + 1).trim(), tongue);
+    const bias = localNumber(line.slice(at + 1).trim(), language);
     if (at < 1 || bias === null) return { fault: { kind: "bias" } };
     biases[unescapeText(line.slice(0, at))] = bias;
   }
@@ -132,13 +132,13 @@ function parseBiases(text: string, tongue: Tongue): ParseResult {
 }
 
 /** Parses the text of a field. */
-export function parseValue(kind: Kind, text: string, tongue: Tongue): ParseResult {
+export function parseValue(kind: Kind, text: string, language: Language): ParseResult {
   const input = text.trim();
   if (input === "" && kind.kind !== "lines") return { value: null };
   switch (kind.kind) {
     case "number":
     case "whole":
-      return parseNumber(input, kind, tongue);
+      return parseNumber(input, kind, language);
     case "choice": {
       const value = Number(input);
       const least = Math.min(...kind.choices);
@@ -149,23 +149,23 @@ export function parseValue(kind: Kind, text: string, tongue: Tongue): ParseResul
     case "lines":
       return parseLines(text, kind.most, kind.known);
     case "biases":
-      return parseBiases(text, tongue);
+      return parseBiases(text, language);
   }
 }
 
 /** Formats a number for a field or a sentence in a language. */
-export function formatNumber(value: number, tongue: Tongue, grouped = false): string {
-  return new Intl.NumberFormat(tongue, { useGrouping: grouped, maximumFractionDigits: 12 }).format(value);
+export function formatNumber(value: number, language: Language, grouped = false): string {
+  return new Intl.NumberFormat(language, { useGrouping: grouped, maximumFractionDigits: 12 }).format(value);
 }
 
 /** Formats a value for its field; `parseValue` reads it back. */
-export function formatValue(kind: Kind, value: unknown, tongue: Tongue): string {
+export function formatValue(kind: Kind, value: unknown, language: Language): string {
   if (value === null || value === undefined) return "";
-  if (typeof value === "number") return formatNumber(value, tongue);
+  if (typeof value === "number") return formatNumber(value, language);
   if (Array.isArray(value)) return kind.kind === "lines" && kind.known ? value.join(", ") : value.map((text) => escapeText(String(text))).join("\n");
   if (typeof value === "object") {
     return Object.entries(value)
-      .map(([token, bias]) => `${escapeText(token)}: ${formatNumber(Number(bias), tongue)}`)
+      .map(([token, bias]) => `${escapeText(token)}: ${formatNumber(Number(bias), language)}`)
       .join("\n");
   }
   return String(value);

@@ -1,6 +1,7 @@
 // The user's preferences, stored by the server for every device and mirrored in this browser, for the first paint and
 // while the server is away. Operator defaults apply below them, and the page's defaults below those. `public/theme.js`
 // reads the same key before the first paint.
+import { isObject, type JsonObject } from "../wire/json";
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
@@ -43,34 +44,28 @@ const SEND_INTERVAL_MS = 400;
 /** Retry delay after a server error, milliseconds. */
 const RETRY_MS = 5000;
 
-type Plain = Readonly<Record<string, unknown>>;
-
-function isPlain(value: unknown): value is Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-const plainOf = (value: unknown): Plain => (isPlain(value) ? value : {});
+const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
 /** Changes sent while the page was being unloaded, and the server's state before. */
 interface ExitSnapshot {
-  readonly sent: Plain;
-  readonly known: Plain;
+  readonly sent: JsonObject;
+  readonly known: JsonObject;
 }
 
 /** Applies a JSON merge patch (RFC 7396). `keepsNulls` composes two patches instead of applying one. */
-export function mergePatch(old: Plain, patch: Plain, keepsNulls = false): Plain {
+export function mergePatch(old: JsonObject, patch: JsonObject, keepsNulls = false): JsonObject {
   const next: Record<string, unknown> = { ...old };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null && !keepsNulls) delete next[name];
-    else if (isPlain(value)) next[name] = mergePatch(isPlain(next[name]) ? next[name] : {}, value, keepsNulls);
+    else if (isObject(value)) next[name] = mergePatch(isObject(next[name]) ? next[name] : {}, value, keepsNulls);
     else next[name] = value;
   }
   return next;
 }
 
 /** Drops values of the wrong type or outside the choices: storage and operator defaults may hold anything. */
-function validPage(page: Plain): Partial<PagePreferences> {
-  const choices: Plain = { theme: THEMES, language: ["", "en", "de"], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
+function validPage(page: JsonObject): Partial<PagePreferences> {
+  const choices: JsonObject = { theme: THEMES, language: ["", "en", "de"], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
   const isValid = ([name, value]: [string, unknown]) => {
     const allowed = choices[name] as readonly unknown[] | undefined;
     return allowed ? allowed.includes(value) : typeof value === typeof DEFAULTS[name as keyof PagePreferences] && value !== null;
@@ -78,10 +73,10 @@ function validPage(page: Plain): Partial<PagePreferences> {
   return Object.fromEntries(Object.entries(page).filter(isValid));
 }
 
-function read(storage: TextStorage, key: string): Plain {
+function read(storage: TextStorage, key: string): JsonObject {
   try {
     const stored: unknown = JSON.parse(storage.get(key) ?? "{}");
-    return isPlain(stored) ? stored : {};
+    return isObject(stored) ? stored : {};
   } catch {
     // Not valid JSON: start with defaults.
     return {};
@@ -89,11 +84,11 @@ function read(storage: TextStorage, key: string): Plain {
 }
 
 /** `changes` without the value at a path like "options.sampling.top_p"; null if there is none. */
-function omitPath(changes: Plain, path: string): Plain | null {
+function omitPath(changes: JsonObject, path: string): JsonObject | null {
   const [name = "", ...rest] = path.split(/[.[]/);
   if (!(name in changes)) return null;
   const { [name]: inner, ...others } = changes;
-  if (rest.length === 0 || !isPlain(inner)) return others;
+  if (rest.length === 0 || !isObject(inner)) return others;
   const inside = omitPath(inner, rest.join("."));
   if (inside === null) return null;
   return Object.keys(inside).length === 0 ? others : { ...others, [name]: inside };
@@ -101,11 +96,11 @@ function omitPath(changes: Plain, path: string): Plain | null {
 
 /** `changes` without those that need not be sent again: still as they were `sent` on unload, while the server's value
  * has changed since. Either they arrived, or a later change elsewhere replaced them. */
-function unacknowledged(changes: Plain, { sent, known }: ExitSnapshot, now: Plain): Plain {
+function unacknowledged(changes: JsonObject, { sent, known }: ExitSnapshot, now: JsonObject): JsonObject {
   const rest: [string, unknown][] = [];
   for (const [name, value] of Object.entries(changes)) {
-    if (isPlain(value)) {
-      const inner = unacknowledged(value, { sent: plainOf(sent[name]), known: plainOf(known[name]) }, plainOf(now[name]));
+    if (isObject(value)) {
+      const inner = unacknowledged(value, { sent: objectOf(sent[name]), known: objectOf(known[name]) }, objectOf(now[name]));
       if (Object.keys(inner).length > 0) rest.push([name, inner]);
     } else if (value !== sent[name] || JSON.stringify(known[name]) === JSON.stringify(now[name])) rest.push([name, value]);
   }
@@ -118,7 +113,7 @@ function isRetryable(answer: Answer<unknown>): boolean {
 }
 
 /** The format of an early version, as unsent changes. */
-function legacyChanges({ theme, thinking, model }: Plain): Changes {
+function legacyChanges({ theme, thinking, model }: JsonObject): Changes {
   return {
     ...(THEMES.includes(theme as Theme) ? { page: { theme: theme as Theme } } : {}),
     options: { ...(thinking === true ? { thinking } : {}), ...(typeof model === "string" && model !== "" ? { model } : {}) },
@@ -153,9 +148,9 @@ export class Preferences {
   /** Counts answers to changes: a read that began before the latest answer is stale. */
   #answerCount = 0;
 
-  readonly #own = $derived(mergePatch(this.#saved as Plain, this.#unsaved as Plain) as Settings);
-  readonly #whole = $derived(mergePatch(this.#defaults as Plain, this.#own as Plain) as Settings);
-  readonly #page = $derived<PagePreferences>({ ...DEFAULTS, ...validPage((this.#whole.page ?? {}) as Plain) });
+  readonly #own = $derived(mergePatch(this.#saved as JsonObject, this.#unsaved as JsonObject) as Settings);
+  readonly #whole = $derived(mergePatch(this.#defaults as JsonObject, this.#own as JsonObject) as Settings);
+  readonly #page = $derived<PagePreferences>({ ...DEFAULTS, ...validPage((this.#whole.page ?? {}) as JsonObject) });
 
   /** `reportProblem` is called when the server refuses a change. */
   constructor(storage: TextStorage, client: SettingsClient, clock: Clock, reportProblem: (sentence: string) => void) {
@@ -168,7 +163,7 @@ export class Preferences {
     else {
       this.#saved = stored as Settings;
       this.#unsaved = read(storage, UNSENT_KEY) as Changes;
-      if (storage.get(EXIT_KEY) !== null) this.#exitSnapshot = { sent: this.#unsaved as Plain, known: read(storage, EXIT_KEY) };
+      if (storage.get(EXIT_KEY) !== null) this.#exitSnapshot = { sent: this.#unsaved as JsonObject, known: read(storage, EXIT_KEY) };
     }
   }
 
@@ -213,7 +208,7 @@ export class Preferences {
 
   /** Applies changes locally at once and sends them soon. */
   change(changes: Changes): void {
-    this.#unsaved = mergePatch(this.#unsaved as Plain, changes as Plain, true) as Changes;
+    this.#unsaved = mergePatch(this.#unsaved as JsonObject, changes as JsonObject, true) as Changes;
     this.#saving = "saving";
     this.#refusal = null;
     this.#store();
@@ -233,7 +228,7 @@ export class Preferences {
     const answer = await this.#client.read();
     if (answer.kind !== "ok" || answerCount !== this.#answerCount) return;
     this.#saved = answer.value;
-    if (this.#exitSnapshot) this.#unsaved = unacknowledged(this.#unsaved as Plain, this.#exitSnapshot, answer.value as Plain) as Changes;
+    if (this.#exitSnapshot) this.#unsaved = unacknowledged(this.#unsaved as JsonObject, this.#exitSnapshot, answer.value as JsonObject) as Changes;
     this.#exitSnapshot = null;
     this.#store();
     if (Object.keys(this.#unsaved).length > 0) this.#scheduleSend();
@@ -289,7 +284,7 @@ export class Preferences {
   #dropRefused(sent: Changes, message: string, param: string): void {
     this.#refusal = { message, param };
     this.#reportProblem(message);
-    const rest = omitPath(this.#unsaved as Plain, param);
+    const rest = omitPath(this.#unsaved as JsonObject, param);
     if (rest !== null) this.#unsaved = rest as Changes;
     else if (this.#unsaved === sent) this.#unsaved = {};
   }

@@ -1,5 +1,6 @@
 // Parses the configuration of a new tool server from pasted JSON or a form. Pure: errors are named here, their
 // sentences are in the catalogue; the server validates the rest.
+import { isObject, type JsonObject } from "../wire/json";
 import type { ServerConfig } from "../wire/mcp";
 
 export interface NamedConfig {
@@ -10,16 +11,10 @@ export interface NamedConfig {
 export type ConfigFault = "empty" | "json" | "shape" | "name";
 export type ParseResult = { readonly servers: readonly NamedConfig[] } | { readonly fault: ConfigFault };
 
-type Plain = Readonly<Record<string, unknown>>;
-
-function isPlain(value: unknown): value is Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const ENDPOINT_KEYS = ["command", "url", "serverUrl", "httpUrl"];
 
-function isConfig(value: unknown): value is Plain {
-  return isPlain(value) && ENDPOINT_KEYS.some((key) => typeof value[key] === "string");
+function isConfig(value: unknown): value is JsonObject {
+  return isObject(value) && ENDPOINT_KEYS.some((key) => typeof value[key] === "string");
 }
 
 /** JSON copied from documentation often lacks its outer braces or ends in a comma. */
@@ -41,17 +36,17 @@ export function parseServers(text: string, name = ""): ParseResult {
   if (text.trim() === "") return { fault: "empty" };
   const json = parseLoose(text);
   if (json === undefined) return { fault: "json" };
-  if (!isPlain(json)) return { fault: "shape" };
+  if (!isObject(json)) return { fault: "shape" };
   if (isConfig(json)) {
     const ownName = name.trim() || (typeof json["name"] === "string" ? json["name"] : "");
     return ownName === "" ? { fault: "name" } : { servers: [{ name: ownName, config: json }] };
   }
   const byName = json["mcpServers"] ?? json["servers"] ?? json;
-  if (!isPlain(byName)) return { fault: "shape" };
+  if (!isObject(byName)) return { fault: "shape" };
   const servers = Object.entries(byName);
   if (servers.length === 0 || !servers.every(([, config]) => isConfig(config))) return { fault: "shape" };
   const only = servers.length === 1 && name.trim() !== "" ? name.trim() : null;
-  return { servers: servers.map(([key, config]) => ({ name: only ?? key, config: config as Plain })) };
+  return { servers: servers.map(([key, config]) => ({ name: only ?? key, config: config as JsonObject })) };
 }
 
 /** Fields of the form; arguments, variables and headers are one per line. */

@@ -1,4 +1,5 @@
 // Entries of the command palette for a query: actions, models, chats and messages. Pure.
+import { foldText } from "../language/fold_text";
 import type { Conversation, SearchHit } from "../wire/rows";
 import type { Action } from "./shortcuts";
 
@@ -11,19 +12,12 @@ export type PaletteEntry =
 /** Limit per kind. */
 const MAX_PER_KIND = 8;
 
-function plain(text: string): string {
-  return text
-    .normalize("NFD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase();
-}
-
 /** Scores a label: every word of the query must occur in it, and matches at the start of a word count more. 0 is no
  * match. */
 export function matchScore(label: string, query: string): number {
-  const text = plain(label);
+  const text = foldText(label);
   let score = 1;
-  for (const word of plain(query).split(/\s+/).filter((part) => part !== "")) {
+  for (const word of foldText(query).split(/\s+/).filter((part) => part !== "")) {
     const at = text.indexOf(word);
     if (at < 0) return 0;
     score += at === 0 ? 3 : /[\s"„“(/-]/.test(text[at - 1]!) ? 2 : 1;

@@ -8,7 +8,7 @@ import type { Clock } from "../wire/transport/clock";
 import type { ConversationClient } from "../wire/conversations";
 import { type Fetch, problemOf } from "../wire/transport/http";
 import { synthesise, transcribe } from "../wire/speech";
-import { currentTongue } from "../language/language.svelte";
+import { currentLanguage } from "../language/language.svelte";
 import type { Uploader } from "../wire/transport/upload";
 import { voice as words } from "../language/en/voice";
 import { Call } from "./call/call.svelte";
@@ -122,7 +122,7 @@ export function createDictation(
   const release = closer(context);
   const dictation = new Dictation({
     microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
-    transcribe: (wav, signal) => transcribe(fetch, wav, currentTongue(), signal),
+    transcribe: (wav, signal) => transcribe(fetch, wav, currentLanguage(), signal),
     insert,
     clock,
     reportProblem,
@@ -139,7 +139,7 @@ export function createVoiceMessage(context: AudioContext | null, { chat, fetch, 
   const { page } = chat;
   const message = new VoiceMessage({
     microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
-    transcribe: (wav, signal) => transcribe(fetch, wav, currentTongue(), signal),
+    transcribe: (wav, signal) => transcribe(fetch, wav, currentLanguage(), signal),
     clock,
     reportProblem,
     acceptsAudio,

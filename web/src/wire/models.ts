@@ -1,4 +1,5 @@
 // Model API: loaded, local and available models, downloads, loading. Types and client.
+import { parseEvent } from "./json";
 import { SseParser } from "./transport/event_stream";
 import { type Answer, answerOf, request, type Fetch, errorBodyOf, sendJson } from "./transport/http";
 
@@ -153,11 +154,5 @@ const TYPES = new Set(["download", "loaded", "here"]);
 
 /** Null for an event type this page does not know. */
 export function readModelsEvent(data: string): ModelsEvent | null {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (typeof event !== "object" || event === null || !("type" in event)) return null;
-    return TYPES.has(String(event.type)) ? (event as ModelsEvent) : null;
-  } catch {
-    return null;
-  }
+  return parseEvent<ModelsEvent>(data, TYPES);
 }

@@ -1,4 +1,5 @@
 // Events of a run and the pure reducer that applies them to its messages. Unknown events change nothing.
+import { parseEvent } from "./json";
 import { type Approval, type Message, messageOf, type RowError, type SparseMessage, textOf, type ToolCall } from "./rows";
 
 export type Outcome = "done" | "stopped" | "failed" | "interrupted" | "limit";
@@ -74,13 +75,7 @@ const TYPES = new Set([
 
 /** Parses an event; null for a type this page does not know. */
 export function readEvent(data: string): RunEvent | null {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (typeof event !== "object" || event === null || !("type" in event)) return null;
-    return TYPES.has(String(event.type)) ? (event as RunEvent) : null;
-  } catch {
-    return null;
-  }
+  return parseEvent<RunEvent>(data, TYPES);
 }
 
 /** State of a run after the events so far. `rows` are the messages it added or changed, in order. */

@@ -8,7 +8,7 @@ function called(name: ParameterName): Parameter {
   return PARAMETERS.find((parameter) => parameter.name === name)!;
 }
 
-const typed = (name: ParameterName, text: string, tongue: "en" | "de" = "en") => parseValue(called(name), text, tongue);
+const typed = (name: ParameterName, text: string, language: "en" | "de" = "en") => parseValue(called(name), text, language);
 
 describe("the parameters", () => {
   it("are the server's, with its ranges", () => {
@@ -112,7 +112,7 @@ describe("what is written into a field", () => {
   ];
 
   it.each(values)("%o is read back as %o", (kind, value) => {
-    for (const tongue of ["en", "de"] as const) expect(parseValue(kind, formatValue(kind, value, tongue), tongue)).toEqual({ value });
+    for (const language of ["en", "de"] as const) expect(parseValue(kind, formatValue(kind, value, language), language)).toEqual({ value });
   });
 
   it("is empty for nothing", () => {

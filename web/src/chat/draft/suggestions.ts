@@ -1,4 +1,5 @@
 // Suggestions above the composer for what is being typed: prompts and commands after "/", resources after "@". Pure.
+import { foldText } from "../../language/fold_text";
 import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/mcp_content";
 
 export type ChatCommand = "new-chat" | "temporary-chat" | "compact";
@@ -22,19 +23,12 @@ export interface Suggestion {
 /** Longer lists are cut: the user types on to narrow them. */
 const MAX_SUGGESTIONS = 50;
 
-function plain(text: string): string {
-  return text
-    .normalize("NFD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase();
-}
-
 /** Whether a word in one of the texts starts with the query. Not the middle of a word: typed text must not match by
  * accident. */
 export function matchesWordStart(query: string, ...texts: (string | undefined)[]): boolean {
-  const prefix = plain(query);
+  const prefix = foldText(query);
   return texts.some((text) => {
-    const candidate = plain(text ?? "");
+    const candidate = foldText(text ?? "");
     for (let at = candidate.indexOf(prefix); at >= 0; at = candidate.indexOf(prefix, at + 1)) {
       if (at === 0 || /[^\p{L}\p{N}]/u.test(candidate[at - 1]!)) return true;
     }
@@ -59,7 +53,7 @@ export function promptSuggestions(query: string, servers: readonly ServerPrompts
       }),
   );
   const fromCommands = commands
-    .filter(({ name }) => plain(name).startsWith(plain(query)))
+    .filter(({ name }) => foldText(name).startsWith(foldText(query)))
     .map(({ group, name, detail, action }): Suggestion => ({ id: `command/${name}`, group, label: `/${name}`, detail, action }));
   return [...fromServers, ...fromCommands].slice(0, MAX_SUGGESTIONS);
 }

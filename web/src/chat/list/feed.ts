@@ -1,4 +1,5 @@
 // The server's feed of changes to all conversations.
+import { parseEvent } from "../../wire/json";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import type { Outcome, WaitReason } from "../../wire/runs";
 
@@ -20,13 +21,7 @@ export type FeedEvent = ListEvent | DraftEvent;
 const TYPES = new Set(["changed", "removed", "run", "draft", "reset"]);
 
 export function parseFeedEvent(data: string): FeedEvent | null {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (typeof event !== "object" || event === null || !("type" in event)) return null;
-    return TYPES.has(String(event.type)) ? (event as FeedEvent) : null;
-  } catch {
-    return null;
-  }
+  return parseEvent<FeedEvent>(data, TYPES);
 }
 
 export interface FeedListener {

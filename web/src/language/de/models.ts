@@ -60,6 +60,4 @@ export const models: ModelsWords = {
   anyDetail: "BESITZER/REPOSITORY bei Hugging Face, wenn gewünscht mit :QUANTISIERUNG, oder die Adresse einer .gguf-Datei.",
   anyField: "Modell",
   adminOnly: "Nur Verwalter können Modelle laden und herunterladen.",
-  gigabytes: (size) => `${size} GB`,
-  megabytes: (size) => `${size} MB`,
 };

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   title: "Admin",
@@ -74,4 +74,4 @@ const english = {
 
 export type AdminWords = typeof english;
 
-export const admin = (): AdminWords => spoken("admin", english);
+export const admin = (): AdminWords => localised("admin", english);

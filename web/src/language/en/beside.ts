@@ -1,5 +1,5 @@
 import type { ContextKind } from "../../wire/conversations";
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const parts: Record<ContextKind, string> = {
   system: "Instructions",
@@ -69,4 +69,4 @@ const english = {
 
 export type BesideWords = typeof english;
 
-export const beside = (): BesideWords => spoken("beside", english);
+export const beside = (): BesideWords => localised("beside", english);

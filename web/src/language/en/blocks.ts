@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 /** What stands in a reply's text, and around its code. */
 const english = {
@@ -30,4 +30,4 @@ const english = {
 
 export type BlocksWords = typeof english;
 
-export const blocks = (): BlocksWords => spoken("blocks", english);
+export const blocks = (): BlocksWords => localised("blocks", english);

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   message: "Message",
@@ -86,4 +86,4 @@ const english = {
 
 export type ComposerWords = typeof english;
 
-export const composer = (): ComposerWords => spoken("composer", english);
+export const composer = (): ComposerWords => localised("composer", english);

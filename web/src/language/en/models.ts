@@ -1,5 +1,5 @@
 import type { Fit } from "../../wire/models";
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const fits: Record<Fit, string> = {
   card: "fits on the card",
@@ -63,10 +63,8 @@ const english = {
   anyDetail: "OWNER/REPOSITORY on Hugging Face, with :QUANTISATION if you like, or the address of a .gguf file.",
   anyField: "Model",
   adminOnly: "Only an admin can load and download models.",
-  gigabytes: (size: string) => `${size} GB`,
-  megabytes: (size: string) => `${size} MB`,
 };
 
 export type ModelsWords = typeof english;
 
-export const models = (): ModelsWords => spoken("models", english);
+export const models = (): ModelsWords => localised("models", english);

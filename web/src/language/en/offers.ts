@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   prompts: "Prompts and commands",
@@ -31,4 +31,4 @@ const english = {
 
 export type OffersWords = typeof english;
 
-export const offers = (): OffersWords => spoken("offers", english);
+export const offers = (): OffersWords => localised("offers", english);

@@ -1,5 +1,5 @@
 import type { Action } from "../../shell/shortcuts";
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const actions: Record<Action, string> = {
   palette: "Open the command palette",
@@ -59,4 +59,4 @@ const english = {
 
 export type PaletteWords = typeof english;
 
-export const palette = (): PaletteWords => spoken("palette", english);
+export const palette = (): PaletteWords => localised("palette", english);

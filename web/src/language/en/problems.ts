@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   /** What the server says of a problem, in the page's language. It says it in English. */
@@ -7,4 +7,4 @@ const english = {
 
 export type ProblemWords = typeof english;
 
-export const problems = (): ProblemWords => spoken("problems", english);
+export const problems = (): ProblemWords => localised("problems", english);

@@ -1,5 +1,5 @@
 import type { ParameterName } from "../../settings/parameters";
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 interface Named {
   readonly label: string;
@@ -296,4 +296,4 @@ const english = {
 
 export type SettingsWords = typeof english;
 
-export const settings = (): SettingsWords => spoken("settings", english);
+export const settings = (): SettingsWords => localised("settings", english);

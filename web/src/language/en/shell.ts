@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   chats: "Chats",
@@ -36,4 +36,4 @@ const english = {
 
 export type ShellWords = typeof english;
 
-export const shell = (): ShellWords => spoken("shell", english);
+export const shell = (): ShellWords => localised("shell", english);

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   moveChats: (what: string) => `Move ${what}`,
@@ -27,4 +27,4 @@ const english = {
 
 export type ShelvingWords = typeof english;
 
-export const shelving = (): ShelvingWords => spoken("shelving", english);
+export const shelving = (): ShelvingWords => localised("shelving", english);

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   search: "Search",
@@ -65,4 +65,4 @@ const english = {
 
 export type SidebarWords = typeof english;
 
-export const sidebar = (): SidebarWords => spoken("sidebar", english);
+export const sidebar = (): SidebarWords => localised("sidebar", english);

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   conversation: "Conversation",
@@ -141,4 +141,4 @@ const english = {
 
 export type ThreadWords = typeof english;
 
-export const thread = (): ThreadWords => spoken("thread", english);
+export const thread = (): ThreadWords => localised("thread", english);

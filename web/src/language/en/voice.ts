@@ -1,6 +1,6 @@
 import type { MicrophoneFault } from "../../voice/audio/microphone";
 import type { CallState } from "../../voice/call/protocol";
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const faults: Readonly<Record<MicrophoneFault, string>> = {
   insecure:
@@ -112,4 +112,4 @@ const english = {
 
 export type VoiceWords = typeof english;
 
-export const voice = (): VoiceWords => spoken("voice", english);
+export const voice = (): VoiceWords => localised("voice", english);

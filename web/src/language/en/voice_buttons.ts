@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 // What is said of voice on the page's first load; the rest is in voice.ts, and comes with it.
 const english = {
@@ -18,4 +18,4 @@ const english = {
 
 export type VoiceButtonsWords = typeof english;
 
-export const voiceButtons = (): VoiceButtonsWords => spoken("voiceButtons", english);
+export const voiceButtons = (): VoiceButtonsWords => localised("voiceButtons", english);

@@ -1,4 +1,4 @@
-import { spoken } from "../language.svelte";
+import { localised } from "../language.svelte";
 
 const english = {
   to: "Say something to ",
@@ -25,4 +25,4 @@ const english = {
 
 export type WelcomeWords = typeof english;
 
-export const welcome = (): WelcomeWords => spoken("welcome", english);
+export const welcome = (): WelcomeWords => localised("welcome", english);

@@ -1,5 +1,6 @@
 // Messages of the voice socket. Incoming messages are validated field by field, and unknown ones are ignored. Audio is
 // in binary frames and not handled here. Pure.
+import { isObject, type JsonObject } from "../../wire/json";
 import type { ApprovalAnswer } from "../../wire/conversations";
 import type { Approval, ToolCallState } from "../../wire/rows";
 
@@ -56,8 +57,6 @@ export type ClientMessage =
 
 const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const integer = (value: unknown) => (typeof value === "number" && Number.isSafeInteger(value) ? value : null);
 const nonNegative = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null);
@@ -70,8 +69,8 @@ export function readMessage(frame: string): ServerMessage | null {
   } catch {
     return null;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const fields = value as JsonObject;
+  if (!isObject(value)) return null;
+  const fields = value;
   const epoch = integer(fields["epoch"]) ?? 0;
   return replyMessage(fields, epoch) ?? callMessage(fields, epoch);
 }
@@ -136,8 +135,8 @@ function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
 }
 
 function captionWords(value: unknown): CaptionWord[] {
-  if (typeof value !== "object" || value === null) return [];
-  const fields = value as JsonObject;
+  if (!isObject(value)) return [];
+  const fields = value;
   const [start, end] = [nonNegative(fields["start_ms"]), nonNegative(fields["end_ms"])];
   if (start === null || end === null || end < start) return [];
   const [at, to] = [integer(fields["at"]), integer(fields["to"])];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { speak } from "../../../src/language/language.svelte";
+import { setLanguage } from "../../../src/language/language.svelte";
 import { request, problemOf, sendJson } from "../../../src/wire/transport/http";
 
 const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
@@ -20,11 +20,11 @@ describe("an answer", () => {
 
   it("is the page's sentence for what is common, with the server's own where that names what it is about", async () => {
     const told = (code: string, message: string) => problemOf({ kind: "refused", status: 400, code, message });
-    await speak("de");
+    await setLanguage("de");
     expect(told("run_in_progress", "A reply is being written.")).toContain("Hier wird gerade eine Antwort geschrieben.");
     expect(told("model_not_found", "There is no model x.")).toBe("Dieses Modell gibt es hier nicht. Der Server sagt: There is no model x.");
     expect(told("something_rare", "As it is.")).toBe("As it is.");
-    await speak("en");
+    await setLanguage("en");
     expect(told("run_in_progress", "A reply is being written.")).toBe("A reply is being written.");
   });
 

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+
+import { type ReplyStats, replyStats, statsDetail, statsSummary } from "../../../src/ui/thread/reply_stats";
+
+const NOTHING: ReplyStats = { tokens: 1, reasoning: 0, input: null, cached: 0, generateMs: null, firstTokenMs: null, queueMs: 0, estimated: false };
+const spaced = (text: string) => text.replaceAll("\u00a0", " ");
+
+describe("the statistics of a reply", () => {
+  it("sums a reply up with what is known, and no more", () => {
+    expect(spaced(statsSummary({ ...NOTHING, tokens: 38, input: 9, generateMs: 340, firstTokenMs: 214 }))).toBe("38 tokens · 112 per second · first after 0.21 s");
+    expect(statsSummary(NOTHING)).toBe("1 token");
+    expect(statsSummary({ ...NOTHING, tokens: 5, generateMs: 5 })).toBe("5 tokens");
+  });
+
+  it("tells the rest of it on demand: who, what was read, what was waited for", () => {
+    expect(statsDetail(NOTHING, "mini")).toBe("by mini");
+    const stats = { ...NOTHING, tokens: 50, reasoning: 20, input: 1200, cached: 1000, queueMs: 2300 };
+    expect(spaced(statsDetail(stats, "mini"))).toBe("by mini · 1,200 tokens read, 1,000 of them kept from before · 20 tokens of it thought · waited 2.3 s in the queue");
+    expect(statsDetail({ ...NOTHING, input: 7, estimated: true }, "mini")).toContain("~7 tokens read");
+    expect(statsSummary({ ...NOTHING, tokens: 7, estimated: true })).toBe("~7 tokens");
+  });
+
+  it("adds the turns of a reply up", () => {
+    const turns = [
+      { usage: { input: 10, output: 5 }, timings: { generate: 100, first: 40 } },
+      { usage: null, timings: null },
+      { usage: { input: 30, output: 7 }, timings: { generate: 50, first: 20 } },
+    ];
+    expect(replyStats(turns)).toEqual({ ...NOTHING, tokens: 12, input: 30, generateMs: 150, firstTokenMs: 40 });
+    expect(replyStats([{ usage: null, timings: null }])).toBeNull();
+  });
+});
