@@ -231,4 +231,4 @@ void server.refresh();
 onHashChange();
 const context = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
 // Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
-void setLanguage(preferences.page.language || preferredLanguage(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, begin: connect } }));
+void setLanguage(preferences.page.language || preferredLanguage(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, connect } }));

@@ -1,5 +1,5 @@
 // The loudness of the last seconds as a row of bars that moves to the left. Pure: levels and time in, bars out.
-import { audible } from "./shape";
+import { perceivedLoudness } from "./shape";
 
 export interface Bar {
   /** CSS pixels from the left. */
@@ -9,30 +9,30 @@ export interface Bar {
 }
 
 /** Milliseconds a bar stands for, and pixels from one to the next. */
-const EACH = 60;
-const STEP = 4;
-const MOST = 120;
+const BAR_MS = 60;
+const BAR_PIXELS = 4;
+const MAX_BARS = 120;
 
-export class Levels {
+export class LevelHistory {
   /** Newest last. */
   #sizes: number[] = [];
   #loudest = 0;
   #since: number | null = null;
 
-  hear(level: number, now: number): void {
+  add(level: number, now: number): void {
     this.#since ??= now;
-    this.#loudest = Math.max(this.#loudest, audible(level));
-    while (now - this.#since >= EACH) {
+    this.#loudest = Math.max(this.#loudest, perceivedLoudness(level));
+    while (now - this.#since >= BAR_MS) {
       this.#sizes.push(this.#loudest);
-      this.#loudest = audible(level);
-      this.#since += EACH;
+      this.#loudest = perceivedLoudness(level);
+      this.#since += BAR_MS;
     }
-    if (this.#sizes.length > MOST) this.#sizes = this.#sizes.slice(-MOST);
+    if (this.#sizes.length > MAX_BARS) this.#sizes = this.#sizes.slice(-MAX_BARS);
   }
 
   /** The bars that fit into a width: the newest at its right edge. */
   bars(width: number, now: number): Bar[] {
-    const part = this.#since === null ? 0 : Math.min(1, Math.max(0, (now - this.#since) / EACH));
-    return this.#sizes.map((size, at) => ({ x: width - (this.#sizes.length - at + part) * STEP, size })).filter(({ x }) => x > -STEP);
+    const fraction = this.#since === null ? 0 : Math.min(1, Math.max(0, (now - this.#since) / BAR_MS));
+    return this.#sizes.map((size, at) => ({ x: width - (this.#sizes.length - at + fraction) * BAR_PIXELS, size })).filter(({ x }) => x > -BAR_PIXELS);
   }
 }

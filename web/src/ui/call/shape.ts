@@ -33,13 +33,13 @@ export function motionOf(mood: Mood): Motion {
 }
 
 /** On the way from one motion to another: `share` of it is left behind. */
-export function between(one: Motion, other: Motion, share: number): Motion {
+export function blend(one: Motion, other: Motion, share: number): Motion {
   const mixed = (name: keyof Motion) => one[name] + (other[name] - one[name]) * share;
   return { size: mixed("size"), swell: mixed("swell"), pace: mixed("pace"), echo: mixed("echo"), strength: mixed("strength") };
 }
 
 /** Ears hear loudness by its logarithm: 0 for silence, 1 for as loud as it gets. */
-export function audible(level: number): number {
+export function perceivedLoudness(level: number): number {
   return level <= 0.001 ? 0 : Math.min(1, 1 + Math.log10(Math.min(1, level)) / 3);
 }
 

@@ -10,17 +10,17 @@ export interface Entry {
 }
 
 /** Folders in folders that are gone into. */
-const DEEPEST = 8;
+const MAX_DEPTH = 8;
 
 /** At most `most` files, those of upper folders first. What cannot be read is left out. */
 export async function filesIn(entries: readonly Entry[], most: number): Promise<File[]> {
   const files: File[] = [];
   let level = [...entries];
-  for (let depth = 0; depth <= DEEPEST && level.length > 0; depth++) {
+  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
     const next: Entry[] = [];
     for (const entry of level) {
       if (files.length >= most) return files;
-      if (entry.isDirectory) next.push(...(await inside(entry, most)));
+      if (entry.isDirectory) next.push(...(await entriesIn(entry, most)));
       else {
         const file = await fileOf(entry);
         if (file) files.push(file);
@@ -39,13 +39,13 @@ function fileOf(entry: Entry): Promise<File | null> {
 }
 
 /** A reader gives a folder in pieces until an empty one. */
-async function inside(folder: Entry, most: number): Promise<Entry[]> {
+async function entriesIn(folder: Entry, most: number): Promise<Entry[]> {
   const reader = folder.createReader?.();
-  const found: Entry[] = [];
-  while (reader && found.length < 4 * most) {
-    const piece = await new Promise<Entry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
-    if (piece.length === 0) break;
-    found.push(...piece);
+  const entries: Entry[] = [];
+  while (reader && entries.length < 4 * most) {
+    const batch = await new Promise<Entry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
+    if (batch.length === 0) break;
+    entries.push(...batch);
   }
-  return found.sort((one, other) => one.name.localeCompare(other.name));
+  return entries.sort((one, other) => one.name.localeCompare(other.name));
 }

@@ -2,7 +2,7 @@
 import type { Entry } from "./dropped_files";
 
 /** Files that are taken out of folders at once. */
-const MOST = 200;
+const MAX_FILES = 200;
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
@@ -52,6 +52,6 @@ export class FileDrop {
     const entries = [...items].flatMap((item) => (item.kind === "file" ? (item.webkitGetAsEntry() ?? []) : []));
     if (!entries.some(({ isDirectory }) => isDirectory)) return this.#take([...files]);
     const { filesIn } = await import("./dropped_files");
-    this.#take(await filesIn(entries as unknown as Entry[], MOST));
+    this.#take(await filesIn(entries as unknown as Entry[], MAX_FILES));
   }
 }

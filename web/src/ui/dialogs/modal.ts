@@ -4,7 +4,7 @@
 /** For `{@attach}` on a dialog; `close` takes it away. */
 export function modal(close: () => void): (dialog: HTMLDialogElement) => () => void {
   return (dialog) => {
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     // On Escape the browser would hide it at once and say so a moment later; a key pressed in between found the focus back on
     // a button whose dialog still counted as open, and did nothing.
     const onCancel = (event: Event) => {
@@ -20,7 +20,7 @@ export function modal(close: () => void): (dialog: HTMLDialogElement) => () => v
       dialog.removeEventListener("cancel", onCancel);
       dialog.removeEventListener("close", close);
       // Taken away while it is open, it gives the focus back to nobody by itself.
-      if (document.activeElement === document.body && before instanceof HTMLElement) before.focus({ preventScroll: true });
+      if (document.activeElement === document.body && previousFocus instanceof HTMLElement) previousFocus.focus({ preventScroll: true });
     };
   };
 }

@@ -1,7 +1,7 @@
 // Copying text. Owns the way around plain HTTP pages of another machine, which have no clipboard interface.
 
 /** Something of the page's own put where nobody sees it, for as long as `use` takes. */
-function unseen<Value>(element: HTMLElement, use: (element: HTMLElement) => Value): Value {
+function withHidden<Value>(element: HTMLElement, use: (element: HTMLElement) => Value): Value {
   element.classList.add("unseen");
   const focused = document.activeElement;
   document.body.append(element);
@@ -15,14 +15,14 @@ function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
   area.readOnly = true;
-  return unseen(area, () => {
+  return withHidden(area, () => {
     area.select();
     return document.execCommand("copy");
   });
 }
 
-function copyMarked(element: HTMLElement): boolean {
-  return unseen(element, () => {
+function copySelected(element: HTMLElement): boolean {
+  return withHidden(element, () => {
     const selection = getSelection();
     selection?.selectAllChildren(element);
     const copied = document.execCommand("copy");
@@ -42,29 +42,29 @@ export async function copy(text: string): Promise<boolean> {
 }
 
 /** What was written, as it is set on the page, without the buttons among it. */
-function written(elements: Iterable<Element>): HTMLElement {
-  const whole = document.createElement("div");
-  for (const element of elements) whole.append(element.cloneNode(true));
+function contentOf(elements: Iterable<Element>): HTMLElement {
+  const content = document.createElement("div");
+  for (const element of elements) content.append(element.cloneNode(true));
   // A drawn formula is there twice: for the eye alone, and as MathML.
-  for (const own of whole.querySelectorAll("button, iframe, .code-bar, .visually-hidden, .katex-html")) own.remove();
-  return whole;
+  for (const control of content.querySelectorAll("button, iframe, .code-bar, .visually-hidden, .katex-html")) control.remove();
+  return content;
 }
 
 /** The elements with their formatting, for a program that knows it. */
 export async function copyRich(elements: Iterable<Element>, text: string): Promise<boolean> {
-  const whole = written(elements);
+  const content = contentOf(elements);
   try {
-    const kinds = { "text/html": new Blob([whole.innerHTML], { type: "text/html" }), "text/plain": new Blob([text], { type: "text/plain" }) };
+    const kinds = { "text/html": new Blob([content.innerHTML], { type: "text/html" }), "text/plain": new Blob([text], { type: "text/plain" }) };
     await navigator.clipboard.write([new ClipboardItem(kinds)]);
     return true;
   } catch {
-    return copyMarked(whole);
+    return copySelected(content);
   }
 }
 
 /** The elements' words alone, in their lines. */
 export function copyPlain(elements: Iterable<Element>): Promise<boolean> {
-  const whole = written(elements);
-  for (const formula of whole.querySelectorAll(".maths.drawn")) formula.textContent = formula.querySelector("annotation")?.textContent ?? "";
-  return copy(unseen(whole, () => whole.innerText.trim()));
+  const content = contentOf(elements);
+  for (const formula of content.querySelectorAll(".maths.drawn")) formula.textContent = formula.querySelector("annotation")?.textContent ?? "";
+  return copy(withHidden(content, () => content.innerText.trim()));
 }

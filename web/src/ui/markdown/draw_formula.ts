@@ -10,13 +10,13 @@ const LIMITS = { maxExpand: 1000, maxSize: 50 };
 /** Puts the drawn formula in the place of its source; one that cannot be read keeps it. */
 export function draw(element: HTMLElement): void {
   const source = element.textContent;
-  const drawn = document.createElement(element.tagName);
+  const rendered = document.createElement(element.tagName);
   try {
-    render(source, drawn, { ...LIMITS, displayMode: element.dataset["maths"] === "display", throwOnError: true, strict: "ignore", trust: false, output: "htmlAndMathml" });
+    render(source, rendered, { ...LIMITS, displayMode: element.dataset["maths"] === "display", throwOnError: true, strict: "ignore", trust: false, output: "htmlAndMathml" });
   } catch {
     element.classList.add("unreadable");
     return;
   }
-  element.replaceChildren(...drawn.childNodes);
+  element.replaceChildren(...rendered.childNodes);
   element.classList.add("drawn");
 }

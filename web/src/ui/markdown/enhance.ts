@@ -7,23 +7,23 @@ import { TOKEN_KINDS, type HighlightRuns } from "../../markdown/highlight/runs";
 const SLICE = 1500;
 const SLICE_MS = 8;
 
-type Alive = () => boolean;
+type IsAlive = () => boolean;
 
 function pause(): Promise<void> {
   return new Promise((resume) => ("requestIdleCallback" in window ? requestIdleCallback(() => resume(), { timeout: 500 }) : setTimeout(resume, 20)));
 }
 
 /** Lays the colours over the text of `code`, which stays the same text all the while. */
-async function paint(code: HTMLElement, pieces: HighlightRuns, alive: Alive): Promise<void> {
-  const rest = code.firstChild;
-  if (!(rest instanceof Text) || code.childNodes.length > 1) return;
-  for (let at = 0; at < pieces.length; ) {
-    const end = Math.min(at + 2 * SLICE, pieces.length);
+async function applyColours(code: HTMLElement, runs: HighlightRuns, isAlive: IsAlive): Promise<void> {
+  const remaining = code.firstChild;
+  if (!(remaining instanceof Text) || code.childNodes.length > 1) return;
+  for (let at = 0; at < runs.length; ) {
+    const end = Math.min(at + 2 * SLICE, runs.length);
     const slice = document.createDocumentFragment();
     let from = 0;
     for (; at < end; at += 2) {
-      const text = rest.data.slice(from, (from += pieces[at]!));
-      const kind = TOKEN_KINDS[pieces[at + 1]!];
+      const text = remaining.data.slice(from, (from += runs[at]!));
+      const kind = TOKEN_KINDS[runs[at + 1]!];
       if (kind === undefined || kind === "plain") slice.append(text);
       else {
         const span = document.createElement("span");
@@ -32,24 +32,24 @@ async function paint(code: HTMLElement, pieces: HighlightRuns, alive: Alive): Pr
         slice.append(span);
       }
     }
-    rest.deleteData(0, from);
-    code.insertBefore(slice, rest);
-    if (at < pieces.length) await pause();
-    if (!alive() || rest.parentNode !== code) return;
+    remaining.deleteData(0, from);
+    code.insertBefore(slice, remaining);
+    if (at < runs.length) await pause();
+    if (!isAlive() || remaining.parentNode !== code) return;
   }
 }
 
 /** Colours the code in `element`, whose text it is. */
-export async function colourCode(element: HTMLElement, language: string, alive: Alive): Promise<void> {
-  const pieces = await highlighter.highlight(element.textContent, language);
-  if (pieces !== null && alive()) await paint(element, pieces, alive);
+export async function colourCode(element: HTMLElement, language: string, isAlive: IsAlive): Promise<void> {
+  const runs = await highlighter.highlight(element.textContent, language);
+  if (runs !== null && isAlive()) await applyColours(element, runs, isAlive);
 }
 
-async function drawFormulas(formulas: readonly HTMLElement[], alive: Alive): Promise<void> {
+async function drawFormulas(formulas: readonly HTMLElement[], isAlive: IsAlive): Promise<void> {
   const { draw } = await import("./draw_formula");
   let began = performance.now();
   for (const formula of formulas) {
-    if (!alive()) return;
+    if (!isAlive()) return;
     draw(formula);
     if (performance.now() - began < SLICE_MS) continue;
     await pause();
@@ -58,11 +58,11 @@ async function drawFormulas(formulas: readonly HTMLElement[], alive: Alive): Pro
 }
 
 /** Colours and draws what is in a block of HTML. */
-export async function enhance(root: HTMLElement, alive: Alive): Promise<void> {
+export async function enhance(root: HTMLElement, isAlive: IsAlive): Promise<void> {
   const formulas = [...root.querySelectorAll<HTMLElement>("[data-maths]")];
   const codes = [...root.querySelectorAll<HTMLElement>("code[data-language]")];
   await Promise.all([
-    ...(formulas.length > 0 ? [drawFormulas(formulas, alive)] : []),
-    ...codes.map((code) => colourCode(code, code.dataset["language"] ?? "", alive)),
+    ...(formulas.length > 0 ? [drawFormulas(formulas, isAlive)] : []),
+    ...codes.map((code) => colourCode(code, code.dataset["language"] ?? "", isAlive)),
   ]);
 }

@@ -4,14 +4,14 @@ import { type FrameRequest, type FrameMessage, parseFrameMessage } from "../../m
 export const PREVIEW_PAGE = "preview.html";
 
 /** For `{@attach}` on the frame's element: `hear` is given what it tells, and the way to ask it something. */
-export function frameMessages(hear: (told: FrameMessage, ask: (asked: FrameRequest) => void) => void): (element: HTMLIFrameElement) => () => void {
+export function frameMessages(onMessage: (message: FrameMessage, send: (request: FrameRequest) => void) => void): (element: HTMLIFrameElement) => () => void {
   return (element) => {
     // Its origin is nobody's, so it has no name to address it by.
-    const ask = (asked: FrameRequest) => element.contentWindow?.postMessage(asked, "*");
+    const send = (request: FrameRequest) => element.contentWindow?.postMessage(request, "*");
     const listen = ({ source, data }: MessageEvent) => {
       if (source !== element.contentWindow) return;
-      const told = parseFrameMessage(data);
-      if (told !== null) hear(told, ask);
+      const message = parseFrameMessage(data);
+      if (message !== null) onMessage(message, send);
     };
     addEventListener("message", listen);
     return () => removeEventListener("message", listen);

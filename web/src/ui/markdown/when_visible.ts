@@ -1,11 +1,11 @@
 // What is done once an element comes near the part of the page that is in view.
 
-const NEAR = "600px 0px";
+const MARGIN = "600px 0px";
 
 const actions = new Map<Element, () => void>();
 let observer: IntersectionObserver | undefined;
 
-function look(entries: readonly IntersectionObserverEntry[]): void {
+function onIntersect(entries: readonly IntersectionObserverEntry[]): void {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
     observer?.unobserve(target);
@@ -17,7 +17,7 @@ function look(entries: readonly IntersectionObserverEntry[]): void {
 
 /** Runs `action` once. The answer calls it off. */
 export function whenVisible(element: Element, action: () => void): () => void {
-  observer ??= new IntersectionObserver(look, { rootMargin: NEAR });
+  observer ??= new IntersectionObserver(onIntersect, { rootMargin: MARGIN });
   actions.set(element, action);
   observer.observe(element);
   return () => {

@@ -3,10 +3,10 @@ import { createSubscriber } from "svelte/reactivity";
 
 import { browserClock } from "../../wire/transport/clock";
 
-const EVERY = 250;
+const INTERVAL_MS = 250;
 
 const subscribe = createSubscriber((update) => {
-  const timer = setInterval(update, EVERY);
+  const timer = setInterval(update, INTERVAL_MS);
   return () => clearInterval(timer);
 });
 

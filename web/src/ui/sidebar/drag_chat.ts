@@ -8,20 +8,20 @@ export function chatDropTarget(drop: (id: string) => void): (place: HTMLElement)
   return (place) => {
     let depth = 0;
     const isChat = (event: DragEvent) => event.dataTransfer?.types.includes(CHAT_MIME) ?? false;
-    const shade = (by: number) => {
+    const changeDepth = (by: number) => {
       depth = Math.max(0, depth + by);
       place.toggleAttribute("data-over", depth > 0);
     };
-    const entered = (event: DragEvent) => isChat(event) && shade(1);
-    const left = (event: DragEvent) => isChat(event) && shade(-1);
-    const over = (event: DragEvent) => isChat(event) && event.preventDefault();
-    const dropped = (event: DragEvent) => {
+    const onEnter = (event: DragEvent) => isChat(event) && changeDepth(1);
+    const onLeave = (event: DragEvent) => isChat(event) && changeDepth(-1);
+    const onOver = (event: DragEvent) => isChat(event) && event.preventDefault();
+    const onDrop = (event: DragEvent) => {
       if (!isChat(event)) return;
       event.preventDefault();
-      shade(-depth);
+      changeDepth(-depth);
       drop(event.dataTransfer!.getData(CHAT_MIME));
     };
-    const listeners = { dragenter: entered, dragleave: left, dragover: over, drop: dropped };
+    const listeners = { dragenter: onEnter, dragleave: onLeave, dragover: onOver, drop: onDrop };
     for (const [type, listener] of Object.entries(listeners)) place.addEventListener(type, listener as EventListener);
     return () => {
       for (const [type, listener] of Object.entries(listeners)) place.removeEventListener(type, listener as EventListener);

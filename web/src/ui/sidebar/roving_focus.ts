@@ -9,17 +9,17 @@ function rowsOf(root: Element): HTMLElement[] {
 }
 
 /** What can have the focus in a row; a menu that hangs in it sees to itself. */
-function stopsOf(row: HTMLElement): HTMLElement[] {
+function focusablesOf(row: HTMLElement): HTMLElement[] {
   if (row.matches(INSIDE)) return [row];
-  return [...row.querySelectorAll<HTMLElement>(INSIDE)].filter((stop) => !stop.closest("[popover]"));
+  return [...row.querySelectorAll<HTMLElement>(INSIDE)].filter((element) => !element.closest("[popover]"));
 }
 
-function reach(row: HTMLElement, reachable: boolean): void {
-  for (const stop of stopsOf(row)) stop.tabIndex = reachable ? 0 : -1;
+function setReachable(row: HTMLElement, reachable: boolean): void {
+  for (const element of focusablesOf(row)) element.tabIndex = reachable ? 0 : -1;
 }
 
 export function focusRow(row: HTMLElement | undefined): void {
-  if (row) stopsOf(row)[0]?.focus();
+  if (row) focusablesOf(row)[0]?.focus();
 }
 
 /** The row the focus is in, counted from the first; -1 where it is elsewhere. */
@@ -35,32 +35,32 @@ export function rowAt(root: Element, place: number): HTMLElement | undefined {
 }
 
 /** Keeps one row within reach whatever comes and goes; `above` is told when the arrow leaves at the top. */
-export function rovingFocus(root: HTMLElement, above: () => void): () => void {
-  let reached: HTMLElement | null = null;
+export function rovingFocus(root: HTMLElement, onExit: () => void): () => void {
+  let reachable: HTMLElement | null = null;
   /** It was gone to; until then the first one is within reach, or the current one. */
-  let chosen = false;
+  let hasFocused = false;
 
-  function take(row: HTMLElement): void {
-    if (reached !== row && reached) reach(reached, false);
-    reached = row;
-    reach(row, true);
+  function makeReachable(row: HTMLElement): void {
+    if (reachable !== row && reachable) setReachable(reachable, false);
+    reachable = row;
+    setReachable(row, true);
   }
 
-  function settle(): void {
-    if (chosen && reached && root.contains(reached)) return;
-    chosen = false;
+  function ensureReachable(): void {
+    if (hasFocused && reachable && root.contains(reachable)) return;
+    hasFocused = false;
     const row = root.querySelector("[aria-current]")?.closest<HTMLElement>(ROW) ?? root.querySelector<HTMLElement>(ROW);
-    if (row) take(row);
+    if (row) makeReachable(row);
   }
 
-  function focused(event: FocusEvent): void {
+  function onFocusIn(event: FocusEvent): void {
     const row = (event.target as Element).closest<HTMLElement>(ROW);
     if (!row || (event.target as Element).closest("[popover]")) return;
-    chosen = true;
-    take(row);
+    hasFocused = true;
+    makeReachable(row);
   }
 
-  function pressed(event: KeyboardEvent): void {
+  function onKeyDown(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     const types = target instanceof HTMLInputElement && target.type !== "checkbox";
     if (types || target.closest("[popover]") || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -70,7 +70,7 @@ export function rovingFocus(root: HTMLElement, above: () => void): () => void {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    if (to < 0) above();
+    if (to < 0) onExit();
     else focusRow(rows[to]);
   }
 
@@ -80,20 +80,20 @@ export function rovingFocus(root: HTMLElement, above: () => void): () => void {
       for (const node of addedNodes) {
         if (!(node instanceof HTMLElement)) continue;
         const row = node.closest<HTMLElement>(ROW);
-        if (row) reach(row, row === reached);
-        for (const inner of rowsOf(node)) reach(inner, inner === reached);
+        if (row) setReachable(row, row === reachable);
+        for (const inner of rowsOf(node)) setReachable(inner, inner === reachable);
       }
     }
-    settle();
+    ensureReachable();
   });
   observer.observe(root, { childList: true, subtree: true });
-  for (const row of rowsOf(root)) reach(row, false);
-  settle();
-  root.addEventListener("focusin", focused);
-  root.addEventListener("keydown", pressed);
+  for (const row of rowsOf(root)) setReachable(row, false);
+  ensureReachable();
+  root.addEventListener("focusin", onFocusIn);
+  root.addEventListener("keydown", onKeyDown);
   return () => {
     observer.disconnect();
-    root.removeEventListener("focusin", focused);
-    root.removeEventListener("keydown", pressed);
+    root.removeEventListener("focusin", onFocusIn);
+    root.removeEventListener("keydown", onKeyDown);
   };
 }

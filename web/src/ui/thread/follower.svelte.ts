@@ -1,13 +1,13 @@
 // Keeping the newest words in sight, for as long as the reader wants it. Growing content never moves a reader who
 // has scrolled up; coming back to the bottom, or sending, follows again. Any wheel, key or finger that goes up lets go.
 
-const NEAR = 24;
+const NEAR_PIXELS = 24;
 /** Milliseconds until what was unfolded is drawn. */
-const SETTLED = 250;
-const UPWARDS = new Set(["ArrowUp", "PageUp", "Home"]);
+const UNFOLD_MS = 250;
+const UPWARD_KEYS = new Set(["ArrowUp", "PageUp", "Home"]);
 
 export class Follower {
-  readonly #lives: () => boolean;
+  readonly #isLive: () => boolean;
   #following = $state(true);
   #unread = $state(false);
   #scroller: HTMLElement | null = null;
@@ -15,11 +15,11 @@ export class Follower {
   #height = 0;
   #finger = 0;
   /** What grows next grows because the reader unfolded it. */
-  #unfolds = false;
+  #unfolding = false;
 
   /** `lives`: what grows now is news. */
-  constructor(lives: () => boolean = () => true) {
-    this.#lives = lives;
+  constructor(isLive: () => boolean = () => true) {
+    this.#isLive = isLive;
   }
 
   get following(): boolean {
@@ -36,29 +36,29 @@ export class Follower {
     this.#scroller = scroller;
     this.#following = true;
     this.#unread = false;
-    const onScroll = () => this.#scrolled(scroller);
+    const onScroll = () => this.#onScroll(scroller);
     // A wheel or finger that goes up wins over the growth of the same moment.
     const onWheel = (event: WheelEvent) => {
-      if (event.deltaY < 0) this.#letGo(scroller);
+      if (event.deltaY < 0) this.#release(scroller);
     };
     const onTouchStart = (event: TouchEvent) => (this.#finger = event.touches[0]?.clientY ?? 0);
     const onTouchMove = (event: TouchEvent) => {
       const finger = event.touches[0]?.clientY ?? 0;
-      if (finger > this.#finger + 2) this.#letGo(scroller);
+      if (finger > this.#finger + 2) this.#release(scroller);
       this.#finger = finger;
     };
     const onKey = (event: KeyboardEvent) => {
       const typing = event.target instanceof Element && event.target.closest("textarea, input, select") !== null;
-      if (!typing && (UPWARDS.has(event.key) || (event.key === " " && event.shiftKey))) this.#letGo(scroller);
+      if (!typing && (UPWARD_KEYS.has(event.key) || (event.key === " " && event.shiftKey))) this.#release(scroller);
     };
     // Whoever unfolds something, or looks at another version, wants to read that, not the end below it.
     const onClick = (event: MouseEvent) => {
       if (!(event.target instanceof Element) || !event.target.closest("[aria-expanded]:not([aria-haspopup]), [data-stays]")) return;
-      this.#unfolds = true;
+      this.#unfolding = true;
       // What is drawn by then was not unfolded.
-      setTimeout(() => (this.#unfolds = false), SETTLED);
+      setTimeout(() => (this.#unfolding = false), UNFOLD_MS);
     };
-    const observer = new ResizeObserver(() => this.#settle());
+    const observer = new ResizeObserver(() => this.#update());
     observer.observe(scroller);
     if (scroller.firstElementChild) observer.observe(scroller.firstElementChild);
     scroller.addEventListener("scroll", onScroll, { passive: true });
@@ -83,7 +83,7 @@ export class Follower {
   jump(): void {
     this.#following = true;
     this.#unread = false;
-    this.#settle();
+    this.#update();
   }
 
   /** Stay where the reader is. */
@@ -91,14 +91,14 @@ export class Follower {
     this.#following = false;
   }
 
-  #letGo(scroller: HTMLElement): void {
+  #release(scroller: HTMLElement): void {
     if (scroller.scrollTop > 0) this.#following = false;
   }
 
-  #scrolled(scroller: HTMLElement): void {
+  #onScroll(scroller: HTMLElement): void {
     const { scrollTop, scrollHeight, clientHeight } = scroller;
     const shrank = scrollHeight < this.#height;
-    if (scrollHeight - clientHeight - scrollTop <= NEAR) {
+    if (scrollHeight - clientHeight - scrollTop <= NEAR_PIXELS) {
       // Told late of a place it was brought to before, a reader who has just let go is not caught again.
       if (scrollTop > this.#top || shrank) this.#following = true;
       if (this.#following) this.#unread = false;
@@ -109,13 +109,13 @@ export class Follower {
     this.#height = scrollHeight;
   }
 
-  #settle(): void {
+  #update(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
-    if (this.#unfolds) this.#following = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR;
+    if (this.#unfolding) this.#following = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR_PIXELS;
     if (this.#following) scroller.scrollTop = scroller.scrollHeight;
-    else if (scroller.scrollHeight <= scroller.clientHeight + NEAR) this.#following = true;
-    else if (scroller.scrollHeight > this.#height + 1 && !this.#unfolds && this.#lives()) this.#unread = true;
+    else if (scroller.scrollHeight <= scroller.clientHeight + NEAR_PIXELS) this.#following = true;
+    else if (scroller.scrollHeight > this.#height + 1 && !this.#unfolding && this.#isLive()) this.#unread = true;
     this.#top = scroller.scrollTop;
     this.#height = scroller.scrollHeight;
   }

@@ -1,6 +1,6 @@
 // The fields of a form that a tool's server asks for: flat JSON schemas, as MCP allows them here. Pure.
 
-export type Written = string | boolean;
+export type FieldValue = string | boolean;
 
 export interface Field {
   readonly name: string;
@@ -12,22 +12,22 @@ export interface Field {
   readonly whole: boolean;
   readonly required: boolean;
   readonly choices: readonly { readonly value: string; readonly title: string }[];
-  readonly initial: Written;
+  readonly initial: FieldValue;
 }
 
 const FORMATS = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const;
 
-function textIn(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
 function choicesOf(property: Record<string, unknown>): Field["choices"] {
   if (Array.isArray(property["oneOf"])) {
-    return (property["oneOf"] as Record<string, unknown>[]).map((one) => ({ value: textIn(one["const"]), title: textIn(one["title"]) || textIn(one["const"]) }));
+    return (property["oneOf"] as Record<string, unknown>[]).map((one) => ({ value: asText(one["const"]), title: asText(one["title"]) || asText(one["const"]) }));
   }
   if (!Array.isArray(property["enum"])) return [];
   const names = Array.isArray(property["enumNames"]) ? property["enumNames"] : [];
-  return property["enum"].map((value, index) => ({ value: textIn(value), title: textIn(names[index]) || textIn(value) }));
+  return property["enum"].map((value, index) => ({ value: asText(value), title: asText(names[index]) || asText(value) }));
 }
 
 export function fieldsOf(schema: Readonly<Record<string, unknown>>): Field[] {
@@ -39,24 +39,24 @@ export function fieldsOf(schema: Readonly<Record<string, unknown>>): Field[] {
     const kind = choices.length > 0 ? "choice" : type === "boolean" ? "boolean" : type === "number" || type === "integer" ? "number" : "text";
     return {
       name,
-      title: textIn(property["title"]) || name,
-      description: textIn(property["description"]),
+      title: asText(property["title"]) || name,
+      description: asText(property["description"]),
       kind,
       format: FORMATS[property["format"] as keyof typeof FORMATS] ?? "text",
       whole: type === "integer",
       required: required.has(name) && kind !== "boolean",
       choices,
-      initial: kind === "boolean" ? property["default"] === true : textIn(property["default"]),
+      initial: kind === "boolean" ? property["default"] === true : asText(property["default"]),
     };
   });
 }
 
 /** What was written in a field, as its type wants it; undefined where nothing was. */
-export function valueOf(field: Field, written: Written): unknown {
-  if (field.kind === "boolean") return written === true;
-  if (written === "" || typeof written === "boolean") return undefined;
-  if (field.kind === "number") return Number(written);
+export function valueOf(field: Field, input: FieldValue): unknown {
+  if (field.kind === "boolean") return input === true;
+  if (input === "" || typeof input === "boolean") return undefined;
+  if (field.kind === "number") return Number(input);
   // The browser's field knows no time zone; the server wants one.
-  if (field.format === "datetime-local") return new Date(written).toISOString();
-  return written;
+  if (field.format === "datetime-local") return new Date(input).toISOString();
+  return input;
 }

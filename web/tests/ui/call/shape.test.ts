@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { audible, between, edgeAt, type Mood, motionOf } from "../../../src/ui/call/shape";
+import { perceivedLoudness, blend, edgeAt, type Mood, motionOf } from "../../../src/ui/call/shape";
 
 const MOODS: Mood[] = ["calling", "listening", "hearing", "thinking", "speaking", "paused", "waiting", "over"];
 
@@ -27,12 +27,12 @@ describe("the shape of a call", () => {
   });
 
   it("goes from one state to another without a jump", () => {
-    const half = between(motionOf("paused"), motionOf("speaking"), 0.5);
+    const half = blend(motionOf("paused"), motionOf("speaking"), 0.5);
     expect(half.size).toBeCloseTo((motionOf("paused").size + motionOf("speaking").size) / 2);
   });
 
   it("hears as ears do", () => {
-    expect([audible(0), audible(0.0001), audible(1), audible(2)]).toEqual([0, 0, 1, 1]);
-    expect(audible(0.1)).toBeCloseTo(2 / 3);
+    expect([perceivedLoudness(0), perceivedLoudness(0.0001), perceivedLoudness(1), perceivedLoudness(2)]).toEqual([0, 0, 1, 1]);
+    expect(perceivedLoudness(0.1)).toBeCloseTo(2 / 3);
   });
 });
