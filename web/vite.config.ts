@@ -1,5 +1,5 @@
-// How the page is built: relative addresses, so that the same files work under any base path, into the Python
-// package, each with its compressed twins, which the server sends as they are.
+// Builds the page with relative addresses, so that it works under any base path, into the Python package, each file
+// with precompressed copies for the server to send.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ function compressedTwins(): Plugin {
         const path = join(entry.parentPath, entry.name);
         const body = readFileSync(path);
         writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }));
-        // The highest quality costs seconds a megabyte, and saves a twentieth.
+        // The highest quality takes seconds per megabyte and saves 5 %.
         const quality = body.length > LARGE ? 9 : constants.BROTLI_MAX_QUALITY;
         writeFileSync(`${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length, [constants.BROTLI_PARAM_QUALITY]: quality } }));
       }
@@ -42,7 +42,7 @@ function compressedTwins(): Plugin {
   };
 }
 
-// /docs is Swagger UI as its makers built it, beside the page and never part of it; docs.html in public/ loads it.
+// /docs is Swagger UI, unmodified and separate from the page; docs.html in public/ loads it.
 function documentation(): Plugin {
   const source = new URL("./node_modules/swagger-ui-dist/", import.meta.url);
   const read = (name: string) => readFileSync(new URL(name, source));
@@ -65,7 +65,7 @@ export default defineConfig({
   build: {
     outDir: page,
     emptyOutDir: true,
-    // What the bundle is made of, and under whose licences: it is shipped with it.
+    // Licences of everything in the bundle, shipped with it.
     license: { fileName: LICENSES },
     target: "es2022",
     assetsInlineLimit: 0,

@@ -1,5 +1,5 @@
-// The name of a build, made from all that it wrote: the page carries it, so that the server can say when it is old, and
-// the service worker, so that it knows what it keeps. The same sources have the same name.
+// Names a build after a digest of its files. The page carries the name, so that the server can tell it is outdated, and
+// so does the service worker, for its cache. The same sources get the same name.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
@@ -8,12 +8,12 @@ import type { Plugin } from "vite";
 
 const PAGE = "index.html";
 const WORKER = "sw.js";
-/** What is made of other files, and so says nothing new. */
+/** Compressed copies are derived from files that already count. */
 const DERIVED = /\.(gz|br)$/;
-/** The page, and what it needs to open. */
-const KEPT = /^(index\.html|theme\.js|mark\.svg|manifest\.webmanifest|assets\/.*|icons\/.*)$/;
+/** The page and what it needs to open: these are cached by the service worker. */
+const CACHED = /^(index\.html|theme\.js|mark\.svg|manifest\.webmanifest|assets\/.*|icons\/.*)$/;
 
-/** All files below a folder, by their address, in one order on every machine. */
+/** All files below a folder, by address, in the same order on every machine. */
 export function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !DERIVED.test(entry.name))
@@ -21,7 +21,7 @@ export function filesOf(folder: string): string[] {
     .sort();
 }
 
-/** A name for what these files hold. */
+/** A digest of the files. */
 export function nameOf(folder: string, files: readonly string[]): string {
   const hash = createHash("sha256");
   for (const file of files) {
@@ -31,12 +31,12 @@ export function nameOf(folder: string, files: readonly string[]): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** The page with its build's name in its head. */
-export function named(html: string, name: string): string {
+/** The HTML with the build's name in its head. */
+export function withBuildName(html: string, name: string): string {
   return html.replace("</title>", `</title>\n    <meta name="duologue-build" content="${name}">`);
 }
 
-/** Builds the service worker beside the page, and writes the name of the build into both. */
+/** Builds the service worker and writes the build's name into it and into the page. */
 export function buildName(worker: string): Plugin {
   let folder = "";
   return {
@@ -50,15 +50,15 @@ export function buildName(worker: string): Plugin {
     },
     closeBundle() {
       const [page, script] = [join(folder, PAGE), join(folder, WORKER)];
-      if (!existsSync(page) || !existsSync(script)) return; // the build broke off, and says why
+      if (!existsSync(page) || !existsSync(script)) return; // the build failed and has reported why
       const code = readFileSync(script, "utf8");
-      // A part that the page has too would become a file of its own, and such a script can load none.
+      // A module shared with the page would become a chunk, and a classic service worker cannot import one.
       if (/^\s*(import|export)\b/m.test(code)) throw new Error(`${WORKER} is not one script any more: it shares a part with the page.`);
       const files = filesOf(folder);
       const name = nameOf(folder, files);
-      writeFileSync(page, named(readFileSync(page, "utf8"), name));
-      const kept = files.filter((file) => KEPT.test(file));
-      writeFileSync(script, `const DUOLOGUE_BUILD=${JSON.stringify(name)},DUOLOGUE_FILES=${JSON.stringify(kept)};\n${code}`);
+      writeFileSync(page, withBuildName(readFileSync(page, "utf8"), name));
+      const cached = files.filter((file) => CACHED.test(file));
+      writeFileSync(script, `const DUOLOGUE_BUILD=${JSON.stringify(name)},DUOLOGUE_FILES=${JSON.stringify(cached)};\n${code}`);
     },
   };
 }

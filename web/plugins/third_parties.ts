@@ -1,5 +1,5 @@
-// What others made and the bundler does not take apart: the diagrams' script, the fonts of maths, and the licences of
-// everything that reaches the page by another way than its bundle.
+// Third-party files that the bundler does not process: the diagram script, the maths fonts, and the licences of
+// everything that is not in a bundle.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,25 +18,25 @@ function folderOf(name: string, from: string): string | null {
   }
 }
 
-/** A package and all it needs, by folder. */
-export function packagesBelow(name: string, from = ROOT, found = new Set<string>()): Set<string> {
+/** The folders of a package and all its dependencies. */
+export function packagesBelow(name: string, from = ROOT, folders = new Set<string>()): Set<string> {
   const folder = folderOf(name, from);
-  if (folder === null || found.has(folder)) return found;
-  found.add(folder);
+  if (folder === null || folders.has(folder)) return folders;
+  folders.add(folder);
   const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  for (const needed of Object.keys(dependencies).filter((each) => !each.startsWith("@types/"))) packagesBelow(needed, folder, found);
-  return found;
+  for (const dependency of Object.keys(dependencies).filter((each) => !each.startsWith("@types/"))) packagesBelow(dependency, folder, folders);
+  return folders;
 }
 
-/** A package's entry, as the bundler writes those of what it bundled. */
+/** A package's licence entry, in the bundler's format. */
 function entryOf(folder: string): { key: string; text: string } {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((each) => LICENSE.test(each));
-  const words = file ? `\n${readFileSync(join(folder, file), "utf8").trim()}\n` : "";
-  return { key: `${name} - ${version}`, text: `\n## ${name} - ${version}${license ? ` (${license})` : ""}\n${words}` };
+  const text = file ? `\n${readFileSync(join(folder, file), "utf8").trim()}\n` : "";
+  return { key: `${name} - ${version}`, text: `\n## ${name} - ${version}${license ? ` (${license})` : ""}\n${text}` };
 }
 
-/** Adds the licences of packages whose code the bundler copies or builds apart: it lists only its own chunks'. */
+/** Adds the licences of packages that are copied or built separately; the bundler lists only those in its chunks. */
 export function otherLicenses(fileName: string, names: readonly string[]): Plugin {
   return {
     name: "duologue-other-licenses",
@@ -47,17 +47,17 @@ export function otherLicenses(fileName: string, names: readonly string[]): Plugi
       handler(_, bundle) {
         const listed = bundle[fileName];
         if (listed?.type !== "asset") return this.error(`${fileName} is not there to be added to.`);
-        const before = listed.source.toString();
+        const licenses = listed.source.toString();
         const folders = new Set(names.flatMap((name) => [...packagesBelow(name)]));
-        const entries = [...folders].map(entryOf).filter(({ key }) => !before.includes(`## ${key}`));
+        const entries = [...folders].map(entryOf).filter(({ key }) => !licenses.includes(`## ${key}`));
         entries.sort((one, other) => (one.key < other.key ? -1 : 1));
-        listed.source = before + entries.map(({ text }) => text).join("");
+        listed.source = licenses + entries.map(({ text }) => text).join("");
       },
     },
   };
 }
 
-/** The script that draws diagrams, whole as its makers built it: it runs in a frame that may reach nothing. */
+/** Copies the diagram script unmodified. It runs in a frame without network access. */
 export function diagrams(): Plugin {
   const read = () => readFileSync(join(folderOf("mermaid", ROOT)!, "dist/mermaid.min.js"));
   return {
@@ -73,7 +73,7 @@ export function diagrams(): Plugin {
   };
 }
 
-/** The fonts of maths in the one format that every browser which can run the page reads. */
+/** Keeps only the WOFF2 fonts, which every supported browser reads. */
 export function oneFontFormat(): Plugin {
   return {
     name: "duologue-one-font-format",

@@ -1,5 +1,5 @@
-// Holds the first load to its budget, gzipped: what index.html asks for, and what the first screen is made of besides. Says, too,
-// what a conversation takes.
+// Checks the gzipped size of the first load against its budget: what index.html requests, and the chunks of the first
+// screen. Also prints the size with a conversation.
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -15,7 +15,7 @@ try {
   process.exit(1);
 }
 
-const asked = {
+const requested = {
   script: [
     ...html.matchAll(/<script[^>]+src="([^"]+)"/g),
     ...html.matchAll(/<link[^>]+rel="modulepreload"[^>]+href="([^"]+)"/g),
@@ -24,34 +24,34 @@ const asked = {
 };
 
 const assets = readdirSync(new URL("assets/", page));
-const part = (name) => {
-  const found = assets.filter((file) => file.startsWith(`${name}-`) && file.endsWith(".js"));
-  if (found.length !== 1) throw new Error(`There are ${found.length} parts called ${name}: this check no longer measures anything.`);
-  return `assets/${found[0]}`;
+const chunk = (name) => {
+  const matches = assets.filter((file) => file.startsWith(`${name}-`) && file.endsWith(".js"));
+  if (matches.length !== 1) throw new Error(`There are ${matches.length} parts called ${name}: this check no longer measures anything.`);
+  return `assets/${matches[0]}`;
 };
-/** A script with all that it imports before it runs. */
-const whole = (file, known) => {
-  if (known.has(file)) return known;
-  known.add(file);
+/** A script and its static imports. */
+const withImports = (file, files) => {
+  if (files.has(file)) return files;
+  files.add(file);
   const text = readFileSync(new URL(file, page), "utf8");
-  for (const [, name] of text.matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)) whole(`assets/${name}`, known);
-  return known;
+  for (const [, name] of text.matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)) withImports(`assets/${name}`, files);
+  return files;
 };
-const first = new Set(asked.script.map((file) => file.replace(/^\.\//, "")));
-for (const name of ["Welcome", "Sidebar"]) whole(part(name), first);
-asked.script = [...first];
+const first = new Set(requested.script.map((file) => file.replace(/^\.\//, "")));
+for (const name of ["Welcome", "Sidebar"]) withImports(chunk(name), first);
+requested.script = [...first];
 const sizeOf = (files) => files.reduce((sum, file) => sum + gzipSync(readFileSync(new URL(file, page)), { level: 9 }).length, 0);
 
-let over = false;
+let isOver = false;
 for (const [kind, budget] of Object.entries(budgets)) {
-  const files = [...new Set(asked[kind])];
+  const files = [...new Set(requested[kind])];
   if (files.length === 0) {
     console.error(`index.html asks for no ${kind}: this check no longer measures anything.`);
     process.exit(1);
   }
   const size = sizeOf(files);
-  over ||= size > budget;
+  isOver ||= size > budget;
   console.log(`${kind}: ${(size / 1024).toFixed(1)} KB gzip of ${budget / 1024} KB${size > budget ? ", OVER BUDGET" : ""}`);
 }
-console.log(`with a conversation: ${(sizeOf([...whole(part("Thread"), first)]) / 1024).toFixed(1)} KB gzip of script`);
-process.exit(over ? 1 : 0);
+console.log(`with a conversation: ${(sizeOf([...withImports(chunk("Thread"), first)]) / 1024).toFixed(1)} KB gzip of script`);
+process.exit(isOver ? 1 : 0);

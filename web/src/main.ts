@@ -1,4 +1,4 @@
-// The page's composition root: every part is made here and handed to those who need it.
+// The page's composition root: creates all state and mounts the page.
 import "./ui/app/page.css";
 import "./ui/markdown/prose.css";
 
@@ -78,7 +78,7 @@ const chat: Chat = new Chat({
   systemPrompt: () => preferences.system,
   onFailure: () => void server.refresh(),
   onLoaded: (conversation) => list.add(conversation),
-  // A chat that began gets its name late: whoever has gone to another screen meanwhile stays there.
+  // A new chat gets its id after a delay; a user who has opened another screen meanwhile stays there.
   navigate: (conversation, stays = conversation !== null) => {
     const { screen, conversation: there } = parseRoute(location.hash);
     if (stays && screen !== "chat") shell.lastChatAddress = chatAddress(conversation);
@@ -118,7 +118,7 @@ const voice = new Voice(() => ({
   onLoadFailure: () => notices.show(words().partMissing),
 }));
 
-/** The server's copy of what is being typed. It comes when the server can be asked, and nothing waits for it. */
+/** Syncs the draft with the server. Loaded once the server is reachable; nothing waits for it. */
 let draftSync: DraftSync | null = null;
 
 async function startDraftSync(): Promise<void> {
@@ -147,10 +147,10 @@ const feed = openFeed(stream, {
   onFailure: () => void server.refresh(),
 });
 
-// As chat/former.ts knows it, which comes only where there is one.
+// As in chat/legacy_conversation.ts, which is loaded only if this key exists.
 const LEGACY_KEY = "duologue.conversation";
 
-/** A conversation that an earlier version kept in this tab goes to the server, once. */
+/** Imports a conversation that an early version kept in this tab, once. */
 async function importLegacy(): Promise<void> {
   if (tab.get(LEGACY_KEY) === null) return;
   const { forgetLegacy, legacyConversation } = await import("./chat/legacy_conversation");
@@ -162,18 +162,18 @@ async function importLegacy(): Promise<void> {
   if (parseRoute(location.hash).conversation === null && chat.shown.length === 0) location.hash = chatAddress(answer.value.conversations[0] ?? file.id);
 }
 
-/** Who is here, as long as this page is. */
+/** The user since this page was loaded. */
 let person: string | null = null;
 let abandoned = false;
 
-/** Whoever comes next is somebody else: nothing of who was here stays behind, in the page or in the browser. */
+/** Another user has logged in: removes everything of the previous one from the page and the browser. */
 function resetForNewUser(): void {
   abandoned = true;
   clearStorage([() => localStorage, () => sessionStorage]);
   location.reload();
 }
 
-/** The server can be asked: now, or again. */
+/** The server is reachable, for the first time or again. */
 function connect(): void {
   const { user = person } = server.capabilities?.auth ?? {};
   if (user !== null && (isDifferentUser(browser, new URL("./", location.href).pathname, user) || (person ?? user) !== user)) return resetForNewUser();
@@ -184,11 +184,11 @@ function connect(): void {
   feed.resume();
   chat.resume();
   startDraftSync().catch(() => {
-    // The draft is in this browser all the same.
+    // The draft is stored in this browser in any case.
   });
 }
 
-// A browser has few lines to one server: a tab nobody looks at lets go of its own.
+// Browsers open few connections to one server, so hidden tabs close theirs after a while.
 const PAUSE_DELAY_MS = 20_000;
 let cancelPause: (() => void) | null = null;
 
@@ -217,18 +217,18 @@ addEventListener("hashchange", onHashChange);
 addEventListener("online", onVisibilityChange);
 addEventListener("pagehide", ({ persisted }) => {
   if (abandoned) return;
-  // One that is only put aside goes on with what it was at.
+  // A page in the back/forward cache continues later.
   if (!persisted) chat.saveUnsent();
   preferences.flushOnExit();
   draftSync?.flushOnExit();
 });
 document.addEventListener("visibilitychange", onVisibilityChange);
 
-// After all that is urgent.
+// After everything urgent.
 addEventListener("load", () => void registerWorker(navigator.serviceWorker, build));
 
 void server.refresh();
 onHashChange();
 const context = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
-// Whoever reads another language sees the page in it from the first, or in English where its words cannot be had.
+// Load the language before the first paint, so that no English flashes; on failure the page is in English.
 void setLanguage(preferences.page.language || preferredLanguage(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, connect } }));

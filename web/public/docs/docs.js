@@ -1,4 +1,4 @@
-// Shows /openapi.json of this server, and asks no other server for anything: no validator, no example from elsewhere.
+// Shows /openapi.json of this server and contacts no other: no validator, no external examples.
 /* global SwaggerUIBundle */
 const chosen = document.documentElement.dataset.theme;
 const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

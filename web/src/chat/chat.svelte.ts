@@ -1,14 +1,14 @@
 // The conversation on the page, a view of the one on the server, and the commands a user gives in it. Owns which one is
 // open, and shows a command's effect before the server has answered. No DOM, no addresses.
 import { thread as words } from "../language/en/thread";
-import type { DeletionPreview, ApprovalAnswer, ConversationDetail } from "../wire/conversations";
+import type { ApprovalAnswer, ConversationDetail, DeletionPreview } from "../wire/conversations";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { GenerationOptions } from "../wire/settings";
 import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, resendable, textOf } from "../wire/rows";
 import type { Route } from "../shell/route";
 import type { ListEvent } from "./list/feed";
 import { PendingMessages } from "./reply/pending_messages.svelte";
-import { isUnanswered, ActiveReply } from "./reply/active_reply.svelte";
+import { ActiveReply, isUnanswered } from "./reply/active_reply.svelte";
 import type { ChatDependencies } from "./dependencies";
 import { removeRestored, restoreUnsent } from "./draft/restore";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";

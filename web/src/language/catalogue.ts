@@ -1,4 +1,4 @@
-// Every room's words. A language is whole or it does not compile.
+// All texts of the page. A language with a missing text does not compile.
 import type { AdminWords } from "./en/admin";
 import type { BesideWords } from "./en/beside";
 import type { BlocksWords } from "./en/blocks";

@@ -1,6 +1,6 @@
 // The service worker: caches the page, so that it opens while the server is away. The decisions are in cache_policy.ts;
 // the build prepends its name and the list of its files to this script.
-import { fileAt, outdatedCaches, isUpstreamDown, PAGE, cacheName, policyFor } from "./cache_policy";
+import { cacheName, fileAt, isUpstreamDown, outdatedCaches, PAGE, policyFor } from "./cache_policy";
 
 declare const DUOLOGUE_BUILD: string;
 declare const DUOLOGUE_FILES: readonly string[];

@@ -1,5 +1,5 @@
 // Which screen and which overlay is open, and the state of the sidebar. No DOM.
-import { chatAddress, type Route, parseRoute, type Screen } from "./route";
+import { chatAddress, parseRoute, type Route, type Screen } from "./route";
 
 /** Overlays; one at a time. */
 export type Overlay = "palette" | "shortcuts";

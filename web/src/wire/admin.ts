@@ -1,5 +1,5 @@
 // Admin API: workers, queue and metrics. Types and client.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 export interface WorkerRow {
   readonly worker_id: string;

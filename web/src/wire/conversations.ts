@@ -1,14 +1,14 @@
 // Typed client of the conversation API. Ids are made here, so a command that is sent twice is executed once.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 import {
   type Approval,
   type Conversation,
   conversationOf,
-  type SearchHit,
   type Message,
   messageOf,
-  type PendingMessage,
   type OutgoingContent,
+  type PendingMessage,
+  type SearchHit,
   type SparseConversation,
   type SparseMessage,
 } from "./rows";

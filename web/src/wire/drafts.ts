@@ -1,5 +1,5 @@
 // Drafts stored on the server for every device of a user.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 export interface StoredDraft {
   readonly text: string;

@@ -1,5 +1,5 @@
 // Folder and tag API.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 export interface Folder {
   readonly id: string;

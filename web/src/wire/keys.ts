@@ -1,5 +1,5 @@
 // API keys and user accounts, for admins. Times in milliseconds since 1970, 0 is never.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 export type Role = "user" | "admin";
 

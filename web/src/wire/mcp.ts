@@ -1,5 +1,5 @@
 // Tool server (MCP) API: list, status and administration.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 /** `idle`: not tried yet; `waiting`: failed, retry scheduled; `failed`: needs an admin; `login`: a user must sign in;
  * `off`: disabled. */

@@ -1,5 +1,5 @@
 // Prompts and resources of tool servers (MCP).
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 import type { Content } from "./rows";
 
 export interface PromptArgument {

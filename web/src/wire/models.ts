@@ -1,7 +1,7 @@
 // Model API: loaded, local and available models, downloads, loading. Types and client.
 import { parseEvent } from "./json";
 import { SseParser } from "./transport/event_stream";
-import { type Answer, answerOf, request, type Fetch, errorBodyOf, sendJson } from "./transport/http";
+import { type Answer, answerOf, errorBodyOf, type Fetch, request, sendJson } from "./transport/http";
 
 export interface LoadedModel {
   readonly name: string;

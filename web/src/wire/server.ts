@@ -1,5 +1,5 @@
 // Server capabilities, and logging in and out.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 import type { Sampling, Settings } from "./settings";
 
 /** "empty": no model is loaded. */

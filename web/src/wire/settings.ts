@@ -1,5 +1,5 @@
 // User settings and generation options. Types and client.
-import { type Answer, request, type Fetch, sendJson } from "./transport/http";
+import { type Answer, type Fetch, request, sendJson } from "./transport/http";
 
 /** Sampling parameters by the server's names; absent fields are inherited. */
 export type Sampling = Readonly<Record<string, number | string | readonly string[] | boolean>>;

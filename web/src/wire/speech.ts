@@ -1,5 +1,5 @@
 // Speech over HTTP: transcription, synthesis, and the list of voices.
-import { type Answer, answerOf, request, type Fetch } from "./transport/http";
+import { type Answer, answerOf, type Fetch, request } from "./transport/http";
 
 export interface NamedVoice {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type RequestInfo, fileAt, outdatedCaches, isUpstreamDown, cacheName, policyFor } from "../../src/offline/cache_policy";
+import { cacheName, fileAt, isUpstreamDown, outdatedCaches, policyFor, type RequestInfo } from "../../src/offline/cache_policy";
 
 const SCOPE = "https://chat.example/talk/";
 const FILES = new Set(["index.html", "theme.js", "mark.svg", "assets/index-1a2b.js", "assets/KaTeX-3c4d.woff2"]);

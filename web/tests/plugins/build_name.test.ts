@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { filesOf, named, nameOf } from "../../plugins/build_name.ts";
+import { filesOf, nameOf, withBuildName } from "../../plugins/build_name.ts";
 
 let folder = "";
 
@@ -36,5 +36,5 @@ it("tells files apart by their names too", () => {
 });
 
 it("writes the name into the head of the page, once", () => {
-  expect(named("<head><title>Duologue</title></head>", "1a2b")).toMatch(/<\/title>\s*<meta name="duologue-build" content="1a2b"><\/head>/);
+  expect(withBuildName("<head><title>Duologue</title></head>", "1a2b")).toMatch(/<\/title>\s*<meta name="duologue-build" content="1a2b"><\/head>/);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { splitBySupport, defaultOf } from "../../src/settings/parameter_defaults";
+import { defaultOf, splitBySupport } from "../../src/settings/parameter_defaults";
 import { PARAMETERS } from "../../src/settings/parameters";
 import type { Model } from "../../src/wire/server";
 

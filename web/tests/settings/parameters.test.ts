@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { type Kind, type Parameter, PARAMETERS, type ParameterName, parseValue, STOP_WORDS, formatValue } from "../../src/settings/parameters";
+import { formatValue, type Kind, type Parameter, type ParameterName, PARAMETERS, parseValue, STOP_WORDS } from "../../src/settings/parameters";
 
 function called(name: ParameterName): Parameter {
   return PARAMETERS.find((parameter) => parameter.name === name)!;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { configOf, type ServerForm, parseServers } from "../../src/settings/server_config";
+import { configOf, parseServers, type ServerForm } from "../../src/settings/server_config";
 
 const NOTES = { command: "npx", args: ["notes"] };
 const WEB = { url: "https://example.org/mcp" };

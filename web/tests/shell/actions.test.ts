@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Actions, type ActionContext } from "../../src/shell/actions";
+import { type ActionContext, Actions } from "../../src/shell/actions";
 import { ACTIONS } from "../../src/shell/shortcuts";
 
 let done: string[];

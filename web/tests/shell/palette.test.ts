@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { paletteEntries, matchScore, type PaletteSources } from "../../src/shell/palette";
+import { matchScore, paletteEntries, type PaletteSources } from "../../src/shell/palette";
 
 const sources: PaletteSources = {
   actions: [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { chatAddress, parseRoute, SCREENS, screenAddress } from "../../src/shell/route";
+import { chatAddress, parseRoute, screenAddress, SCREENS } from "../../src/shell/route";
 
 describe("the page's address", () => {
   it("names a conversation, and a message in it", () => {

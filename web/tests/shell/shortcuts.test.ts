@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { actionOf, ACTIONS, bindingsOf, isMac, keysOf, canBind, type PressedKey, keyLabels, DEFAULT_SHORTCUTS } from "../../src/shell/shortcuts";
+import { actionOf, ACTIONS, bindingsOf, canBind, DEFAULT_SHORTCUTS, isMac, keyLabels, keysOf, type PressedKey } from "../../src/shell/shortcuts";
 
 function press(key: string, code: string, held: Partial<PressedKey> = {}): PressedKey {
   return { key, code, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, isComposing: false, keyCode: 0, ...held };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { textOf } from "../../src/wire/rows";
-import { applyEvent, readEvent, type RunEvent, type RunView, EMPTY_RUN } from "../../src/wire/runs";
+import { applyEvent, EMPTY_RUN, readEvent, type RunEvent, type RunView } from "../../src/wire/runs";
 
 const added = (id: string, more: object = {}): RunEvent => ({ type: "message_added", message: { id, parent: null, role: "assistant", status: "running", ...more } });
 const delta = (text: string, kind: "text" | "reasoning" = "text"): RunEvent => ({ type: "delta", message: "a", kind, text });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fetchCapabilities, callUnavailableReason } from "../../src/wire/server";
+import { callUnavailableReason, fetchCapabilities } from "../../src/wire/server";
 
 const answering = (status: number, body: string) => () => Promise.resolve(new Response(body, { status }));
 

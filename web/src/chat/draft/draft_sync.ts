@@ -4,7 +4,7 @@
 import { composer as words } from "../../language/en/composer";
 import type { TextStorage } from "../../settings/storage";
 import type { Clock } from "../../wire/transport/clock";
-import { type DraftClient, type StoredDraft, NEW_CONVERSATION } from "../../wire/drafts";
+import { type DraftClient, NEW_CONVERSATION, type StoredDraft } from "../../wire/drafts";
 import { type Attachments, attachmentsOf } from "./attachments.svelte";
 import { type Draft, draftKey, type DraftObserver } from "./draft.svelte";
 import type { FeedEvent } from "../list/feed";

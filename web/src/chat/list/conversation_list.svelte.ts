@@ -12,7 +12,7 @@ import type { WaitReason } from "../../wire/runs";
 import type { ListEvent } from "./feed";
 import { Folders } from "./folders.svelte";
 import { dateGroups, untilMidnight } from "./date_groups";
-import { byAge, ALL, viewKey, mergePage, cursorAfterReload, loadedRows } from "./pagination";
+import { ALL, byAge, cursorAfterReload, loadedRows, mergePage, viewKey } from "./pagination";
 import type { Notices } from "../announce/notices.svelte";
 import { Selection } from "./selection.svelte";
 import { type FolderNode, visibleNodes } from "./folder_tree";

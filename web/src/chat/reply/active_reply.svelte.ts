@@ -1,10 +1,10 @@
 // The running reply of the open conversation: requests it, follows it, stops it, and collects its approvals. Owns the
 // placeholder row until the server has made one.
-import type { ApprovalAnswer, RunOptions, StartResult, RunCommand } from "../../wire/conversations";
+import type { ApprovalAnswer, RunCommand, RunOptions, StartResult } from "../../wire/conversations";
 import { thread as words } from "../../language/en/thread";
 import { type Answer, problemOf } from "../../wire/transport/http";
 import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/rows";
-import { type RunDone, type RunView, type ToolOutput, EMPTY_RUN } from "../../wire/runs";
+import { EMPTY_RUN, type RunDone, type RunView, type ToolOutput } from "../../wire/runs";
 import { initialProgress, type ReplyProgress } from "./progress";
 import type { ChatDependencies } from "../dependencies";
 import { removeRestored, restoreIfEmpty, restoreUnsent } from "../draft/restore";

@@ -5,7 +5,7 @@ import type { Emitter } from "highlight.js";
 
 import { GRAMMARS } from "./grammars";
 import { type LanguageName, languageNamed, withEmbedded } from "./languages";
-import { type Kind, TOKEN_KINDS, type HighlightRuns } from "./runs";
+import { type HighlightRuns, type Kind, TOKEN_KINDS } from "./runs";
 
 /** Longer code stays plain, in characters. */
 export const MAX_LENGTH = 200_000;

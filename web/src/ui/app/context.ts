@@ -1,4 +1,4 @@
-// The page's parts, for whatever draws them: made in main.ts, given once at the top.
+// The page's shared state for all components, created in main.ts and provided by App.
 import { createContext } from "svelte";
 
 import type { Announcer } from "../../chat/announce/announcer.svelte";
@@ -22,7 +22,7 @@ import type { Fetch } from "../../wire/transport/http";
 
 export interface PageContext {
   readonly shell: Shell;
-  /** What can be done from anywhere; there once the page is drawn. */
+  /** Available once the page is mounted. */
   readonly actions: () => Actions;
   readonly chat: Chat;
   readonly choices: Choices;
@@ -35,14 +35,14 @@ export interface PageContext {
   readonly server: Server;
   readonly preferences: Preferences;
   readonly voice: Voice;
-  /** What belongs to this device. */
+  /** Settings of this device. */
   readonly storage: TextStorage;
   readonly client: ConversationClient;
   readonly clock: Clock;
-  /** For the screens that make clients of their own. */
+  /** For screens that create API clients of their own. */
   readonly fetch: Fetch;
   readonly stream: (address: string, listener: StreamListener) => EventStream;
-  /** Takes away all that this person leaves in the browser, and opens the page anew. */
+  /** Removes everything of the current user from the browser and reloads the page. */
   readonly resetForNewUser: () => void;
 }
 

@@ -1,4 +1,4 @@
-// What a call looks like and is called at a moment. Pure.
+// The shape and the status text of a call. Pure.
 import type { Call } from "../../voice/call/call.svelte";
 import { voice as words } from "../../language/en/voice";
 import type { Mood } from "./shape";
@@ -10,7 +10,7 @@ export function moodOf({ phase, state }: VisibleState): Mood {
   return phase === "over" ? "over" : "calling";
 }
 
-/** The state as a text; while it waits with the place in the queue. */
+/** The status text; while waiting, with the position in the queue. */
 export function stateOf({ phase, state, queuePosition, approval }: VisibleState): string {
   if (phase === "over") return words().over;
   if (phase === "reconnecting") return words().callingAgain;

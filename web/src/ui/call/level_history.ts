@@ -1,4 +1,4 @@
-// The loudness of the last seconds as a row of bars that moves to the left. Pure: levels and time in, bars out.
+// The loudness of the last seconds as bars that move to the left. Pure.
 import { perceivedLoudness } from "./shape";
 
 export interface Bar {
@@ -8,7 +8,7 @@ export interface Bar {
   readonly size: number;
 }
 
-/** Milliseconds a bar stands for, and pixels from one to the next. */
+/** Milliseconds per bar, and pixels between bars. */
 const BAR_MS = 60;
 const BAR_PIXELS = 4;
 const MAX_BARS = 120;
@@ -30,7 +30,7 @@ export class LevelHistory {
     if (this.#sizes.length > MAX_BARS) this.#sizes = this.#sizes.slice(-MAX_BARS);
   }
 
-  /** The bars that fit into a width: the newest at its right edge. */
+  /** The bars that fit a width, the newest at its right edge. */
   bars(width: number, now: number): Bar[] {
     const fraction = this.#since === null ? 0 : Math.min(1, Math.max(0, (now - this.#since) / BAR_MS));
     return this.#sizes.map((size, at) => ({ x: width - (this.#sizes.length - at + fraction) * BAR_PIXELS, size })).filter(({ x }) => x > -BAR_PIXELS);

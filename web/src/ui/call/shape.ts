@@ -1,19 +1,18 @@
-// The living shape of a call: how it moves in each state, and its outline at a moment. Pure: time and loudness in, numbers
-// out.
+// The animated shape of a call: its motion in each state and its outline at a moment. Pure.
 
-/** What the shape shows: a state of the call, or one of the times when there is none. */
+/** A state of the call, or "calling" and "over" around it. */
 export type Mood = "calling" | "listening" | "hearing" | "thinking" | "speaking" | "paused" | "waiting" | "over";
 
 export interface Motion {
-  /** Of the room it has, 0 to 1. */
+  /** Radius relative to the available space. */
   readonly size: number;
-  /** How far its edge leaves the circle. */
+  /** Amplitude of the waves on its edge. */
   readonly swell: number;
-  /** How fast its edge moves. */
+  /** Speed of the waves. */
   readonly pace: number;
-  /** How much it answers to loudness. */
+  /** Response to loudness. */
   readonly echo: number;
-  /** How strong its colour is, 0 to 1. */
+  /** Opacity, 0 to 1. */
   readonly strength: number;
 }
 
@@ -32,18 +31,18 @@ export function motionOf(mood: Mood): Motion {
   return MOTIONS[mood];
 }
 
-/** On the way from one motion to another: `share` of it is left behind. */
+/** Interpolates between two motions; `share` 0 is the first. */
 export function blend(one: Motion, other: Motion, share: number): Motion {
   const mixed = (name: keyof Motion) => one[name] + (other[name] - one[name]) * share;
   return { size: mixed("size"), swell: mixed("swell"), pace: mixed("pace"), echo: mixed("echo"), strength: mixed("strength") };
 }
 
-/** Ears hear loudness by its logarithm: 0 for silence, 1 for as loud as it gets. */
+/** Maps amplitude to perceived loudness, which is logarithmic: 0 is silence, 1 the maximum. */
 export function perceivedLoudness(level: number): number {
   return level <= 0.001 ? 0 : Math.min(1, 1 + Math.log10(Math.min(1, level)) / 3);
 }
 
-/** The distance of the edge from the middle at an angle, as a share of the whole room; `layer` 0 is the innermost. */
+/** The edge's distance from the centre at an angle, relative to the available space; `layer` 0 is the innermost. */
 export function edgeAt(angle: number, phase: number, { size, swell, echo }: Motion, loud: number, layer: number): number {
   const wave = Math.sin(2 * angle + phase + layer) + 0.6 * Math.sin(3 * angle - 1.3 * phase + 2 * layer) + 0.2 * Math.sin(5 * angle + 0.7 * phase);
   const answer = echo * loud * (0.12 + 0.09 * layer);

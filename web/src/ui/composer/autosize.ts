@@ -1,6 +1,6 @@
-// A text area that is as high as its text. Owns nothing but the height; the limits are the style sheet's.
+// Makes a text area as high as its text. Limits are in the style sheet.
 
-/** For `{@attach}` on a text area; `text` is what it must look at again when changed. */
+/** For `{@attach}` on a text area; runs again when `text` changes. */
 export function autosize(text: string): (area: HTMLTextAreaElement) => void {
   void text;
   return (area) => {

@@ -1,6 +1,6 @@
-// What is in the folders that were dropped: their files, to a bound, without what is hidden. Knows no page.
+// Collects the files of dropped folders, up to a limit and without hidden ones. No DOM.
 
-/** As browsers have them; only what is asked of it here. */
+/** The part of the browser's FileSystemEntry that is used. */
 export interface Entry {
   readonly name: string;
   readonly isFile: boolean;
@@ -9,10 +9,10 @@ export interface Entry {
   createReader?(): { readEntries(take: (entries: Entry[]) => void, fail: (error: unknown) => void): void };
 }
 
-/** Folders in folders that are gone into. */
+/** Depth of nested folders that are read. */
 const MAX_DEPTH = 8;
 
-/** At most `most` files, those of upper folders first. What cannot be read is left out. */
+/** At most `most` files, those of upper folders first. Unreadable entries are skipped. */
 export async function filesIn(entries: readonly Entry[], most: number): Promise<File[]> {
   const files: File[] = [];
   let level = [...entries];
@@ -38,7 +38,7 @@ function fileOf(entry: Entry): Promise<File | null> {
   });
 }
 
-/** A reader gives a folder in pieces until an empty one. */
+/** A directory reader returns batches; an empty one is the end. */
 async function entriesIn(folder: Entry, most: number): Promise<Entry[]> {
   const reader = folder.createReader?.();
   const entries: Entry[] = [];

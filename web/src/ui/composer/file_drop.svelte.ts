@@ -1,7 +1,7 @@
-// Files dragged over the page. Owns whether some are over it now; text and links keep going where the browser puts them.
+// Accepts files dropped anywhere on the page. Dragged text and links are left to the browser.
 import type { Entry } from "./dropped_files";
 
-/** Files that are taken out of folders at once. */
+/** Most files taken from dropped folders at once. */
 const MAX_FILES = 200;
 
 function hasFiles(event: DragEvent): boolean {
@@ -28,7 +28,7 @@ export class FileDrop {
       this.#over = true;
     };
     const onDragLeave = (event: DragEvent) => {
-      // Out of the window, not into an element within it.
+      // Left the window, rather than entered a child element.
       if (event.relatedTarget === null) this.#over = false;
     };
     const onDrop = (event: DragEvent) => {
@@ -47,7 +47,7 @@ export class FileDrop {
     };
   }
 
-  /** What was dropped can only be asked for now; what is in folders, later. */
+  /** The entries can only be read during the event; their contents later. */
   async #open({ files, items }: DataTransfer): Promise<void> {
     const entries = [...items].flatMap((item) => (item.kind === "file" ? (item.webkitGetAsEntry() ?? []) : []));
     if (!entries.some(({ isDirectory }) => isDirectory)) return this.#take([...files]);

@@ -1,14 +1,13 @@
-// A dialog over the page: opened with its element, closed from here, and the focus goes back to where it was. The browser
-// keeps the focus inside.
+// Opens a <dialog> as modal and returns the focus when it is removed. The browser keeps the focus inside.
 
-/** For `{@attach}` on a dialog; `close` takes it away. */
+/** For `{@attach}` on a dialog; `close` removes it. */
 export function modal(close: () => void): (dialog: HTMLDialogElement) => () => void {
   return (dialog) => {
     const previousFocus = document.activeElement;
-    // On Escape the browser would hide it at once and say so a moment later; a key pressed in between found the focus back on
-    // a button whose dialog still counted as open, and did nothing.
+    // On Escape the browser would close the dialog at once and report it a moment later. A key pressed in between
+    // reached a button whose dialog still counted as open, and was lost.
     const onCancel = (event: Event) => {
-      // A file chooser inside that is left without a choice says the same word.
+      // A cancelled file chooser inside the dialog bubbles the same event.
       if (event.target !== dialog) return;
       event.preventDefault();
       close();
@@ -19,7 +18,7 @@ export function modal(close: () => void): (dialog: HTMLDialogElement) => () => v
     return () => {
       dialog.removeEventListener("cancel", onCancel);
       dialog.removeEventListener("close", close);
-      // Taken away while it is open, it gives the focus back to nobody by itself.
+      // A dialog that is removed while open does not return the focus by itself.
       if (document.activeElement === document.body && previousFocus instanceof HTMLElement) previousFocus.focus({ preventScroll: true });
     };
   };

@@ -1,6 +1,6 @@
-// Copying text. Owns the way around plain HTTP pages of another machine, which have no clipboard interface.
+// Copies text and rich text. Plain HTTP pages have no clipboard API, so there is a fallback.
 
-/** Something of the page's own put where nobody sees it, for as long as `use` takes. */
+/** Adds a hidden element to the page while `use` runs. */
 function withHidden<Value>(element: HTMLElement, use: (element: HTMLElement) => Value): Value {
   element.classList.add("unseen");
   const focused = document.activeElement;
@@ -31,7 +31,7 @@ function copySelected(element: HTMLElement): boolean {
   });
 }
 
-/** Whether it worked. */
+/** Returns whether it worked. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -41,16 +41,16 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** What was written, as it is set on the page, without the buttons among it. */
+/** A copy of the elements without controls. */
 function contentOf(elements: Iterable<Element>): HTMLElement {
   const content = document.createElement("div");
   for (const element of elements) content.append(element.cloneNode(true));
-  // A drawn formula is there twice: for the eye alone, and as MathML.
+  // A rendered formula exists twice, as HTML and as MathML.
   for (const control of content.querySelectorAll("button, iframe, .code-bar, .visually-hidden, .katex-html")) control.remove();
   return content;
 }
 
-/** The elements with their formatting, for a program that knows it. */
+/** Copies with formatting, for programs that accept it. */
 export async function copyRich(elements: Iterable<Element>, text: string): Promise<boolean> {
   const content = contentOf(elements);
   try {
@@ -62,7 +62,7 @@ export async function copyRich(elements: Iterable<Element>, text: string): Promi
   }
 }
 
-/** The elements' words alone, in their lines. */
+/** Copies as plain text with line breaks. */
 export function copyPlain(elements: Iterable<Element>): Promise<boolean> {
   const content = contentOf(elements);
   for (const formula of content.querySelectorAll(".maths.drawn")) formula.textContent = formula.querySelector("annotation")?.textContent ?? "";

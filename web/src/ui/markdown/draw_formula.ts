@@ -1,5 +1,5 @@
-// Draws formulas, with KaTeX and its fonts, which come with this part. Elements are made one by one and styled by the
-// style object: the page's policy takes no style out of markup.
+// Renders formulas with KaTeX. Elements are created and styled through the DOM, since the page's policy forbids style
+// attributes in markup.
 import "katex/contrib/mhchem";
 import "katex/dist/katex.min.css";
 
@@ -7,7 +7,7 @@ import { render } from "katex";
 
 const LIMITS = { maxExpand: 1000, maxSize: 50 };
 
-/** Puts the drawn formula in the place of its source; one that cannot be read keeps it. */
+/** Replaces a formula's source by its rendering; an invalid one stays source. */
 export function draw(element: HTMLElement): void {
   const source = element.textContent;
   const rendered = document.createElement(element.tagName);

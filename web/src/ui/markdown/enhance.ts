@@ -1,9 +1,9 @@
-// The late part of a finished block: its code gets its colours, its formulas are drawn. Comes when the first such block
-// is seen, and brings what draws them. Long work is done in slices, between which a key press comes through.
+// Highlights code and renders formulas of finished blocks. Loaded with the first such block. Long work is split into
+// slices, so that key presses get through.
 import { highlighter } from "../../markdown/highlight/highlighter";
-import { TOKEN_KINDS, type HighlightRuns } from "../../markdown/highlight/runs";
+import { type HighlightRuns, TOKEN_KINDS } from "../../markdown/highlight/runs";
 
-/** Pieces of code coloured at a time, and for how long (milliseconds) formulas are drawn at a time. */
+/** Runs of code highlighted per slice, and time (milliseconds) spent on formulas per slice. */
 const SLICE = 1500;
 const SLICE_MS = 8;
 
@@ -13,7 +13,7 @@ function pause(): Promise<void> {
   return new Promise((resume) => ("requestIdleCallback" in window ? requestIdleCallback(() => resume(), { timeout: 500 }) : setTimeout(resume, 20)));
 }
 
-/** Lays the colours over the text of `code`, which stays the same text all the while. */
+/** Wraps the text of `code` in coloured spans without ever changing the text. */
 async function applyColours(code: HTMLElement, runs: HighlightRuns, isAlive: IsAlive): Promise<void> {
   const remaining = code.firstChild;
   if (!(remaining instanceof Text) || code.childNodes.length > 1) return;
@@ -39,7 +39,7 @@ async function applyColours(code: HTMLElement, runs: HighlightRuns, isAlive: IsA
   }
 }
 
-/** Colours the code in `element`, whose text it is. */
+/** Highlights the code in `element`. */
 export async function colourCode(element: HTMLElement, language: string, isAlive: IsAlive): Promise<void> {
   const runs = await highlighter.highlight(element.textContent, language);
   if (runs !== null && isAlive()) await applyColours(element, runs, isAlive);
@@ -57,7 +57,7 @@ async function drawFormulas(formulas: readonly HTMLElement[], isAlive: IsAlive):
   }
 }
 
-/** Colours and draws what is in a block of HTML. */
+/** Highlights code and renders formulas in a block of HTML. */
 export async function enhance(root: HTMLElement, isAlive: IsAlive): Promise<void> {
   const formulas = [...root.querySelectorAll<HTMLElement>("[data-maths]")];
   const codes = [...root.querySelectorAll<HTMLElement>("code[data-language]")];

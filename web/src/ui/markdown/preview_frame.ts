@@ -1,12 +1,12 @@
-// The frame of preview.html: an origin of its own, which reaches neither the page nor the network.
-import { type FrameRequest, type FrameMessage, parseFrameMessage } from "../../markdown/preview";
+// Communication with the frame of preview.html, which has an opaque origin.
+import { type FrameMessage, type FrameRequest, parseFrameMessage } from "../../markdown/preview";
 
 export const PREVIEW_PAGE = "preview.html";
 
-/** For `{@attach}` on the frame's element: `hear` is given what it tells, and the way to ask it something. */
+/** For `{@attach}` on the frame: `onMessage` receives its messages and a function that sends requests. */
 export function frameMessages(onMessage: (message: FrameMessage, send: (request: FrameRequest) => void) => void): (element: HTMLIFrameElement) => () => void {
   return (element) => {
-    // Its origin is nobody's, so it has no name to address it by.
+    // An opaque origin cannot be named as the target.
     const send = (request: FrameRequest) => element.contentWindow?.postMessage(request, "*");
     const listen = ({ source, data }: MessageEvent) => {
       if (source !== element.contentWindow) return;

@@ -1,4 +1,4 @@
-// Text saved as a file, by the browser's own means.
+// Saves text as a file through a temporary link.
 
 export function saveFile(name: string, text: string, type = "text/plain"): void {
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
@@ -6,6 +6,6 @@ export function saveFile(name: string, text: string, type = "text/plain"): void 
   link.href = address;
   link.download = name;
   link.click();
-  // The browser takes the file up after the press, in a time of its own.
+  // The browser reads the file some time after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

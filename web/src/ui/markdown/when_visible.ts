@@ -1,4 +1,4 @@
-// What is done once an element comes near the part of the page that is in view.
+// Runs an action once when an element comes near the viewport.
 
 const MARGIN = "600px 0px";
 
@@ -15,7 +15,7 @@ function onIntersect(entries: readonly IntersectionObserverEntry[]): void {
   }
 }
 
-/** Runs `action` once. The answer calls it off. */
+/** Runs `action` once. The returned function cancels it. */
 export function whenVisible(element: Element, action: () => void): () => void {
   observer ??= new IntersectionObserver(onIntersect, { rootMargin: MARGIN });
   actions.set(element, action);

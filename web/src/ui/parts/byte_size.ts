@@ -12,7 +12,7 @@ export function byteSize(bytes: number, smallest: (typeof UNITS)[number] = "byte
   return new Intl.NumberFormat(currentLanguage(), { style: "unit", unit: UNITS[step]!, unitDisplay: "short", maximumFractionDigits: digits }).format(value);
 }
 
-/** Of a model or a download: at least megabytes. */
+/** For models and downloads: at least megabytes. */
 export function modelSize(bytes: number): string {
   return byteSize(bytes, "megabyte");
 }

@@ -1,8 +1,8 @@
-// Numbers as a person reads them, in the language of the page; a number and its unit never part at a line's end. Pure.
+// Formats numbers and durations in the page's language. A no-break space joins each number and its unit. Pure.
 import { currentLanguage } from "../../language/language.svelte";
 import { thread as words } from "../../language/en/thread";
 
-// Making one costs more than all its uses.
+// Creating a formatter is expensive.
 const FORMATS = new Map<string, Intl.NumberFormat>();
 
 function formatted(value: number, digits: number, style: "decimal" | "percent" = "decimal", fixed = false): string {
@@ -18,7 +18,7 @@ export function whole(count: number): string {
   return formatted(count, 0);
 }
 
-/** Of a share from 0 to 1: "83%". */
+/** A share from 0 to 1: "83%". */
 export function percent(share: number): string {
   return formatted(share, 0, "percent");
 }
@@ -34,7 +34,7 @@ export function magnitude(count: number): string {
   return whole(count);
 }
 
-/** Of milliseconds: "8 ms", "0.21 s", "3.4 s", "12 s", "2 min 5 s". */
+/** Milliseconds as "8 ms", "0.21 s", "3.4 s", "12 s", "2 min 5 s". */
 export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   if (milliseconds < 99.5) return `${formatted(Math.max(milliseconds, 0), 0)}\u00a0ms`;
@@ -43,7 +43,7 @@ export function duration(milliseconds: number): string {
   return wholeSeconds(milliseconds);
 }
 
-/** Of milliseconds, without parts of a second: "3 s", "2 min 5 s". */
+/** Milliseconds as whole seconds: "3 s", "2 min 5 s". */
 export function wholeSeconds(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   if (seconds < 60) return `${seconds}\u00a0s`;

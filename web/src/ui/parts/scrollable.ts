@@ -1,4 +1,4 @@
-// Boxes that scroll are reached by keyboard, but only where there is something to scroll.
+// Makes scrollable boxes reachable by keyboard, but only if they have something to scroll.
 import { blocks as words } from "../../language/en/blocks";
 
 function mark(box: HTMLElement): void {
@@ -14,8 +14,8 @@ function mark(box: HTMLElement): void {
   }
 }
 
-/** For `{@attach}` around boxes that carry `data-scrolls`, the name of what they hold or its key in the words of
- * blocks; `content` is what it must look at again when changed. */
+/** For `{@attach}` around boxes with `data-scrolls`, which is their name or its key in the texts of `blocks`. Runs
+ * again when `content` changes. */
 export function scrollable(content: string): (root: HTMLElement) => () => void {
   void content;
   return (root) => {

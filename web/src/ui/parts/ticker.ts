@@ -1,4 +1,4 @@
-// The time, for what counts on the page while it is looked at. Ticks only while something shows it.
+// The time as reactive state. Ticks only while it is displayed.
 import { createSubscriber } from "svelte/reactivity";
 
 import { browserClock } from "../../wire/transport/clock";
@@ -10,7 +10,7 @@ const subscribe = createSubscriber((update) => {
   return () => clearInterval(timer);
 });
 
-/** Clock time in milliseconds; reading it in a template draws that again as time goes by. */
+/** Clock time in milliseconds; a template that reads it is updated as time passes. */
 export function now(): number {
   subscribe();
   return browserClock.now();

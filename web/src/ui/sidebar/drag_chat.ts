@@ -1,9 +1,9 @@
-// A conversation dragged within the page: what it is called on the way, and where it is let go.
+// Drag and drop of conversations within the page.
 
-/** The kind of what is dragged; its data is the conversation's id. */
+/** MIME type of a dragged conversation; its data is the id. */
 export const CHAT_MIME = "application/x-duologue-chat";
 
-/** For `{@attach}`: a place that takes a conversation; it is marked with `data-over` while one is held above it. */
+/** For `{@attach}` on a drop target, which gets `data-over` while a conversation is above it. */
 export function chatDropTarget(drop: (id: string) => void): (place: HTMLElement) => () => void {
   return (place) => {
     let depth = 0;

@@ -1,5 +1,5 @@
-// Rows that the Tab key passes once and the arrow keys go through: of all [data-row] only one, and what is in it, can be
-// reached by Tab. Owns that for the element it is attached to; the rows themselves are drawn unreachable.
+// Roving tabindex: Tab reaches only one of all [data-row] elements and its controls, arrow keys move between rows. Rows
+// are rendered unreachable.
 
 const ROW = "[data-row]";
 const INSIDE = "a[href], button, input";
@@ -8,7 +8,7 @@ function rowsOf(root: Element): HTMLElement[] {
   return [...root.querySelectorAll<HTMLElement>(ROW)];
 }
 
-/** What can have the focus in a row; a menu that hangs in it sees to itself. */
+/** Focusable elements of a row, without those of its open menu. */
 function focusablesOf(row: HTMLElement): HTMLElement[] {
   if (row.matches(INSIDE)) return [row];
   return [...row.querySelectorAll<HTMLElement>(INSIDE)].filter((element) => !element.closest("[popover]"));
@@ -22,22 +22,22 @@ export function focusRow(row: HTMLElement | undefined): void {
   if (row) focusablesOf(row)[0]?.focus();
 }
 
-/** The row the focus is in, counted from the first; -1 where it is elsewhere. */
+/** Index of the row that has the focus; -1 if none. */
 export function focusedRow(root: Element): number {
   const row = document.activeElement?.closest<HTMLElement>(ROW);
   return row ? rowsOf(root).indexOf(row) : -1;
 }
 
-/** The row at a place, or the last one above it. */
+/** The row at an index, or the last one. */
 export function rowAt(root: Element, place: number): HTMLElement | undefined {
   const rows = rowsOf(root);
   return rows[Math.min(place, rows.length - 1)];
 }
 
-/** Keeps one row within reach whatever comes and goes; `above` is told when the arrow leaves at the top. */
+/** Keeps one row reachable while rows come and go. `onExit` is called for arrow up on the first row. */
 export function rovingFocus(root: HTMLElement, onExit: () => void): () => void {
   let reachable: HTMLElement | null = null;
-  /** It was gone to; until then the first one is within reach, or the current one. */
+  /** A row has had the focus; before that the current row is reachable, else the first. */
   let hasFocused = false;
 
   function makeReachable(row: HTMLElement): void {
@@ -74,7 +74,7 @@ export function rovingFocus(root: HTMLElement, onExit: () => void): () => void {
     else focusRow(rows[to]);
   }
 
-  // Rows come, go and turn into something else; what is new in them is out of reach until its row is taken.
+  // New elements are unreachable unless they belong to the reachable row.
   const observer = new MutationObserver((changes) => {
     for (const { addedNodes } of changes) {
       for (const node of addedNodes) {

@@ -1,8 +1,8 @@
-// Keeping the newest words in sight, for as long as the reader wants it. Growing content never moves a reader who
-// has scrolled up; coming back to the bottom, or sending, follows again. Any wheel, key or finger that goes up lets go.
+// Keeps the end of the thread in view while the user wants that. Growing content never moves a user who has scrolled
+// up; returning to the bottom or sending follows again. Any upward wheel, key or swipe stops following.
 
 const NEAR_PIXELS = 24;
-/** Milliseconds until what was unfolded is drawn. */
+/** Milliseconds until unfolded content is drawn. */
 const UNFOLD_MS = 250;
 const UPWARD_KEYS = new Set(["ArrowUp", "PageUp", "Home"]);
 
@@ -14,10 +14,10 @@ export class Follower {
   #top = 0;
   #height = 0;
   #finger = 0;
-  /** What grows next grows because the reader unfolded it. */
+  /** The next growth is caused by unfolding. */
   #unfolding = false;
 
-  /** `lives`: what grows now is news. */
+  /** `isLive`: growth is new content. */
   constructor(isLive: () => boolean = () => true) {
     this.#isLive = isLive;
   }
@@ -26,7 +26,7 @@ export class Follower {
     return this.#following;
   }
 
-  /** Something was written below what the reader sees. */
+  /** There is new content below the viewport. */
   get unread(): boolean {
     return this.#unread && !this.#following;
   }
@@ -37,7 +37,7 @@ export class Follower {
     this.#following = true;
     this.#unread = false;
     const onScroll = () => this.#onScroll(scroller);
-    // A wheel or finger that goes up wins over the growth of the same moment.
+    // An upward wheel or swipe wins over growth in the same frame.
     const onWheel = (event: WheelEvent) => {
       if (event.deltaY < 0) this.#release(scroller);
     };
@@ -51,11 +51,11 @@ export class Follower {
       const typing = event.target instanceof Element && event.target.closest("textarea, input, select") !== null;
       if (!typing && (UPWARD_KEYS.has(event.key) || (event.key === " " && event.shiftKey))) this.#release(scroller);
     };
-    // Whoever unfolds something, or looks at another version, wants to read that, not the end below it.
+    // Someone who unfolds content or switches versions wants to read that, not the end.
     const onClick = (event: MouseEvent) => {
       if (!(event.target instanceof Element) || !event.target.closest("[aria-expanded]:not([aria-haspopup]), [data-stays]")) return;
       this.#unfolding = true;
-      // What is drawn by then was not unfolded.
+      // Later growth has another cause.
       setTimeout(() => (this.#unfolding = false), UNFOLD_MS);
     };
     const observer = new ResizeObserver(() => this.#update());
@@ -79,14 +79,14 @@ export class Follower {
     };
   };
 
-  /** Go to the newest words and stay with them. */
+  /** Jumps to the end and follows it. */
   jump(): void {
     this.#following = true;
     this.#unread = false;
     this.#update();
   }
 
-  /** Stay where the reader is. */
+  /** Stops following. */
   leave(): void {
     this.#following = false;
   }
@@ -99,11 +99,11 @@ export class Follower {
     const { scrollTop, scrollHeight, clientHeight } = scroller;
     const shrank = scrollHeight < this.#height;
     if (scrollHeight - clientHeight - scrollTop <= NEAR_PIXELS) {
-      // Told late of a place it was brought to before, a reader who has just let go is not caught again.
+      // The event may report a position set before the user scrolled away; that must not resume following.
       if (scrollTop > this.#top || shrank) this.#following = true;
       if (this.#following) this.#unread = false;
     }
-    // Upwards, and not because the content became shorter: that was the reader.
+    // Moved up, and not because the content became shorter: the user scrolled.
     else if (scrollTop < this.#top - 1 && !shrank) this.#following = false;
     this.#top = scrollTop;
     this.#height = scrollHeight;

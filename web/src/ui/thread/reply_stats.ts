@@ -3,13 +3,13 @@ import { thread as words } from "../../language/en/thread";
 import type { Message } from "../../wire/rows";
 import { duration, rounded, tokens, whole } from "../parts/number_format";
 
-/** What a reply cost, over all its turns. Milliseconds; null where the server did not say. */
+/** Totals over all turns of a reply, in tokens and milliseconds; null if the server did not report it. */
 export interface ReplyStats {
   readonly tokens: number;
-  /** Of `tokens`, reasoning and not said. */
+  /** Part of `tokens` that was reasoning. */
   readonly reasoning: number;
   readonly input: number | null;
-  /** Of `input`, kept from an earlier reply. */
+  /** Part of `input` that came from the prompt cache. */
   readonly cached: number;
   readonly generateMs: number | null;
   readonly firstTokenMs: number | null;
@@ -17,7 +17,7 @@ export interface ReplyStats {
   readonly estimated: boolean;
 }
 
-/** Of a reply's rows; null where there is nothing to say. */
+/** Null if there is nothing to show. */
 export function replyStats(messages: readonly Pick<Message, "usage" | "timings">[]): ReplyStats | null {
   const sum = (values: readonly (number | undefined)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const counted = messages.filter(({ usage }) => usage !== null);
@@ -36,12 +36,12 @@ export function replyStats(messages: readonly Pick<Message, "usage" | "timings">
   };
 }
 
-// Below this many milliseconds a rate says more about the clock than about the model.
+// For shorter times a rate is meaningless.
 const MIN_RATE_MS = 20;
-/** A wait for a slot that is worth a word, milliseconds. */
+/** Shorter waits in the queue are not mentioned. */
 const MIN_WAIT_MS = 500;
 
-/** What a reply cost, in one line; only what is known. */
+/** One line with what is known. */
 export function statsSummary({ tokens: written, generateMs, firstTokenMs, estimated }: ReplyStats): string {
   const parts = [`${estimated ? "~" : ""}${tokens(written)}`];
   if (generateMs && generateMs >= MIN_RATE_MS && written > 1) parts.push(words().figures.perSecond(rounded(written / (generateMs / 1000))));
@@ -49,7 +49,7 @@ export function statsSummary({ tokens: written, generateMs, firstTokenMs, estima
   return parts.join(" · ");
 }
 
-/** The rest of it: who wrote, what was read, what was waited for. */
+/** The details: model, input, reasoning, waiting time. */
 export function statsDetail({ input, cached, reasoning, queueMs, estimated }: ReplyStats, model: string): string {
   const parts = [words().figures.by(model)];
   if (input !== null) parts.push(`${estimated ? "~" : ""}${words().figures.read(tokens(input))}${cached > 0 ? `, ${words().figures.kept(whole(cached))}` : ""}`);

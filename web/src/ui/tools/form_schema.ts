@@ -1,4 +1,4 @@
-// The fields of a form that a tool's server asks for: flat JSON schemas, as MCP allows them here. Pure.
+// Form fields from the flat JSON schemas that MCP allows for elicitation. Pure.
 
 export type FieldValue = string | boolean;
 
@@ -7,7 +7,7 @@ export interface Field {
   readonly title: string;
   readonly description: string;
   readonly kind: "text" | "number" | "boolean" | "choice";
-  /** The kind of text field a browser knows for it. */
+  /** Type of the input element. */
   readonly format: "text" | "email" | "url" | "date" | "datetime-local";
   readonly whole: boolean;
   readonly required: boolean;
@@ -51,12 +51,12 @@ export function fieldsOf(schema: Readonly<Record<string, unknown>>): Field[] {
   });
 }
 
-/** What was written in a field, as its type wants it; undefined where nothing was. */
+/** The value of a field in its schema's type; undefined if empty. */
 export function valueOf(field: Field, input: FieldValue): unknown {
   if (field.kind === "boolean") return input === true;
   if (input === "" || typeof input === "boolean") return undefined;
   if (field.kind === "number") return Number(input);
-  // The browser's field knows no time zone; the server wants one.
+  // The input has no time zone, but the server expects one.
   if (field.format === "datetime-local") return new Date(input).toISOString();
   return input;
 }

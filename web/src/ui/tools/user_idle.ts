@@ -1,14 +1,14 @@
-// Whether the person does nothing on the page at the moment, so that something may ask for their attention.
+// Whether the user is idle, so that something may take the focus.
 
-/** Milliseconds after the last key. */
+/** Milliseconds after the last keystroke. */
 const PAUSE = 5000;
 
-// What came before this part of the page was there is not known: it may have been just now.
+// Keystrokes before this module was loaded are unknown: assume one just now.
 let lastKey = performance.now();
 
 addEventListener("keydown", ({ timeStamp }) => (lastKey = timeStamp), { capture: true, passive: true });
 
-/** Nothing has the focus; or the empty field of the composer has, and nobody has typed for a while. */
+/** Nothing has the focus, or the empty composer has and no key was pressed for a while. */
 export function isUserIdle(): boolean {
   const { activeElement } = document;
   if (activeElement === document.body || activeElement === null) return true;

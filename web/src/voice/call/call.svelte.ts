@@ -8,7 +8,7 @@ import type { Approval } from "../../wire/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
 import type { Frame } from "../audio/framer";
 import type { CallSocket, OpenSocket } from "./socket";
-import { type Device, type Microphone, type MicrophoneChoice, type MicrophoneFault, type MicrophoneListener, MicrophoneError } from "../audio/microphone";
+import { type Device, type Microphone, type MicrophoneChoice, MicrophoneError, type MicrophoneFault, type MicrophoneListener } from "../audio/microphone";
 import { Playback } from "./playback";
 import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";

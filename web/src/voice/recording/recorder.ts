@@ -2,7 +2,7 @@
 import { voice as words } from "../../language/en/voice";
 import type { Clock } from "../../wire/transport/clock";
 import type { Frame } from "../audio/framer";
-import { type Microphone, type MicrophoneListener, MicrophoneError } from "../audio/microphone";
+import { type Microphone, MicrophoneError, type MicrophoneListener } from "../audio/microphone";
 
 export interface RecorderDependencies {
   readonly microphone: (listener: MicrophoneListener) => Promise<Microphone>;

@@ -2,7 +2,7 @@
 // the detection of a silent connection. The browser's own EventSource hides the HTTP status, which makes "log in" and
 // "gone" look like a network failure.
 import type { Clock } from "./clock";
-import { type Fetch, errorBodyOf } from "./http";
+import { errorBodyOf, type Fetch } from "./http";
 
 /** Parses SSE lines into event data; chunks may end anywhere. Comments and unknown fields are skipped. */
 export class SseParser {

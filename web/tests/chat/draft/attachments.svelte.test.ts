@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { Attachments, attachmentsOf, type AttachmentRules } from "../../../src/chat/draft/attachments.svelte";
+import { type AttachmentRules, Attachments, attachmentsOf } from "../../../src/chat/draft/attachments.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
 import type { Answer } from "../../../src/wire/transport/http";
 import type { StoredFile } from "../../../src/wire/rows";

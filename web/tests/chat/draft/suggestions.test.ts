@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { matchesWordStart, type CommandSuggestion, expandTemplate, groupSuggestions, promptSuggestions, promptText, resourceSuggestions, templateVariables } from "../../../src/chat/draft/suggestions";
+import { type CommandSuggestion, expandTemplate, groupSuggestions, matchesWordStart, promptSuggestions, promptText, resourceSuggestions, templateVariables } from "../../../src/chat/draft/suggestions";
 
 const prompts = [
   { server: "notes", prompts: [{ name: "summarize", title: "Sum up", description: "Sums up a note", arguments: [{ name: "note" }] }, { name: "daily_review" }] },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { moveTargets, type FolderNode, folderNodes, visibleNodes } from "../../../src/chat/list/folder_tree";
+import { type FolderNode, folderNodes, moveTargets, visibleNodes } from "../../../src/chat/list/folder_tree";
 
 const folders = [
   { id: "b", name: "Books" },

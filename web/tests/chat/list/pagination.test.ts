@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { ALL, matches, mergePage, cursorAfterReload, loadedRows } from "../../../src/chat/list/pagination";
+import { ALL, cursorAfterReload, loadedRows, matches, mergePage } from "../../../src/chat/list/pagination";
 import { conversation as row } from "../../rows";
 
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id).join(" ");

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { byConversation, snippetParts, Search } from "../../../src/chat/list/search.svelte";
+import { byConversation, Search, snippetParts } from "../../../src/chat/list/search.svelte";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { nextProgress, initialProgress, type ReplyProgress } from "../../../src/chat/reply/progress";
+import { initialProgress, nextProgress, type ReplyProgress } from "../../../src/chat/reply/progress";
 import type { RunEvent } from "../../../src/wire/runs";
 
 const started: RunEvent = { type: "message_added", message: { id: "a", parent: null, role: "assistant" } };

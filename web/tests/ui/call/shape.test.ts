@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { perceivedLoudness, blend, edgeAt, type Mood, motionOf } from "../../../src/ui/call/shape";
+import { blend, edgeAt, type Mood, motionOf, perceivedLoudness } from "../../../src/ui/call/shape";
 
 const MOODS: Mood[] = ["calling", "listening", "hearing", "thinking", "speaking", "paused", "waiting", "over"];
 

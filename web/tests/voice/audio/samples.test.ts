@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { loudness, toFloat32, toInt16, SampleAligner } from "../../../src/voice/audio/samples";
+import { loudness, SampleAligner, toFloat32, toInt16 } from "../../../src/voice/audio/samples";
 
 describe("samples", () => {
   it("are cut off where they are louder than can be", () => {

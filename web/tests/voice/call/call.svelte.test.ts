@@ -4,7 +4,7 @@ vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default:
 
 import { Call, type CallDependencies } from "../../../src/voice/call/call.svelte";
 import type { SocketListener } from "../../../src/voice/call/socket";
-import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import type { PlayoutReport } from "../../../src/voice/audio/playout";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { Captions, splitAt, alignWords, withoutMarkup } from "../../../src/voice/call/captions";
+import { alignWords, Captions, splitAt, withoutMarkup } from "../../../src/voice/call/captions";
 
 const word = (text: string, start: number, end: number, at?: number, to?: number) => ({ text, start, end, ...(at === undefined || to === undefined ? {} : { at, to }) });
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
 
 import { Dictation } from "../../../src/voice/recording/dictation.svelte";
-import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import type { Answer } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
 
 import { Recorder } from "../../../src/voice/recording/recorder";
-import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import { FakeClock } from "../../clock";
 
 let clock: FakeClock;

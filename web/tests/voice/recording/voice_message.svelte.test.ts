@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 vi.mock("../../../src/voice/audio/capture.worklet?worker&url", () => ({ default: "capture.js" }));
 
-import { type MicrophoneListener, MicrophoneError } from "../../../src/voice/audio/microphone";
+import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import { VoiceMessage } from "../../../src/voice/recording/voice_message.svelte";
 import type { Answer } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { SseParser, EventStream } from "../../../src/wire/transport/event_stream";
+import { EventStream, SseParser } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
 import { calm } from "../../server";
 

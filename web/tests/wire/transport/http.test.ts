@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { setLanguage } from "../../../src/language/language.svelte";
-import { request, problemOf, sendJson } from "../../../src/wire/transport/http";
+import { problemOf, request, sendJson } from "../../../src/wire/transport/http";
 
 const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
 
