@@ -48,6 +48,13 @@ def test_a_given_interpreter_is_used_and_nothing_is_installed(checkout: Path) ->
     assert "../.venv/bin/python -m duologue_mini.evaluation.evaluate" in commands
 
 
+def test_every_command_is_valid_shell(checkout: Path) -> None:
+    for target in ("eval", "train", "large", "check", "test", "clean"):
+        lines = dry_run(checkout, target).splitlines()
+        script = "\n".join(line for line in lines if not line.startswith("make"))
+        subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+
+
 def test_every_module_that_is_run_exists() -> None:
     text = (FOLDER / "Makefile").read_text(encoding="utf-8") + (FOLDER / "large.sh").read_text(
         encoding="utf-8"
