@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from duologue.gateway.calls.history import CUT
+from duologue.gateway.calls.history import INTERRUPTED
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.requests import ChatRequest
 
@@ -101,7 +101,7 @@ def _compare(
     if not requests:
         return "no prompt followed"
     said = [message.text for message in requests[-1].messages if message.role == "assistant"]
-    if not said or said[-1].replace(CUT, " ").split() != expected:
+    if not said or said[-1].replace(INTERRUPTED, " ").split() != expected:
         return f"the prompt that followed holds {said[-1:]}, heard was {expected}"
     return ""
 

@@ -213,12 +213,12 @@ class LocalCall:
     async def tell(self, body: dict[str, Any]) -> None:
         told = voice.control(voice.decode(json.dumps(body), LimitSettings()), self._encoder)
         if told is not None:
-            self._call.tell(told)
+            self._call.send(told)
         await self.settle()
 
     async def step(self, pcm: bytes) -> None:
         """One frame of time, both ways."""
-        self._call.tell(MicrophoneAudio(pcm))
+        self._call.send(MicrophoneAudio(pcm))
         self.clock.advance(STEP)
         await self.settle()
         self.sounded += self.player.play(round(STEP * SPOKEN_RATE))

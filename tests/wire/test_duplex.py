@@ -9,7 +9,7 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem, TooLarge
-from duologue.values.duplex import AudioArrival, Unit
+from duologue.values.duplex import ChunkArrival, ChunkResult
 from duologue.values.events import Queued
 from duologue.values.messages import ImagePart
 from duologue.values.requests import Sampling
@@ -21,23 +21,23 @@ SOUND = base64.b64encode(array("f", [0.5, -0.5]).tobytes()).decode()
 PCM = array("h", [16384, -16384]).tobytes()
 
 
-def said(kind: str, **fields: Any) -> duplex.Said:
+def decode(kind: str, **fields: Any) -> duplex.DuplexMessage:
     return duplex.decode(json.dumps({"type": kind, **fields}), LIMITS)
 
 
 @pytest.mark.parametrize("key", ["system_prompt", "prefix_system_prompt"])
 def test_the_prompt_is_found_under_both_names(key: str):
-    prepare = said("prepare", **{key: "Be brief."})
+    prepare = decode("prepare", **{key: "Be brief."})
     assert isinstance(prepare, duplex.Prepare)
     assert prepare.prompt == "Be brief."
 
 
 def test_a_prepare_of_few_words_has_a_prompt():
-    assert said("prepare") == duplex.Prepare(prompt="You are a helpful assistant.")
+    assert decode("prepare") == duplex.Prepare(prompt="You are a helpful assistant.")
 
 
 def test_what_of_the_configuration_does_nothing_is_named():
-    prepare = said(
+    prepare = decode(
         "prepare",
         ref_audio_base64=SOUND,
         deferred_finalize=True,
@@ -56,7 +56,7 @@ def test_what_of_the_configuration_does_nothing_is_named():
 
 
 def test_greedy_decoding_is_a_temperature_of_nothing():
-    prepare = said("prepare", config={"decode_mode": "greedy", "temperature": 0.7})
+    prepare = decode("prepare", config={"decode_mode": "greedy", "temperature": 0.7})
     assert isinstance(prepare, duplex.Prepare)
     assert prepare.sampling.temperature == 0.0
     assert prepare.ignored == ()
@@ -64,25 +64,25 @@ def test_greedy_decoding_is_a_temperature_of_nothing():
 
 @pytest.mark.parametrize("key", ["audio_base64", "audio"])
 def test_sound_is_found_under_both_names(key: str):
-    assert said("audio_chunk", **{key: SOUND}) == duplex.DuplexChunk(PCM)
+    assert decode("audio_chunk", **{key: SOUND}) == duplex.DuplexChunk(PCM)
 
 
 def test_pictures_come_with_the_sound_or_by_themselves():
-    chunk = said("audio_chunk", audio_base64=SOUND, frame_base64_list=[JPEG], force_listen=True)
+    chunk = decode("audio_chunk", audio_base64=SOUND, frame_base64_list=[JPEG], force_listen=True)
     assert isinstance(chunk, duplex.DuplexChunk)
-    assert [frame.mime for frame in chunk.frames] == ["image/jpeg"]
+    assert [image.mime for image in chunk.images] == ["image/jpeg"]
     assert chunk.force_listen
-    alone = said("video_frame", frame=f"data:image/jpeg;base64,{JPEG}")
-    assert alone == duplex.DuplexPicture(ImagePart(base64.b64decode(JPEG), "image/jpeg"))
+    alone = decode("video_frame", frame=f"data:image/jpeg;base64,{JPEG}")
+    assert alone == duplex.DuplexImage(ImagePart(base64.b64decode(JPEG), "image/jpeg"))
 
 
 def test_the_small_messages():
-    assert said("pause", timeout=5) == duplex.Pause(5.0)
-    assert said("pause") == duplex.Pause(60.0)
-    assert said("resume") == duplex.DuplexResume()
-    assert said("interrupt") == duplex.DuplexInterrupt()
-    assert said("stop") == duplex.DuplexStop()
-    assert said("client_diagnostic", gaps=3) == duplex.Diagnostic({"gaps": 3})
+    assert decode("pause", timeout=5) == duplex.Pause(5.0)
+    assert decode("pause") == duplex.Pause(60.0)
+    assert decode("resume") == duplex.DuplexResume()
+    assert decode("interrupt") == duplex.DuplexInterrupt()
+    assert decode("stop") == duplex.DuplexStop()
+    assert decode("client_diagnostic", gaps=3) == duplex.Diagnostic({"gaps": 3})
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_by_name(message: dict[str, Any], words: str):
 
 def test_more_than_two_seconds_at_once_are_too_much():
     with pytest.raises(TooLarge, match="2 seconds"):
-        said("audio_chunk", audio=base64.b64encode(bytes(4 * (duplex.LONGEST + 1))).decode())
+        decode("audio_chunk", audio=base64.b64encode(bytes(4 * (duplex.MAX_CHUNK + 1))).decode())
 
 
 def test_an_id_keeps_what_is_harmless():
@@ -121,18 +121,18 @@ def test_the_queue_speaks_in_both_spellings():
 
 
 def test_a_result_says_everything_the_protocol_has():
-    unit = Unit(
+    answer = ChunkResult(
         7,
         1.0,
-        AudioArrival(0.25, True),
-        frames=1,
+        ChunkArrival(0.25, True),
+        images=1,
         is_listen=False,
         text="Hi",
         pcm=PCM,
         end_of_turn=True,
         reply=3,
     )
-    result = json.loads(duplex.result_message(unit, 0.125, 1e9))
+    result = json.loads(duplex.result_message(answer, 0.125, 1e9))
     assert array("f", base64.b64decode(result["audio_data"])).tolist() == [0.5, -0.5]
     assert {key: result[key] for key in ("is_listen", "text", "end_of_turn", "current_time", "lag_ms")} == {
         "is_listen": False, "text": "Hi", "end_of_turn": True, "current_time": 7, "lag_ms": 250.0,
@@ -148,7 +148,7 @@ def test_a_result_says_everything_the_protocol_has():
 
 def test_silence_is_null_and_what_was_not_heard_is_said():
     result = json.loads(
-        duplex.result_message(Unit(1, 0.0, AudioArrival(7.0, False), words="Hello"), 0.0, 0.0)
+        duplex.result_message(ChunkResult(1, 0.0, ChunkArrival(7.0, False), transcript="Hello"), 0.0, 0.0)
     )
     assert result["audio_data"] is None
     assert result["dropped"]

@@ -19,7 +19,7 @@ LIMITS = LimitSettings()
 JPEG = "/9j/4AAQSkZJRg=="
 
 
-def said(kind: str, **fields: Any) -> voice.Said:
+def said(kind: str, **fields: Any) -> voice.VoiceMessage:
     return voice.decode(json.dumps({"type": kind, **fields}), LIMITS)
 
 
@@ -45,7 +45,7 @@ def test_a_start_says_how_the_call_is_to_be():
         mode="hold",
         instructions="Be brief.",
     )
-    assert start == voice.Start(
+    assert start == voice.StartCall(
         call_events.CallSetup(voice="en-us", language="de", pauses=True, marks=True, listens=False),
         conversation_id="c1",
         instructions="Be brief.",
@@ -54,7 +54,7 @@ def test_a_start_says_how_the_call_is_to_be():
 
 def test_a_client_of_few_words_neither_pauses_nor_marks():
     start = said("start")
-    assert isinstance(start, voice.Start)
+    assert isinstance(start, voice.StartCall)
     assert not start.setup.pauses
     assert not start.setup.marks
     assert start.setup.listens
@@ -62,7 +62,7 @@ def test_a_client_of_few_words_neither_pauses_nor_marks():
 
 def test_fields_nobody_knows_are_told_and_harm_nothing():
     start = said("start", colour="blue", epoch=3)
-    assert isinstance(start, voice.Start)
+    assert isinstance(start, voice.StartCall)
     assert start.unknown == ("colour",)
 
 
@@ -75,28 +75,28 @@ def test_fields_nobody_knows_are_told_and_harm_nothing():
         ({"type": "interrupt", "last_chunk_id": 7}, voice.InterruptCall(7)),
         ({"type": "interrupt"}, voice.InterruptCall()),
         ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ClientToolResult("a", "4")),
-        ({"type": "approval", "id": "q", "decision": "tool"}, voice.Approved("q", "tool")),
+        ({"type": "approval", "id": "q", "decision": "tool"}, voice.AnswerApproval("q", "tool")),
         (
             {"type": "approval", "id": "q", "action": "accept", "values": {"colour": "red"}},
-            voice.Approved("q", "accept", {"colour": "red"}),
+            voice.AnswerApproval("q", "accept", {"colour": "red"}),
         ),
         ({"type": "stop"}, voice.StopCall()),
     ],
 )
-def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voice.Said):
+def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voice.VoiceMessage):
     assert voice.decode(json.dumps(message), LIMITS) == meaning
 
 
 def test_a_picture_is_one_by_its_bytes():
     seen = said("video_frame", frame=JPEG)
-    assert isinstance(seen, voice.CallPicture)
+    assert isinstance(seen, voice.CallImage)
     assert seen.image.mime == "image/jpeg"
     with pytest.raises(BadRequest):
         said("video_frame", frame="AAAA")
 
 
 def test_an_unknown_message_is_answered_with_those_there_are():
-    with pytest.raises(BadRequest, match="knows start, interrupt"):
+    with pytest.raises(BadRequest, match="takes start, interrupt"):
         said("dance")
 
 
@@ -137,9 +137,9 @@ def test_sound_is_numbered_over_the_whole_session():
         encoder=encoder,
     )
     assert second[1]["chunk_id"] == 2
-    assert encoder.heard(1) == (1, 960)
-    assert encoder.heard(2) == (2, 1)
-    assert encoder.heard(3) is None
+    assert encoder.position(1) == (1, 960)
+    assert encoder.position(2) == (2, 1)
+    assert encoder.position(3) is None
 
 
 def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
@@ -159,7 +159,7 @@ def test_a_reply_that_goes_on_behind_another_one_is_begun_again():
     ]
     begun = [(message["reply_id"], message["chunk_id"]) for message in starts]
     assert begun == [(1, 0), (2, 1), (1, 2)]
-    assert [encoder.heard(chunk) for chunk in range(3)] == [(1, 480), (2, 240), (1, 960)]
+    assert [encoder.position(chunk) for chunk in range(3)] == [(1, 480), (2, 240), (1, 960)]
 
 
 def test_frames_of_long_ago_are_forgotten_and_later_ones_keep_their_numbers():
@@ -168,8 +168,8 @@ def test_frames_of_long_ago_are_forgotten_and_later_ones_keep_their_numbers():
     count = voice.FRAMES_KEPT + 10
     for _ in range(count):
         told(call_events.ReplyAudio(0, 1, b"\0\0"), encoder=encoder)
-    assert encoder.heard(0) is None
-    assert encoder.heard(count - 1) == (1, count)
+    assert encoder.position(0) is None
+    assert encoder.position(count - 1) == (1, count)
 
 
 def test_the_texts_of_a_reply_are_told_as_a_whole():
@@ -248,7 +248,7 @@ def test_a_clients_own_tool_is_asked_by_name():
 def test_a_call_of_the_servers_own_tool_is_shown_as_it_stands():
     record = ToolCallRecord("add", "{}", "sums", "add", "done")
     row = StoredMessage("m", "c", "p", "tool", (TextContent("4" * 5000),), tool_call_id="c1", call=record)
-    [message] = voice.VoiceEncoder().tool(3, row)
+    [message] = voice.VoiceEncoder().tool_state(3, row)
     said = json.loads(message)
     assert said.pop("text") == "4" * voice.MAX_TOOL_TEXT
     assert said == {
@@ -256,25 +256,25 @@ def test_a_call_of_the_servers_own_tool_is_shown_as_it_stands():
         "arguments": "{}", "state": "done",
     }  # fmt: skip
     own = replace(row, call=ToolCallRecord("lamp", server=CLIENT))
-    assert voice.VoiceEncoder().tool(3, own) == []
+    assert voice.VoiceEncoder().tool_state(3, own) == []
 
 
 def test_a_question_and_its_end_are_told():
     encoder = voice.VoiceEncoder()
     approval = Approval("q", "", "c", server="sums", tool="add", arguments="{}", expires=9)
-    asked = json.loads(encoder.asked(3, approval, "May I?")[0])
+    asked = json.loads(encoder.approval_requested(3, approval, "May I?")[0])
     assert (asked["type"], asked["question"], asked["approval"]["tool"]) == (
         "approval_asked",
         "May I?",
         "add",
     )
-    answered = json.loads(encoder.answered(3, "q", None)[0])
+    answered = json.loads(encoder.approval_answered(3, "q", None)[0])
     assert (answered["type"], answered["id"], answered["decision"]) == ("approval_answered", "q", None)
 
 
 def test_a_conversation_that_was_changed_elsewhere_is_told_as_it_is_now():
     path = [StoredMessage("m1", "c", None, "user", (TextContent("Hi."),))]
-    [message] = voice.VoiceEncoder().rewritten("c", "m1", path)
+    [message] = voice.VoiceEncoder().history_changed("c", "m1", path)
     assert json.loads(message) == {
         "type": "history", "epoch": 0, "conversation_id": "c", "leaf": "m1",
         "messages": [{"id": "m1", "role": "user", "text": "Hi."}],

@@ -100,7 +100,7 @@ class Gateway:
             self.models,
             settings=settings.voice,
             limits=settings.limits,
-            conversing=self._conversing,
+            conversations=self._open_call_turns,
             read_ahead=self.generate.ahead,
             observe=measure_turn,
         )
@@ -114,7 +114,9 @@ class Gateway:
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
 
-    async def _conversing(self, user: str, conversation: str, model: str, tools: Sequence[Tool]) -> CallTurns:
+    async def _open_call_turns(
+        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
+    ) -> CallTurns:
         """A conversation that is continued as a call. Raises Problem."""
         from duologue.conversations.call_turns import spoken_turns
 

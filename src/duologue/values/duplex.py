@@ -1,36 +1,34 @@
-"""A unit of a duplex session as a value: a piece of sound that came, and what it is answered with.
-
-Knows no message and no engine.
-"""
+"""A chunk of a duplex session, and the result that answers it. Made by `gateway.calls.duplex_frames`."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 
-class AudioArrival(Struct, frozen=True):
-    """A piece of sound that came: by how many seconds it is late, and whether it is still to be listened to."""
+class ChunkArrival(Struct, frozen=True):
+    """A chunk of audio that arrived `lag` seconds late; `heard`: whether it is still listened to."""
 
     lag: float
     heard: bool
 
 
-class Unit(Struct, frozen=True):
-    """One piece and its answer. It had `samples` (16 kHz) and so many pictures, and came `at` a time in seconds; `forced`: its
-    answer may carry no sound. `pcm` is 16-bit mono at 24 kHz, empty for silence, and `text` what is said in it; `words`
-    are those of the caller whose turn ended meanwhile."""
+class ChunkResult(Struct, frozen=True):
+    """One chunk and its answer. It had `samples` (16 kHz) and so many `images`, and arrived at `at` seconds; with `force_listen`
+    the answer must be silent. `pcm` is 16-bit mono at 24 kHz, empty for silence, and `text` what is said in it; `transcript`
+    is the caller's turn, where one ended in this chunk."""
 
     number: int
     at: float
-    arrival: AudioArrival
-    frames: int = 0
-    forced: bool = False
+    arrival: ChunkArrival
+    images: int = 0
+    force_listen: bool = False
     samples: int = 0
     is_listen: bool = True
     text: str = ""
     pcm: bytes = b""
     end_of_turn: bool = False
     interrupted: bool = False
-    """The reply before was cut, and this is the first answer since. Its turn ends with it where nothing new is said in it."""
+    """The previous reply was interrupted, and this is the first result since. It ends that reply's turn, unless a new reply
+    begins in it."""
     reply: int | None = None
-    words: str | None = None
+    transcript: str | None = None

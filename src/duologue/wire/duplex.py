@@ -1,7 +1,8 @@
-"""The dialect of duplex sessions: sound in pieces of about a second, each answered by one result, all of it JSON.
+"""The messages of duplex sessions, `/ws/duplex/{session_id}`: audio in chunks of about a second, each answered by one result,
+all of it JSON.
 
-Owns the messages of `/ws/duplex/{session_id}`, both directions. Of what documentation and clients of this protocol spell in
-two ways both are taken, and said. Sound is base64 of little-endian float32 mono, 16 kHz in, 24 kHz out. Knows no session.
+Owns the messages in both directions. Where documentation and clients of this protocol spell a field in two ways, both are
+accepted and sent. Audio is base64 of little-endian float32 mono, 16 kHz in, 24 kHz out. Used by `gateway.calls.duplex_session`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pydantic import AliasChoices, Field
 
 from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, from_float32, samples
-from duologue.values.duplex import Unit
+from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
 from duologue.values.messages import ImagePart, system
 from duologue.values.requests import Sampling
@@ -24,30 +25,32 @@ from duologue.wire import media_parts
 from duologue.wire.sound import sound_text
 from duologue.wire.validation import Body, RequestLimits, SamplingFields, check_text, decode_json, validate
 
-LONGEST = 2 * HEARD_RATE
-"""Samples of one piece."""
-MOST_FRAMES = 16
-"""Pictures of one piece; the newest counts."""
+MAX_CHUNK = 2 * HEARD_RATE
+"""Samples of one chunk."""
+MAX_IMAGES = 16
+"""Pictures of one chunk; only the newest is used."""
 PROMPT = "You are a helpful assistant."
-LONGEST_PAUSE = 600.0
+MAX_PAUSE = 600.0
 """Seconds a session may be paused."""
-RENAMED = {
+SAMPLING_NAMES = {
     "text_repetition_penalty": "repetition_penalty",
     "text_repetition_window_size": "repetition_window",
 }
 APPLIED = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "repetition_window", "seed")
-"""What of `prepare.config` makes a difference to the model of a cascade."""
-STRANGE = re.compile(r"[^a-zA-Z0-9_-]")
-SOUND_ALONE = "adx_"
-"""What the ids of sessions without pictures begin with."""
+"""The fields of `prepare.config` that are applied: recogniser, model and voice are separate here, and the rest of that object is
+for one model that does all three."""
+AUDIO_ONLY = "adx_"
+"""The prefix of session ids without pictures."""
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def sanitised(session: str) -> str:
-    """A session's id as it is used here."""
-    return STRANGE.sub("_", session)[:128]
+    """A session's id with only letters, digits, `_` and `-`, at most 128 of them."""
+    return _UNSAFE.sub("_", session)[:128]
 
 
-# What comes in
+# ---- from the client
 
 
 class PrepareBody(Body):
@@ -66,7 +69,7 @@ class ChunkBody(Body):
     audio: str = Field(validation_alias=AliasChoices("audio_base64", "audio"))
     frames: list[str] = Field(
         default_factory=list,
-        max_length=MOST_FRAMES,
+        max_length=MAX_IMAGES,
         validation_alias=AliasChoices("frame_base64_list", "frames"),
     )
     force_listen: bool = False
@@ -77,11 +80,11 @@ class DuplexFrameBody(Body):
 
 
 class PauseBody(Body):
-    timeout: float = Field(default=60.0, gt=0, le=LONGEST_PAUSE)
+    timeout: float = Field(default=60.0, gt=0, le=MAX_PAUSE)
 
 
 class Prepare(Struct, frozen=True):
-    """How the session is to be. `ignored` names what was sent and makes no difference here."""
+    """The setup of the session. `ignored` names the fields that are not applied."""
 
     prompt: str = PROMPT
     model: str = ""
@@ -93,50 +96,50 @@ class Prepare(Struct, frozen=True):
 
 
 class DuplexChunk(Struct, frozen=True):
-    """A piece of sound (16-bit mono, 16 kHz) and the pictures seen meanwhile."""
+    """A chunk of audio (16-bit mono, 16 kHz) and the pictures of that time."""
 
     pcm: bytes
-    frames: tuple[ImagePart, ...] = ()
+    images: tuple[ImagePart, ...] = ()
     force_listen: bool = False
 
 
-class DuplexPicture(Struct, frozen=True):
-    """A picture that comes by itself."""
+class DuplexImage(Struct, frozen=True):
+    """A picture outside of a chunk."""
 
     image: ImagePart
 
 
 class Pause(Struct, frozen=True):
-    """The client will be silent, for so many seconds at most."""
+    """The client will send nothing, for at most `timeout` seconds."""
 
     timeout: float
 
 
 class DuplexResume(Struct, frozen=True):
-    """It goes on."""
+    """The pause is over."""
 
 
 class DuplexInterrupt(Struct, frozen=True):
-    """The reply is to end."""
+    """Stop the reply."""
 
 
 class DuplexStop(Struct, frozen=True):
-    """The session is over."""
+    """End the session."""
 
 
 class Diagnostic(Struct, frozen=True):
-    """What a client tells of itself."""
+    """A client's diagnostics."""
 
     fields: dict[str, Any]
 
 
-Said = (
-    Prepare | DuplexChunk | DuplexPicture | Pause | DuplexResume | DuplexInterrupt | DuplexStop | Diagnostic
+DuplexMessage = (
+    Prepare | DuplexChunk | DuplexImage | Pause | DuplexResume | DuplexInterrupt | DuplexStop | Diagnostic
 )
 
 
-def decode(frame: str | bytes, limits: RequestLimits) -> Said:
-    """What a message says. Raises BadRequest that names the field, TooLarge."""
+def decode(frame: str | bytes, limits: RequestLimits) -> DuplexMessage:
+    """The message of a frame. Raises BadRequest that names the field, TooLarge."""
     body = decode_json(frame)
     kind = body.pop("type", None)
     match kind:
@@ -147,7 +150,7 @@ def decode(frame: str | bytes, limits: RequestLimits) -> Said:
                 raise BadRequest("Missing audio_base64.", param="audio_base64")
             return _chunk(validate(ChunkBody, body))
         case "video_frame":
-            return DuplexPicture(_picture(validate(DuplexFrameBody, body).frame, "frame"))
+            return DuplexImage(_image(validate(DuplexFrameBody, body).frame, "frame"))
         case "pause":
             return Pause(validate(PauseBody, body).timeout)
         case "resume":
@@ -159,7 +162,7 @@ def decode(frame: str | bytes, limits: RequestLimits) -> Said:
         case "client_diagnostic":
             return Diagnostic(body)
     raise BadRequest(
-        f"Unknown message type: {str(kind)[:64]}. This socket knows prepare, audio_chunk, video_frame, pause, resume, "
+        f"Unknown message type: {str(kind)[:64]}. This socket takes prepare, audio_chunk, video_frame, pause, resume, "
         "interrupt, stop and client_diagnostic.",
         param="type",
     )
@@ -167,14 +170,14 @@ def decode(frame: str | bytes, limits: RequestLimits) -> Said:
 
 def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
     check_text((system(body.system_prompt),), (), limits)
-    config = {RENAMED.get(name, name): value for name, value in body.config.items()}
-    asked = {name: config[name] for name in APPLIED if config.get(name) is not None}
+    config = {SAMPLING_NAMES.get(name, name): value for name, value in body.config.items()}
+    sampling = {name: config[name] for name in APPLIED if config.get(name) is not None}
     if config.get("decode_mode") == "greedy":
-        asked["temperature"] = 0.0
-    known = {name for name in APPLIED if name in config} | {"decode_mode"}
+        sampling["temperature"] = 0.0
+    applied = {name for name in APPLIED if name in config} | {"decode_mode"}
     ignored = [
         *body.unknown(),
-        *(f"config.{name}" for name in body.config if RENAMED.get(name, name) not in known),
+        *(f"config.{name}" for name in body.config if SAMPLING_NAMES.get(name, name) not in applied),
     ]
     return Prepare(
         body.system_prompt,
@@ -182,7 +185,7 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
         body.voice,
         body.speed,
         body.language,
-        validate(SamplingFields, asked).sampling(),
+        validate(SamplingFields, sampling).sampling(),
         tuple(ignored),
     )
 
@@ -191,16 +194,16 @@ def _chunk(body: ChunkBody) -> DuplexChunk:
     data = media_parts.from_base64(body.audio, "audio_base64")
     if not data or len(data) % 4:
         raise BadRequest("audio_base64 must be float32 samples, 4 bytes each.", param="audio_base64")
-    if len(data) > LONGEST * 4:
+    if len(data) > MAX_CHUNK * 4:
         raise TooLarge(
-            f"An audio_chunk may have {LONGEST:,} samples ({LONGEST // HEARD_RATE} seconds); one second is usual.",
+            f"An audio_chunk may have at most {MAX_CHUNK:,} samples ({MAX_CHUNK // HEARD_RATE} seconds); one second is usual.",
             param="audio_base64",
         )
-    frames = [_picture(text, f"frame_base64_list[{index}]") for index, text in enumerate(body.frames)]
-    return DuplexChunk(from_float32(data), tuple(frames), body.force_listen)
+    images = [_image(text, f"frame_base64_list[{index}]") for index, text in enumerate(body.frames)]
+    return DuplexChunk(from_float32(data), tuple(images), body.force_listen)
 
 
-def _picture(text: str, where: str) -> ImagePart:
+def _image(text: str, where: str) -> ImagePart:
     data = (
         media_parts.from_data_url(text, where)[1]
         if text.startswith("data:")
@@ -209,7 +212,7 @@ def _picture(text: str, where: str) -> ImagePart:
     return media_parts.image(data, where)
 
 
-# What goes out
+# ---- to the client
 
 
 def _json(kind: str, fields: Mapping[str, object] | None = None) -> str:
@@ -217,7 +220,7 @@ def _json(kind: str, fields: Mapping[str, object] | None = None) -> str:
 
 
 def queue_message(event: Queued, again: bool) -> str:
-    """The place in the queue."""
+    """The session waits for a seat; `again`: its place has changed."""
     place = {
         "position": event.position,
         "estimated_wait_s": event.wait,
@@ -229,31 +232,32 @@ def queue_message(event: Queued, again: bool) -> str:
 
 
 def queue_done_message() -> str:
-    """A seat is there. Sent also where nobody had to wait."""
+    """The session has a seat. Sent even when it did not have to wait."""
     return _json("queue_done")
 
 
 def prepared_message(session: str, prepare: Prepare, model: str, *, again: bool = False) -> str:
-    """The session listens. `again`: it goes on after its connection was lost."""
-    said: dict[str, object] = {
+    """The session listens. `again`: it continues after its connection was lost."""
+    fields: dict[str, object] = {
         "prompt_length": len(prepare.prompt),
         "session_id": session,
         "model": model,
         "sample_rate": SPOKEN_RATE,
         "ignored": prepare.ignored,
     }
-    return _json("prepared", said | {"resumed": True} if again else said)
+    return _json("prepared", fields | {"resumed": True} if again else fields)
 
 
-def result_message(unit: Unit, took: float, now: float) -> str:
-    """The answer to one piece, after `took` seconds; `now` in Unix seconds. What a cascade cannot know of itself is 0."""
-    milliseconds = round(took * 1000, 1)
-    said: dict[str, object] = {
-        "is_listen": unit.is_listen,
-        "text": unit.text,
-        "audio_data": sound_text(unit.pcm, "f32") if unit.pcm else None,
-        "end_of_turn": unit.end_of_turn,
-        "current_time": unit.number,
+def result_message(result: ChunkResult, seconds: float, now: float) -> str:
+    """The answer to one chunk, after `seconds`; `now` is the Unix time. Figures that only a model that hears and speaks by itself
+    would have are 0."""
+    milliseconds = round(seconds * 1000, 1)
+    fields: dict[str, object] = {
+        "is_listen": result.is_listen,
+        "text": result.text,
+        "audio_data": sound_text(result.pcm, "f32") if result.pcm else None,
+        "end_of_turn": result.end_of_turn,
+        "current_time": result.number,
         "cost_llm_ms": 0.0,
         "cost_tts_prep_ms": 0.0,
         "cost_tts_ms": 0.0,
@@ -263,21 +267,21 @@ def result_message(unit: Unit, took: float, now: float) -> str:
         "n_tokens": 0,
         "n_tts_tokens": 0,
         "kv_cache_length": 0,
-        "vision_slices": unit.frames,
+        "vision_slices": result.images,
         "vision_tokens": 0,
         "server_send_ts": now,
-        "lag_ms": round(unit.arrival.lag * 1000, 1),
-        "samples": samples(unit.pcm),
+        "lag_ms": round(result.arrival.lag * 1000, 1),
+        "samples": samples(result.pcm),
     }
-    if not unit.arrival.heard:
-        said["dropped"] = True
-    if unit.interrupted:
-        said["interrupted"] = True
-    if unit.reply is not None:
-        said["reply_id"] = unit.reply
-    if unit.words is not None:
-        said["transcript"] = unit.words
-    return _json("result", said)
+    if not result.arrival.heard:
+        fields["dropped"] = True
+    if result.interrupted:
+        fields["interrupted"] = True
+    if result.reply is not None:
+        fields["reply_id"] = result.reply
+    if result.transcript is not None:
+        fields["transcript"] = result.transcript
+    return _json("result", fields)
 
 
 def paused_message(timeout: float) -> str:
@@ -297,16 +301,16 @@ def stopped_message(session: str) -> str:
 
 
 def timeout_message(reason: str) -> str:
-    """The session ends, for it was left alone."""
+    """The session ends because its pause was too long."""
     return _json("timeout", {"reason": reason})
 
 
 def error_message(problem: Problem) -> str:
-    """An error; the socket stays open where it can."""
-    said = {
+    """An error. The sentence is under both keys that clients look for."""
+    fields = {
         "code": problem.code,
         "error": problem.message,
         "message": problem.message,
         "param": problem.param,
     }
-    return _json("error", said)
+    return _json("error", fields)

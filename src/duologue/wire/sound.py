@@ -1,6 +1,6 @@
-"""Sound, words with their times and what was written down, as they stand in JSON.
+"""Sound, timed words and transcripts as JSON fields, shared by the sockets and the chat completions.
 
-Owns the forms of samples that clients ask for by name. Knows no message of any dialect.
+Owns the sample formats that clients may choose.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from duologue.wire import media_parts
 SoundFormat = Literal["f32", "s16", "wav"]
 
 
-def sound_text(pcm: bytes, form: SoundFormat) -> str:
-    """16-bit sound at 24 kHz as base64 of float32 samples, of 16-bit ones, or of a WAV file of those."""
-    if form == "f32":
+def sound_text(pcm: bytes, format: SoundFormat) -> str:
+    """16-bit sound at 24 kHz as base64: of float32 samples, of 16-bit samples, or of a WAV file."""
+    if format == "f32":
         return media_parts.to_base64(to_float32(pcm))
-    return media_parts.to_base64(pcm if form == "s16" else wav_header(SPOKEN_RATE, len(pcm)) + pcm)
+    return media_parts.to_base64(pcm if format == "s16" else wav_header(SPOKEN_RATE, len(pcm)) + pcm)
 
 
 def caption(word: ReplyWord) -> dict[str, object]:
-    """A word with its time in the reply's sound, and its place in the reply's text."""
+    """A word with its time in the reply's sound and its position in the reply's text."""
     return {
         "text": word.text,
         "start_ms": round(word.start * 1000 / SPOKEN_RATE),
@@ -34,6 +34,6 @@ def caption(word: ReplyWord) -> dict[str, object]:
 
 
 def transcript(part: TranscribedPart) -> dict[str, object]:
-    """What was written down in the place of a message's part."""
-    said: dict[str, object] = {"message": part.message, "part": part.part, "text": part.text}
-    return said if part.understood else said | {"understood": False}
+    """The transcript that replaced a message's audio part."""
+    fields: dict[str, object] = {"message": part.message, "part": part.part, "text": part.text}
+    return fields if part.understood else fields | {"understood": False}

@@ -1,8 +1,8 @@
-"""The voice socket's dialect: sound as binary frames both ways, everything else as JSON.
+"""The messages of the voice socket, `/ws/voice`: audio as binary frames both ways, everything else as JSON.
 
-Owns the messages of `/ws/voice`, both directions, and the numbering of the frames that go out: the first of a session is
-0, and its number is what clients call a chunk id. Binary frames hold samples only: 16-bit little-endian mono, 16 kHz in,
-24 kHz out. Source: seed 002's protocol, extended by marks, pauses and epochs. Knows no socket and no session.
+Owns the messages in both directions, and the numbering of the frames that go out: the first of a session is 0, and clients
+call that number a chunk id. Binary frames hold samples only: 16-bit little-endian mono, 16 kHz in, 24 kHz out. Used by
+`gateway.calls.voice_socket`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import CLIENT, Approval, Decision, StoredMessage, ToolCallRecord
-from duologue.values.events import Queued, ReplyWord
+from duologue.values.events import Queued
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import media_parts
+from duologue.wire.sound import caption
 from duologue.wire.validation import Body, RequestLimits, ToolBody, check_text, decode_json, validate
 
 FRAMES_KEPT = 4096
-"""Frames whose numbers are still known when a client names one: more than a minute of sound."""
+"""Sent frames that a client may still name by number: more than a minute of sound."""
 MAX_TEXT = 100_000
 """Characters of a text typed into a call."""
 MAX_TOOL_TEXT = 2000
-"""Characters of what came of a tool that a client is shown; the conversation has all of it."""
+"""Characters of a tool's result that a client is sent; the conversation has all of it."""
 
 
-# What comes in
+# ---- from the client
 
 
 class StartBody(Body):
-    """`start`: how the call is to be."""
+    """`start`: the setup of the call."""
 
     features: list[str] = Field(default_factory=list, max_length=32)
     conversation_id: str = Field(default="", max_length=128)
@@ -87,9 +88,9 @@ class ApprovalBody(Body):
     values: dict[str, object] = Field(default_factory=dict)
 
 
-class Start(Struct, frozen=True):
-    """The call as its client wants it. `instructions` is the system prompt of a call without a conversation; `unknown`
-    names fields nobody knows."""
+class StartCall(Struct, frozen=True):
+    """Begin the call. `instructions` is the system prompt of a call without a conversation; `unknown` names unknown
+    fields."""
 
     setup: CallSetup
     conversation_id: str = ""
@@ -100,54 +101,54 @@ class Start(Struct, frozen=True):
 
 
 class InterruptCall(Struct, frozen=True):
-    """The client wants silence; `last_chunk_id` is the number of the last frame it has begun to play (-1: none)."""
+    """Stop speaking; `last_chunk_id` is the number of the last frame the client has begun to play (-1: none)."""
 
     last_chunk_id: int | None = None
     reply: int | None = None
     samples: int | None = None
 
 
-class CallPicture(Struct, frozen=True):
-    """A picture of the camera or the screen, for the turn it falls in."""
+class CallImage(Struct, frozen=True):
+    """A picture of the camera or the screen, for the turn during which it arrives."""
 
     image: ImagePart
 
 
 class ClientToolResult(Struct, frozen=True):
-    """The answer of the client's own tool."""
+    """The result of a tool that the client runs itself."""
 
     call_id: str
     content: str
     is_error: bool = False
 
 
-class Approved(Struct, frozen=True):
-    """A question was answered: about a tool with a decision, a form or a link with what was done with it."""
+class AnswerApproval(Struct, frozen=True):
+    """Answer an approval: one about a tool call with a decision, a form or a link with an action."""
 
     id: str
-    decided: Literal["once", "tool", "server", "deny", "accept", "decline", "cancel"]
+    answer: Literal["once", "tool", "server", "deny", "accept", "decline", "cancel"]
     values: dict[str, object] = {}
 
 
 class StopCall(Struct, frozen=True):
-    """The call is over."""
+    """End the call."""
 
 
-Said = (
-    Start
+VoiceMessage = (
+    StartCall
     | InterruptCall
     | call_events.Played
     | call_events.Typed
     | call_events.Pressed
-    | CallPicture
+    | CallImage
     | ClientToolResult
-    | Approved
+    | AnswerApproval
     | StopCall
 )
 
 
-def decode(frame: str | bytes, limits: RequestLimits) -> Said:
-    """What a text frame says. Raises BadRequest that names the field, TooLarge."""
+def decode(frame: str | bytes, limits: RequestLimits) -> VoiceMessage:
+    """The message of a text frame. Raises BadRequest that names the field, TooLarge."""
     body = decode_json(frame)
     kind = body.pop("type", None)
     body.pop("epoch", None)
@@ -155,8 +156,8 @@ def decode(frame: str | bytes, limits: RequestLimits) -> Said:
         case "start":
             return _start(validate(StartBody, body), limits)
         case "interrupt":
-            asked = validate(InterruptBody, body)
-            return InterruptCall(asked.last_chunk_id, asked.reply_id, asked.samples)
+            interrupt = validate(InterruptBody, body)
+            return InterruptCall(interrupt.last_chunk_id, interrupt.reply_id, interrupt.samples)
         case "played":
             played = validate(PlayedBody, body)
             return call_events.Played(played.reply_id, played.samples)
@@ -166,32 +167,32 @@ def decode(frame: str | bytes, limits: RequestLimits) -> Said:
             return call_events.Pressed(validate(HoldBody, body).down)
         case "video_frame":
             data = media_parts.from_base64(validate(VoiceFrameBody, body).frame, "frame")
-            return CallPicture(media_parts.image(data, "frame"))
+            return CallImage(media_parts.image(data, "frame"))
         case "tool_result":
             result = validate(ToolResultBody, body)
             return ClientToolResult(result.call_id, result.content, result.is_error)
         case "approval":
-            return _approved(validate(ApprovalBody, body))
+            return _answer(validate(ApprovalBody, body))
         case "stop":
             return StopCall()
     raise BadRequest(
-        f"There is no message of type {str(kind)[:64]!r} on this socket. It knows start, interrupt, played, text, hold, "
-        "video_frame, tool_result, approval and stop; sound comes as binary frames.",
+        f"Unknown message type {str(kind)[:64]!r}. This socket takes start, interrupt, played, text, hold, video_frame, "
+        "tool_result, approval and stop, and audio as binary frames.",
         param="type",
     )
 
 
-def _approved(body: ApprovalBody) -> Approved:
-    decided = body.decision or body.action
-    if decided is None or (body.decision and body.action):
+def _answer(body: ApprovalBody) -> AnswerApproval:
+    answer = body.decision or body.action
+    if answer is None or (body.decision and body.action):
         raise BadRequest(
             "Answer with a decision (once, tool, server, deny) or an action (accept, decline, cancel).",
             param="decision",
         )
-    return Approved(body.id, decided, body.values)
+    return AnswerApproval(body.id, answer, body.values)
 
 
-def _start(body: StartBody, limits: RequestLimits) -> Start:
+def _start(body: StartBody, limits: RequestLimits) -> StartCall:
     tools = tuple(entry.tool() for entry in body.tools)
     check_text((), tools, limits)
     setup = CallSetup(
@@ -204,10 +205,10 @@ def _start(body: StartBody, limits: RequestLimits) -> Start:
         greeting=body.greeting,
         listens=body.mode == "open",
     )
-    return Start(setup, body.conversation_id, body.model, body.instructions, tools, body.unknown())
+    return StartCall(setup, body.conversation_id, body.model, body.instructions, tools, body.unknown())
 
 
-# What goes out
+# ---- to the client
 
 STALE = (
     call_events.ReplyAudioStarted,
@@ -218,7 +219,7 @@ STALE = (
     call_events.Resume,
     call_events.State,
 )
-"""What means nothing any more in a later epoch. What was said and heard stays true."""
+"""Events that are stale in a later epoch. The others, such as what was said and heard, stay true."""
 
 
 def _json(value: Mapping[str, object]) -> str:
@@ -226,14 +227,21 @@ def _json(value: Mapping[str, object]) -> str:
 
 
 def error_message(problem: Problem, epoch: int = 0) -> str:
-    """An error as this dialect says it."""
-    said: dict[str, object] = {"type": "error", "epoch": epoch, "code": problem.code}
-    said |= {"message": problem.message, "error": problem.message, "param": problem.param}
-    return _json(said)
+    """An error. The sentence is under both keys that clients look for."""
+    return _json(
+        {
+            "type": "error",
+            "epoch": epoch,
+            "code": problem.code,
+            "message": problem.message,
+            "error": problem.message,
+            "param": problem.param,
+        }
+    )
 
 
 def queue_messages(event: Queued, again: bool, epoch: int = 0) -> list[str]:
-    """Waiting for a seat: the state, and the place in the queue."""
+    """The call waits for a seat: the state, and its place in the queue; `again`: the place has changed."""
     place: dict[str, object] = {
         "type": "queue_update" if again else "queued",
         "epoch": epoch,
@@ -247,43 +255,75 @@ def queue_messages(event: Queued, again: bool, epoch: int = 0) -> list[str]:
 
 
 def queue_done_message(epoch: int = 0) -> str:
-    """The seat is there."""
+    """The call has a seat."""
     return _json({"type": "queue_done", "epoch": epoch})
 
 
-def tool_call_message(epoch: int, reply: int, call: ToolCall) -> str:
-    """The client's tool is asked; `tool_result` answers it."""
-    said: dict[str, object] = {"type": "tool_call", "epoch": epoch, "reply_id": reply}
-    return _json(said | {"call_id": call.id, "name": call.name, "arguments": call.arguments})
-
-
-def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
-    """How a call of a tool of the server stands; `text` is what it has said so far, or what came of it."""
-    record = row.call or ToolCallRecord("")
-    said: dict[str, object] = {"type": "tool", "epoch": epoch, "reply_id": reply}
-    said |= {"call_id": row.tool_call_id, "name": record.name, "server": record.server, "tool": record.tool}
+def tool_call_message(epoch: int, reply: int, tool_call: ToolCall) -> str:
+    """The model calls a tool of the client, which answers with `tool_result`."""
     return _json(
-        said | {"arguments": record.arguments, "state": record.state, "text": row.text[:MAX_TOOL_TEXT]}
+        {
+            "type": "tool_call",
+            "epoch": epoch,
+            "reply_id": reply,
+            "call_id": tool_call.id,
+            "name": tool_call.name,
+            "arguments": tool_call.arguments,
+        }
     )
 
 
-def asked_message(epoch: int, reply: int, approval: Approval, aloud: str) -> str:
-    """A question that only the caller can answer; `question` is how it is said."""
-    said: dict[str, object] = {"type": "approval_asked", "epoch": epoch, "reply_id": reply}
-    return _json(said | {"question": aloud, "approval": approval})
+def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
+    """The state of a call of a server's tool; `text` is its output so far, or its result."""
+    record = row.call or ToolCallRecord("")
+    return _json(
+        {
+            "type": "tool",
+            "epoch": epoch,
+            "reply_id": reply,
+            "call_id": row.tool_call_id,
+            "name": record.name,
+            "server": record.server,
+            "tool": record.tool,
+            "arguments": record.arguments,
+            "state": record.state,
+            "text": row.text[:MAX_TOOL_TEXT],
+        }
+    )
 
 
-def answered_message(epoch: int, reply: int, id: str, decision: Decision | None) -> str:
-    """The question is open no more; without a decision nobody has made one."""
-    said: dict[str, object] = {"type": "approval_answered", "epoch": epoch, "reply_id": reply}
-    return _json(said | {"id": id, "decision": decision})
+def approval_requested_message(epoch: int, reply: int, approval: Approval, question: str) -> str:
+    """A question only the caller can answer; `question` is how it is spoken."""
+    return _json(
+        {
+            "type": "approval_asked",
+            "epoch": epoch,
+            "reply_id": reply,
+            "question": question,
+            "approval": approval,
+        }
+    )
+
+
+def approval_answered_message(epoch: int, reply: int, id: str, decision: Decision | None) -> str:
+    """The question is closed; without a decision it expired."""
+    return _json(
+        {"type": "approval_answered", "epoch": epoch, "reply_id": reply, "id": id, "decision": decision}
+    )
 
 
 def history_message(epoch: int, conversation: str, leaf: str | None, path: Iterable[StoredMessage]) -> str:
-    """The conversation was changed elsewhere, and the call goes on from this."""
-    said: dict[str, object] = {"type": "history", "epoch": epoch, "conversation_id": conversation}
+    """The conversation was changed elsewhere; the call continues from this path."""
     messages = [{"id": row.id, "role": row.role, "text": row.text} for row in path]
-    return _json(said | {"leaf": leaf, "messages": messages})
+    return _json(
+        {
+            "type": "history",
+            "epoch": epoch,
+            "conversation_id": conversation,
+            "leaf": leaf,
+            "messages": messages,
+        }
+    )
 
 
 def state_message(state: call_events.CallState, epoch: int = 0) -> str:
@@ -291,85 +331,77 @@ def state_message(state: call_events.CallState, epoch: int = 0) -> str:
 
 
 def video_mode_message(enabled: bool = False) -> str:
-    """Whether replies come as clips (`speaking_clip`) and not as sound."""
+    """Whether replies are sent as video clips (`speaking_clip`) instead of sound."""
     return _json({"type": "video_mode", "epoch": 0, "enabled": enabled})
 
 
 class VoiceEncoder:
-    """The messages of one call. Pure: events in, texts and binary frames out, in order.
+    """Encodes the events of one call as text and binary frames, in order; a `gateway.calls.dialect.Dialect`.
 
-    Of sound and text that belong to an older epoch it lets nothing out, also where the newer one came with them: it is the
-    last door before the client.
+    Drops sound and text of an older epoch, even when the newer epoch begins in the same batch: after this nothing else could
+    keep them from the client.
     """
 
     def __init__(self) -> None:
         self.epoch = 0
         self._next = 0
-        # Of which reply a frame is, is not said with it: it is the one begun last. `_lengths` are the samples sent of those
-        # that have not ended: a reply that another one went before goes on, and is begun again for that.
+        # A binary frame does not name its reply: it belongs to the one of the last `audio_start`. A reply that another one cut
+        # in front of is therefore started again when it continues; `_lengths` are the samples sent of every unfinished reply.
         self._reply = -1
         self._lengths: dict[int, int] = {}
         self._texts: dict[int, str] = {}
-        # Of the frames sent: their numbers begin at `_first`; each is (reply, samples of the reply sent with it and before).
+        # The frames sent, numbered from `_first`: (reply, samples of that reply sent up to and including the frame).
         self._first = 0
         self._frames: list[tuple[int, int]] = []
 
     def encode(self, events: Iterable[CallEvent]) -> list[str | bytes]:
-        """What these events become."""
+        """The frames of these events."""
         batch = [
             event
             for event in events
             if not isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded)
         ]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
-        said: list[str | bytes] = []
+        frames: list[str | bytes] = []
         for event in batch:
             if event.epoch == self.epoch or not isinstance(event, STALE):
-                said.extend(self._one(event))
-        return said
+                frames.extend(self._one(event))
+        return frames
 
     def queued(self, event: Queued, again: bool) -> list[str | bytes]:
-        """Waiting for a seat; `again`: the place has changed."""
         return list(queue_messages(event, again, self.epoch))
 
     def seated(self, waited: bool) -> list[str | bytes]:
-        """The seat is there."""
         return [queue_done_message(self.epoch)] if waited else []
 
     def waiting(self, epoch: int) -> list[str | bytes]:
-        """The seat was lost, and another one is waited for."""
         return [state_message("waiting", epoch)]
 
-    def trouble(self, problem: Problem) -> list[str | bytes]:
-        """Something went wrong, and the call goes on."""
+    def problem(self, problem: Problem) -> list[str | bytes]:
         return [error_message(problem, self.epoch)]
 
-    def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> list[str | bytes]:
-        """Tools of the client are called."""
-        return [tool_call_message(self.epoch, reply, call) for call in asked]
+    def tool_calls(self, reply: int, tool_calls: Iterable[ToolCall]) -> list[str | bytes]:
+        return [tool_call_message(self.epoch, reply, tool_call) for tool_call in tool_calls]
 
-    def tool(self, reply: int, row: StoredMessage) -> list[str | bytes]:
-        """How a call of a tool of the server stands. A tool of the client needs not be told to it."""
-        mine = row.call is not None and row.call.server == CLIENT
-        return [] if mine else [tool_message(self.epoch, reply, row)]
+    def tool_state(self, reply: int, row: StoredMessage) -> list[str | bytes]:
+        # The client knows the state of the tools it runs itself.
+        by_client = row.call is not None and row.call.server == CLIENT
+        return [] if by_client else [tool_message(self.epoch, reply, row)]
 
-    def asked(self, reply: int, approval: Approval, aloud: str) -> list[str | bytes]:
-        """Only the caller can answer this."""
-        return [asked_message(self.epoch, reply, approval, aloud)]
+    def approval_requested(self, reply: int, approval: Approval, question: str) -> list[str | bytes]:
+        return [approval_requested_message(self.epoch, reply, approval, question)]
 
-    def answered(self, reply: int, id: str, decision: Decision | None) -> list[str | bytes]:
-        """The question is open no more."""
-        return [answered_message(self.epoch, reply, id, decision)]
+    def approval_answered(self, reply: int, id: str, decision: Decision | None) -> list[str | bytes]:
+        return [approval_answered_message(self.epoch, reply, id, decision)]
 
-    def rewritten(
+    def history_changed(
         self, conversation: str, leaf: str | None, path: Iterable[StoredMessage]
     ) -> list[str | bytes]:
-        """The conversation was changed elsewhere."""
         return [history_message(self.epoch, conversation, leaf, path)]
 
-    def heard(self, chunk: int) -> tuple[int, int] | None:
-        """The reply and the samples of it that were played when the frame numbered `chunk` was; None for a frame of long
-        ago or never."""
+    def position(self, chunk: int) -> tuple[int, int] | None:
+        """The reply of the frame numbered `chunk`, and the reply's samples up to its end; None for a frame that was forgotten
+        or never sent."""
         at = chunk - self._first
         return self._frames[at] if 0 <= at < len(self._frames) else None
 
@@ -417,7 +449,7 @@ class VoiceEncoder:
         if event.reply != self._reply:
             yield self._begin(event.reply)
         if event.words:
-            words = [_caption(word) for word in event.words]
+            words = [caption(word) for word in event.words]
             yield self._message("caption", reply_id=event.reply, words=words)
         if not event.pcm:
             return
@@ -439,26 +471,20 @@ class VoiceEncoder:
         return _json({"type": kind, "epoch": self.epoch} | fields)
 
 
-def _caption(word: ReplyWord) -> dict[str, object]:
-    return {
-        "text": word.text,
-        "start_ms": round(word.start * 1000 / SPOKEN_RATE),
-        "end_ms": round(word.end * 1000 / SPOKEN_RATE),
-        "at": word.at,
-        "to": word.to,
-    }
-
-
-def control(said: Said, encoder: VoiceEncoder) -> CallControl | None:
-    """What the session is told of it; None for what is the gateway's own business."""
-    match said:
+def control(message: VoiceMessage, encoder: VoiceEncoder) -> CallControl | None:
+    """The control for the session; None for messages that the gateway handles itself."""
+    match message:
         case call_events.Played() | call_events.Typed() | call_events.Pressed():
-            return said
+            return message
         case InterruptCall():
-            if said.samples is not None or said.last_chunk_id is None:
-                return call_events.Interrupt(said.reply, said.samples)
-            if said.last_chunk_id < 0:
-                return call_events.Interrupt(said.reply, 0)
-            known = encoder.heard(said.last_chunk_id)
-            return call_events.Interrupt(*known) if known is not None else call_events.Interrupt(said.reply)
+            if message.samples is not None or message.last_chunk_id is None:
+                return call_events.Interrupt(message.reply, message.samples)
+            if message.last_chunk_id < 0:
+                return call_events.Interrupt(message.reply, 0)
+            position = encoder.position(message.last_chunk_id)
+            return (
+                call_events.Interrupt(*position)
+                if position is not None
+                else call_events.Interrupt(message.reply)
+            )
     return None

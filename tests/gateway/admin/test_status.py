@@ -2,7 +2,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from tests.gateway.voices import Seats
+from tests.gateway.fake_voice_worker import Seats
 
 from duologue.errors import Problem
 from duologue.gateway.admin.status import (

@@ -1,6 +1,6 @@
 """What a call leaves out when it outgrows its model: whole turns, the oldest first, and never the last."""
 
-from duologue.gateway.calls.context_window import instructions, nearly_full, outgrown
+from duologue.gateway.calls.context_window import droppable, instructions, nearly_full
 from duologue.values.events import Usage
 from duologue.values.messages import ImagePart, Message, TextPart, ToolCall, assistant, system, user
 
@@ -11,7 +11,7 @@ def turn(text: str) -> list[Message]:
 
 def test_half_of_the_talk_goes_in_whole_turns_and_the_instructions_stay():
     talk = [system("Be kind."), *turn("a" * 90), *turn("b" * 90), *turn("c" * 90), user("d" * 90)]
-    assert outgrown(talk) == 4
+    assert droppable(talk) == 4
     assert instructions(talk) == 1
 
 
@@ -22,22 +22,22 @@ def test_what_a_turn_did_goes_with_it():
         Message("tool", (TextPart("2"),), tool_call_id="c1"),
         assistant("Two."),
     ]
-    assert outgrown([*done, user("and now")]) == 4
+    assert droppable([*done, user("and now")]) == 4
 
 
 def test_the_last_turn_stays_however_long_it_is():
-    assert outgrown([system("Be kind."), user("a" * 9000)]) == 0
-    assert outgrown([*turn("short"), user("a" * 9000)]) == 2
+    assert droppable([system("Be kind."), user("a" * 9000)]) == 0
+    assert droppable([*turn("short"), user("a" * 9000)]) == 2
 
 
 def test_a_picture_takes_its_room():
     pictured = Message("user", (ImagePart(b"x"), TextPart("look")))
-    assert outgrown([pictured, assistant("A cat."), *turn("yes"), user("well")]) == 2
+    assert droppable([pictured, assistant("A cat."), *turn("yes"), user("well")]) == 2
 
 
 def test_nothing_said_is_nothing_to_leave_out():
-    assert outgrown([]) == 0
-    assert outgrown([system("Be kind.")]) == 0
+    assert droppable([]) == 0
+    assert droppable([system("Be kind.")]) == 0
 
 
 def test_a_model_is_nearly_full_where_the_next_turn_may_not_fit():

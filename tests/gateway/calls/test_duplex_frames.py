@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.gateway.calls.duplex_frames import DELAY, PATIENCE, DuplexBuffer
+from duologue.gateway.calls.duplex_frames import MAX_WAIT, START_DELAY, DuplexBuffer
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
-from duologue.values.duplex import Unit
+from duologue.values.duplex import ChunkResult
 from duologue.values.events import ReplyWord
 
 SECOND = HEARD_RATE
@@ -48,42 +48,42 @@ class Client:
     """Sends a piece each second, and plays."""
 
     def __init__(self, seconds: float = 1.0) -> None:
-        self.units = DuplexBuffer()
+        self.buffer = DuplexBuffer()
         self.seconds = seconds
         self.at = 100.0
 
-    def sends(self, *, forced: bool = False, frames: int = 0) -> Unit:
+    def sends(self, *, forced: bool = False, images: int = 0) -> ChunkResult:
         """The next piece, and its answer."""
         self.at += self.seconds
-        self.units.piece(round(self.seconds * SECOND), self.at, forced=forced, frames=frames)
-        [unit] = self.units.due(self.at, now=True)
-        return unit
+        self.buffer.add_chunk(round(self.seconds * SECOND), self.at, force_listen=forced, images=images)
+        [result] = self.buffer.due(self.at, all=True)
+        return result
 
 
 def test_who_is_listened_to_hears_nothing():
-    unit = Client().sends(frames=2)
-    assert unit.is_listen
-    assert unit.pcm == b""
-    assert unit.text == ""
-    assert not unit.end_of_turn
-    assert unit.frames == 2
+    result = Client().sends(images=2)
+    assert result.is_listen
+    assert result.pcm == b""
+    assert result.text == ""
+    assert not result.end_of_turn
+    assert result.images == 2
 
 
 def test_a_reply_is_given_second_by_second_with_the_words_that_begin_in_each():
     client = Client()
-    client.units.take(saying(1, "One two, three four five.", 2.5))
+    client.buffer.take(saying(1, "One two, three four five.", 2.5))
     first, second, third, fourth = (client.sends() for _ in range(4))
-    assert [round(length(unit.pcm), 3) for unit in (first, second, third)] == [1.0, 1.0, 0.5]
-    assert [unit.text for unit in (first, second, third)] == ["One two,", " three four", " five."]
-    assert [unit.end_of_turn for unit in (first, second, third)] == [False, False, True]
-    assert not any(unit.is_listen for unit in (first, second, third))
+    assert [round(length(result.pcm), 3) for result in (first, second, third)] == [1.0, 1.0, 0.5]
+    assert [result.text for result in (first, second, third)] == ["One two,", " three four", " five."]
+    assert [result.end_of_turn for result in (first, second, third)] == [False, False, True]
+    assert not any(result.is_listen for result in (first, second, third))
     assert fourth.is_listen
     assert not fourth.end_of_turn
 
 
 def test_without_word_times_the_text_comes_with_its_sound():
     client = Client()
-    client.units.take(
+    client.buffer.take(
         [
             call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyText(0, 1, "Hello there."),
@@ -95,47 +95,47 @@ def test_without_word_times_the_text_comes_with_its_sound():
 
 def test_silence_inside_a_reply_is_not_sent():
     client = Client()
-    client.units.take(
+    client.buffer.take(
         [
             call_events.ReplyAudioStarted(0, 1),
             call_events.ReplyAudio(0, 1, sound(1, 0)),
             call_events.ReplyAudio(0, 1, sound(1)),
         ]
     )
-    unit = client.sends()
-    assert unit.pcm == b""
-    assert not unit.is_listen
+    result = client.sends()
+    assert result.pcm == b""
+    assert not result.is_listen
     assert client.sends().pcm == sound(1)
 
 
 def test_a_reply_without_anything_to_speak_is_shown():
     client = Client()
-    client.units.take([call_events.ReplyText(0, 1, "```", final=True)])
-    unit = client.sends()
-    assert (unit.text, unit.end_of_turn, unit.is_listen) == ("```", True, False)
+    client.buffer.take([call_events.ReplyText(0, 1, "```", final=True)])
+    result = client.sends()
+    assert (result.text, result.end_of_turn, result.is_listen) == ("```", True, False)
     assert client.sends().is_listen
 
 
 def test_the_rest_of_a_reply_that_was_cut_is_never_given():
     client = Client()
-    client.units.take(saying(1, "One two three four.", 4, ends=False))
+    client.buffer.take(saying(1, "One two three four.", 4, ends=False))
     client.sends()
-    client.units.take(
+    client.buffer.take(
         [call_events.Cut(1, 1), call_events.ReplyAudio(0, 1, sound(1)), call_events.ReplyAudioEnded(0, 1, 9)]
     )
-    unit = client.sends()
-    assert unit.is_listen
-    assert unit.end_of_turn
-    assert unit.pcm == b""
-    client.units.take(saying(2, "Yes.", 0.5, epoch=1))
+    result = client.sends()
+    assert result.is_listen
+    assert result.end_of_turn
+    assert result.pcm == b""
+    client.buffer.take(saying(2, "Yes.", 0.5, epoch=1))
     assert client.sends().text == "Yes."
 
 
 def test_an_answer_that_takes_over_at_once_says_so_and_ends_no_turn_of_its_own():
     client = Client()
-    client.units.take(saying(1, "One two three four.", 4))
+    client.buffer.take(saying(1, "One two three four.", 4))
     client.sends()
-    client.units.take([call_events.Cut(1, 1), *saying(2, "Yes of course.", 2, epoch=1)])
+    client.buffer.take([call_events.Cut(1, 1), *saying(2, "Yes of course.", 2, epoch=1)])
     first, second = client.sends(), client.sends()
     assert (first.interrupted, first.end_of_turn, first.reply) == (True, False, 2)
     assert (second.interrupted, second.end_of_turn) == (False, True)
@@ -143,53 +143,53 @@ def test_an_answer_that_takes_over_at_once_says_so_and_ends_no_turn_of_its_own()
 
 def test_a_reply_cut_before_anything_of_it_was_given_ends_no_turn():
     client = Client()
-    client.units.take(saying(1, "One.", 1))
-    client.units.take([call_events.Cut(1, 1)])
+    client.buffer.take(saying(1, "One.", 1))
+    client.buffer.take([call_events.Cut(1, 1)])
     assert not client.sends().end_of_turn
 
 
 def test_a_held_reply_waits_and_goes_on_from_there():
     client = Client()
-    client.units.take(saying(1, "One two three.", 3))
+    client.buffer.take(saying(1, "One two three.", 3))
     client.sends()
-    client.units.take([call_events.Hold(0, 1)])
+    client.buffer.take([call_events.Hold(0, 1)])
     held = client.sends()
     assert held.is_listen
     assert held.pcm == b""
     # What it was given, it plays: this protocol cannot take it back.
-    assert client.units.played(client.at) == call_events.Played(1, SPOKEN_RATE)
-    client.units.take([call_events.Resume(0, 1)])
+    assert client.buffer.played(client.at) == call_events.Played(1, SPOKEN_RATE)
+    client.buffer.take([call_events.Resume(0, 1)])
     assert client.sends().text == " two"
 
 
 def test_a_forced_unit_listens_and_says_what_was_heard():
     client = Client()
-    client.units.take(saying(1, "One two three.", 3))
+    client.buffer.take(saying(1, "One two three.", 3))
     client.sends()
-    interrupt = client.units.interrupt(client.at + DELAY + 0.5)
+    interrupt = client.buffer.interrupt(client.at + START_DELAY + 0.5)
     assert interrupt == call_events.Interrupt(1, SPOKEN_RATE // 2)
-    unit = client.sends(forced=True)
-    assert unit.is_listen
-    assert unit.end_of_turn
-    client.units.take([call_events.ReplyAudio(0, 1, sound(1))])
+    result = client.sends(forced=True)
+    assert result.is_listen
+    assert result.end_of_turn
+    client.buffer.take([call_events.ReplyAudio(0, 1, sound(1))])
     assert client.sends().pcm == b""
 
 
 def test_who_is_thinking_can_be_interrupted_and_who_listens_cannot():
-    units = DuplexBuffer()
-    assert units.interrupt(0.0) is None
-    units.take([call_events.State(0, "thinking")])
-    assert units.interrupt(0.0) == call_events.Interrupt()
+    buffer = DuplexBuffer()
+    assert buffer.interrupt(0.0) is None
+    buffer.take([call_events.State(0, "thinking")])
+    assert buffer.interrupt(0.0) == call_events.Interrupt()
 
 
 def test_an_aside_comes_between_two_parts_of_a_reply():
     client = Client()
-    client.units.take(saying(1, "One.", 1, ends=False))
+    client.buffer.take(saying(1, "One.", 1, ends=False))
     client.sends()
-    client.units.take(saying(2, "Moment.", 1))
+    client.buffer.take(saying(2, "Moment.", 1))
     aside = client.sends()
     assert (aside.text, aside.reply) == ("Moment.", 2)
-    client.units.take(
+    client.buffer.take(
         [
             call_events.ReplyText(0, 1, " Two."),
             call_events.ReplyAudio(0, 1, sound(1)),
@@ -202,56 +202,56 @@ def test_an_aside_comes_between_two_parts_of_a_reply():
 
 def test_the_callers_words_come_once():
     client = Client()
-    client.units.take([call_events.Transcribed(0, 1, "Good", final=False)])
-    client.units.take([call_events.Transcribed(0, 1, "Good day", final=True)])
-    assert client.sends().words == "Good day"
-    assert client.sends().words is None
+    client.buffer.take([call_events.Transcribed(0, 1, "Good", final=False)])
+    client.buffer.take([call_events.Transcribed(0, 1, "Good day", final=True)])
+    assert client.sends().transcript == "Good day"
+    assert client.sends().transcript is None
 
 
 # When it is answered
 
 
 def test_a_piece_is_answered_at_once_while_nothing_is_expected():
-    units = DuplexBuffer()
-    units.piece(SECOND, 1.0)
-    assert len(units.due(1.0)) == 1
+    buffer = DuplexBuffer()
+    buffer.add_chunk(SECOND, 1.0)
+    assert len(buffer.due(1.0)) == 1
 
 
 def test_a_piece_waits_a_moment_for_the_reply_that_is_near():
-    units = DuplexBuffer()
-    units.take([call_events.State(0, "thinking")])
-    units.piece(SECOND, 1.0)
-    assert units.due(1.0) == []
-    assert units.next == 1.0 + PATIENCE
-    units.take(saying(1, "Yes of course.", 2))
-    [unit] = units.due(1.2)
-    assert length(unit.pcm) == 1.0
+    buffer = DuplexBuffer()
+    buffer.take([call_events.State(0, "thinking")])
+    buffer.add_chunk(SECOND, 1.0)
+    assert buffer.due(1.0) == []
+    assert buffer.next_due == 1.0 + MAX_WAIT
+    buffer.take(saying(1, "Yes of course.", 2))
+    [result] = buffer.due(1.2)
+    assert length(result.pcm) == 1.0
 
 
 def test_it_does_not_wait_for_longer_than_half_of_itself():
-    units = DuplexBuffer()
-    units.take([call_events.State(0, "thinking")])
-    units.piece(SECOND // 5, 1.0)
-    assert units.due(1.05) == []
-    [unit] = units.due(1.1)
-    assert unit.is_listen
+    buffer = DuplexBuffer()
+    buffer.take([call_events.State(0, "thinking")])
+    buffer.add_chunk(SECOND // 5, 1.0)
+    assert buffer.due(1.05) == []
+    [result] = buffer.due(1.1)
+    assert result.is_listen
 
 
 def test_the_next_piece_answers_the_one_before():
-    units = DuplexBuffer()
-    units.take([call_events.State(0, "hearing")])
-    units.piece(SECOND, 1.0)
-    units.piece(SECOND, 1.3)
-    [unit] = units.due(1.3)
-    assert unit.number == 1
-    assert units.unanswered == 1
+    buffer = DuplexBuffer()
+    buffer.take([call_events.State(0, "hearing")])
+    buffer.add_chunk(SECOND, 1.0)
+    buffer.add_chunk(SECOND, 1.3)
+    [result] = buffer.due(1.3)
+    assert result.number == 1
+    assert buffer.unanswered == 1
 
 
 def test_a_beginning_that_cannot_go_on_is_kept_for_the_next_piece():
     client = Client()
-    client.units.take([call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, sound(0.1))])
+    client.buffer.take([call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, sound(0.1))])
     assert client.sends().is_listen
-    client.units.take([call_events.ReplyAudio(0, 1, sound(2))])
+    client.buffer.take([call_events.ReplyAudio(0, 1, sound(2))])
     assert length(client.sends().pcm) == 1.0
 
 
@@ -260,14 +260,14 @@ def test_a_beginning_that_cannot_go_on_is_kept_for_the_next_piece():
 
 def test_playing_is_reckoned_from_what_was_given():
     client = Client()
-    client.units.take(saying(1, "One two.", 1.5))
+    client.buffer.take(saying(1, "One two.", 1.5))
     client.sends()
-    assert client.units.played(client.at) == call_events.Played(1, 0)
-    assert client.units.played(client.at + DELAY + 0.25) == call_events.Played(1, SPOKEN_RATE // 4)
+    assert client.buffer.played(client.at) == call_events.Played(1, 0)
+    assert client.buffer.played(client.at + START_DELAY + 0.25) == call_events.Played(1, SPOKEN_RATE // 4)
     client.sends()
-    assert client.units.played(client.at + 5) == call_events.Played(1, SPOKEN_RATE * 3 // 2)
-    assert not client.units.sounds
-    assert client.units.played(client.at + 6) is None
+    assert client.buffer.played(client.at + 5) == call_events.Played(1, SPOKEN_RATE * 3 // 2)
+    assert not client.buffer.is_playing
+    assert client.buffer.played(client.at + 6) is None
 
 
 # Late pieces
@@ -275,22 +275,22 @@ def test_playing_is_reckoned_from_what_was_given():
 
 def test_pieces_that_come_together_are_heard_and_given_no_more_than_time_allows():
     client = Client()
-    units = client.units
-    units.take(saying(1, "One two three four five six.", 6))
+    buffer = client.buffer
+    buffer.take(saying(1, "One two three four five six.", 6))
     client.sends()
     for late in range(3):
-        arrival = units.piece(SECOND, client.at + 4.0)
+        arrival = buffer.add_chunk(SECOND, client.at + 4.0)
         assert arrival.heard
         assert round(arrival.lag, 3) == 3.0 - late
-    given = units.due(client.at + 4.0, now=True)
-    assert sum(length(unit.pcm) for unit in given) <= 1.0 + 2 * DELAY
-    assert [unit.arrival.lag > 0 for unit in given] == [True, True, True]
+    given = buffer.due(client.at + 4.0, all=True)
+    assert sum(length(result.pcm) for result in given) <= 1.0 + 2 * START_DELAY
+    assert [result.arrival.lag > 0 for result in given] == [True, True, True]
 
 
 def test_what_lies_far_back_is_not_listened_to():
     client = Client()
     client.sends()
-    arrivals = [client.units.piece(SECOND, client.at + 10.0) for _ in range(9)]
+    arrivals = [client.buffer.add_chunk(SECOND, client.at + 10.0) for _ in range(9)]
     assert [arrival.heard for arrival in arrivals] == [True, *[False] * 3, *[True] * 5]
     assert arrivals[-1].lag == 1.0
 
@@ -301,13 +301,13 @@ def test_a_gap_that_stays_one_is_forgiven():
     client.at += 9
     lags = [client.sends().arrival.lag for _ in range(6)]
     assert [lag > 0 for lag in lags] == [True] * 4 + [False] * 2
-    assert all(unit.arrival.heard for unit in [client.sends()])
+    assert all(result.arrival.heard for result in [client.sends()])
 
 
 def test_after_a_pause_nobody_is_late():
     client = Client()
     client.sends()
-    client.units.pause()
+    client.buffer.pause()
     client.at += 60
     assert client.sends().arrival.lag == 0
 
@@ -336,10 +336,10 @@ EVENTS = st.lists(
 def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
     events: list[tuple[str, float]],
 ):
-    units, at, reply, epoch, marks = DuplexBuffer(), 0.0, 0, 0, {}
+    buffer, at, reply, epoch, marks = DuplexBuffer(), 0.0, 0, 0, {}
     dead: set[int] = set()
     sent = 0
-    answers: list[Unit] = []
+    answers: list[ChunkResult] = []
     made: dict[int, int] = {}
     given_to: dict[int, int] = {}
     for kind, amount in events:
@@ -347,37 +347,37 @@ def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
             case "say" | "begin":
                 reply += 1
                 made[reply] = round(amount * SPOKEN_RATE)
-                units.take(saying(reply, "a bc d.", amount, epoch=epoch, ends=kind == "say"))
+                buffer.take(saying(reply, "a bc d.", amount, epoch=epoch, ends=kind == "say"))
             case "cut" if reply:
                 epoch += 1
                 dead.add(reply)
-                units.take([call_events.Cut(epoch, reply)])
+                buffer.take([call_events.Cut(epoch, reply)])
             case "hold":
-                units.take([call_events.Hold(epoch, reply)])
+                buffer.take([call_events.Hold(epoch, reply)])
             case "resume":
-                units.take([call_events.Resume(epoch, reply)])
+                buffer.take([call_events.Resume(epoch, reply)])
             case "interrupt":
-                units.interrupt(at)
+                buffer.interrupt(at)
                 dead |= set(made)
             case "piece" | "forced" | "burst":
                 at += 0 if kind == "burst" else amount
                 sent += 1
-                units.piece(round(amount * SECOND), at, forced=kind == "forced")
+                buffer.add_chunk(round(amount * SECOND), at, force_listen=kind == "forced")
             case "wait":
                 at += amount
-        new = units.due(at)
-        for unit in new:
-            assert unit.reply is None or not unit.pcm or unit.reply not in dead
-            assert not (unit.forced and unit.pcm)
-            if unit.reply is not None:
-                given_to[unit.reply] = given_to.get(unit.reply, 0) + len(unit.pcm) // 2
+        new = buffer.due(at)
+        for result in new:
+            assert result.reply is None or not result.pcm or result.reply not in dead
+            assert not (result.force_listen and result.pcm)
+            if result.reply is not None:
+                given_to[result.reply] = given_to.get(result.reply, 0) + len(result.pcm) // 2
         answers += new
-        if (mark := units.played(at)) is not None:
+        if (mark := buffer.played(at)) is not None:
             assert mark.samples >= marks.get(mark.reply, 0)
             assert mark.samples <= made[mark.reply]
             marks[mark.reply] = mark.samples
-    answers += units.due(at, now=True)
-    assert [unit.number for unit in answers] == list(range(1, sent + 1))
+    answers += buffer.due(at, all=True)
+    assert [result.number for result in answers] == list(range(1, sent + 1))
     assert all(given_to[number] <= made[number] for number in given_to)
 
 
@@ -385,13 +385,13 @@ def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
 def test_all_of_every_reply_is_given_once_in_order(lengths: list[float], seconds: float):
     client = Client(seconds)
     for number, each in enumerate(lengths, start=1):
-        client.units.take(saying(number, f"reply {number}.", each))
+        client.buffer.take(saying(number, f"reply {number}.", each))
         text, given_to = "", 0
         for _ in range(100):
-            unit = client.sends()
-            text += unit.text
-            given_to += len(unit.pcm) // 2
-            if unit.end_of_turn:
+            result = client.sends()
+            text += result.text
+            given_to += len(result.pcm) // 2
+            if result.end_of_turn:
                 break
         assert text == f"reply {number}."
         assert given_to == round(each * SPOKEN_RATE)

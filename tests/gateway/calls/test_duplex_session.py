@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.gateway.duplex_house import JPEG, MINI, SECOND, SEEING, SPOKEN, Open, Seat, opened
-from tests.gateway.seats import FakeGenerate, words
+from tests.gateway.duplex_server import JPEG, MINI, SECOND, SEEING, SPOKEN, Open, Seat, serve_duplex
+from tests.gateway.fake_seats import FakeGenerate, words
 
 from duologue.config.voice import VoiceSettings
 from duologue.gateway.calls import duplex_session
@@ -19,16 +19,16 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def house(serve: Any) -> Open:
-    return partial(opened, serve)
+def open_server(serve: Any) -> Open:
+    return partial(serve_duplex, serve)
 
 
 # The beginning
 
 
-async def test_a_session_is_prepared_and_says_what_it_ignores(house: Open):
+async def test_a_session_is_prepared_and_says_what_it_ignores(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         prepared = await caller.prepares(
             prefix_system_prompt="Hi", config={"ls_mode": "explicit"}, language="de"
         )
@@ -46,26 +46,26 @@ async def test_a_session_is_prepared_and_says_what_it_ignores(house: Open):
     )
 
 
-async def test_who_waits_is_told_where_and_may_prepare_meanwhile(house: Open):
+async def test_who_waits_is_told_where_and_may_prepare_meanwhile(open_server: Open):
     seat = Seat([Moved("q_1", 2, 8.0, 2), Moved("q_1", 1, 4.0, 2)])
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.says("prepare")
         heard = [await caller.hears() for _ in range(4)]
     assert [message["type"] for message in heard] == ["queued", "queue_update", "queue_done", "prepared"]
     assert heard[0]["ticket_id"] == "q_1"
 
 
-async def test_what_comes_before_its_time_is_said_to(house: Open):
-    async with house(Seat()) as server, server.ring() as caller:
+async def test_what_comes_before_its_time_is_said_to(open_server: Open):
+    async with open_server(Seat()) as server, server.connect() as caller:
         assert await caller.hears() == {"type": "queue_done"}
         for kind in ({"type": "audio_chunk", "audio": SECOND}, {"type": "pause"}):
             await caller.socket.send(json.dumps(kind))
             assert (await caller.hears())["code"] == "session_unprepared"
 
 
-async def test_a_second_prompt_begins_anew(house: Open):
+async def test_a_second_prompt_begins_anew(open_server: Open):
     seat, generate = Seat(), FakeGenerate(words("One."), words("Two."))
-    async with house(seat, generate=generate) as server, server.ring() as caller:
+    async with open_server(seat, generate=generate) as server, server.connect() as caller:
         await caller.prepares(system_prompt="First.")
         seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"), call_events.UserSaid(0, 1, "hi"))
         await seat.until(2)
@@ -79,9 +79,9 @@ async def test_a_second_prompt_begins_anew(house: Open):
 # Talking
 
 
-async def test_each_piece_is_heard_and_answered(house: Open):
+async def test_each_piece_is_heard_and_answered(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         first, second = await caller.speaks(), await caller.speaks()
         assert [first["current_time"], second["current_time"]] == [1, 2]
@@ -90,9 +90,12 @@ async def test_each_piece_is_heard_and_answered(house: Open):
         assert (await seat.until(2))[0] == call_events.MicrophoneAudio(bytes(32000))
 
 
-async def test_a_reply_is_spoken_in_the_results(house: Open):
+async def test_a_reply_is_spoken_in_the_results(open_server: Open):
     seat = Seat()
-    async with house(seat, generate=FakeGenerate(words("Hello."))) as server, server.ring() as caller:
+    async with (
+        open_server(seat, generate=FakeGenerate(words("Hello."))) as server,
+        server.connect() as caller,
+    ):
         await caller.prepares()
         await caller.speaks()
         seat.say(call_events.ReplyRequested(0, 1, 1, 1, "hi"))
@@ -115,9 +118,9 @@ async def test_a_reply_is_spoken_in_the_results(house: Open):
         assert len(base64.b64decode(result["audio_data"])) == 4 * 24000
 
 
-async def test_forcing_it_to_listen_cuts_the_reply(house: Open):
+async def test_forcing_it_to_listen_cuts_the_reply(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN * 3))
         await seat.until(1)
@@ -126,13 +129,13 @@ async def test_forcing_it_to_listen_cuts_the_reply(house: Open):
         assert result["is_listen"]
         assert result["end_of_turn"]
         assert result["audio_data"] is None
-        interrupts = [told for told in seat.told if isinstance(told, call_events.Interrupt)]
+        interrupts = [told for told in seat.controls if isinstance(told, call_events.Interrupt)]
     assert [interrupt.reply for interrupt in interrupts] == [1]
 
 
-async def test_an_interruption_interrupts(house: Open):
+async def test_an_interruption_interrupts(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         seat.say(call_events.State(0, "thinking"))
         await caller.speaks()
@@ -141,21 +144,21 @@ async def test_an_interruption_interrupts(house: Open):
         assert (await seat.until(2))[-1] == call_events.Interrupt()
 
 
-async def test_a_hold_is_answered_with_what_the_client_will_have_played(house: Open):
+async def test_a_hold_is_answered_with_what_the_client_will_have_played(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN * 2))
         await seat.until(1)
         await caller.speaks()
         seat.say(call_events.Hold(0, 1))
-        while call_events.Played(1, 24000) not in seat.told:
-            await seat.until(len(seat.told) + 1)
+        while call_events.Played(1, 24000) not in seat.controls:
+            await seat.until(len(seat.controls) + 1)
 
 
-async def test_trouble_is_said_and_the_session_goes_on(house: Open):
+async def test_trouble_is_said_and_the_session_goes_on(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         seat.say(call_events.CallProblem(0, "engine_failed", "It broke."))
         assert (await caller.hears())["error"] == "It broke."
@@ -172,19 +175,19 @@ async def test_trouble_is_said_and_the_session_goes_on(house: Open):
 # Pictures
 
 
-async def test_without_eyes_there_are_no_sessions_with_pictures(house: Open):
-    async with house(Seat()) as server, server.ring("omni_1") as caller:
+async def test_without_eyes_there_are_no_sessions_with_pictures(open_server: Open):
+    async with open_server(Seat()) as server, server.connect("omni_1") as caller:
         error = await caller.hears()
         assert error["code"] == "modality_unsupported"
         assert "adx_" in error["error"]
         assert (await caller.is_closed())[0] == 1008
 
 
-async def test_pictures_belong_to_the_turn_they_fall_in(house: Open):
+async def test_pictures_belong_to_the_turn_they_fall_in(open_server: Open):
     seat, generate = Seat(), FakeGenerate(words("A cat."))
     async with (
-        house(seat, generate=generate, cards=(MINI, SEEING)) as server,
-        server.ring("omni_1") as caller,
+        open_server(seat, generate=generate, cards=(MINI, SEEING)) as server,
+        server.connect("omni_1") as caller,
     ):
         assert (await caller.prepares())["model"] == "seeing"
         assert (await caller.speaks(frame_base64_list=[JPEG]))["vision_slices"] == 1
@@ -196,16 +199,16 @@ async def test_pictures_belong_to_the_turn_they_fall_in(house: Open):
     assert next(type(part) for part in request.messages[-1].parts) is ImagePart
 
 
-async def test_a_session_of_sound_alone_takes_no_pictures(house: Open):
-    async with house(Seat(), cards=(SEEING,)) as server, server.ring() as caller:
+async def test_a_session_of_sound_alone_takes_no_pictures(open_server: Open):
+    async with open_server(Seat(), cards=(SEEING,)) as server, server.connect() as caller:
         await caller.prepares()
         assert (await caller.speaks(frame_base64_list=[JPEG]))["vision_slices"] == 0
         await caller.says("video_frame", frame=JPEG)
         assert (await caller.hears())["code"] == "modality_unsupported"
 
 
-async def test_a_model_without_eyes_is_refused_by_name(house: Open):
-    async with house(Seat(), cards=(MINI, SEEING)) as server, server.ring("omni_1") as caller:
+async def test_a_model_without_eyes_is_refused_by_name(open_server: Open):
+    async with open_server(Seat(), cards=(MINI, SEEING)) as server, server.connect("omni_1") as caller:
         error = await caller.prepares(model="mini")
         assert (error["code"], error["param"]) == ("modality_unsupported", "model")
 
@@ -213,9 +216,9 @@ async def test_a_model_without_eyes_is_refused_by_name(house: Open):
 # Pauses
 
 
-async def test_a_pause_holds_what_is_to_be_said(house: Open):
+async def test_a_pause_holds_what_is_to_be_said(open_server: Open):
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         await caller.says("pause", timeout=30)
         assert await caller.hears() == {"type": "paused", "timeout": 30.0}
@@ -227,10 +230,12 @@ async def test_a_pause_holds_what_is_to_be_said(house: Open):
         assert (await caller.speaks())["samples"] == 24000
 
 
-async def test_a_pause_that_lasts_too_long_ends_the_session(house: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(duplex_session, "LOOKED_AT", 0.01)
+async def test_a_pause_that_lasts_too_long_ends_the_session(
+    open_server: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.01)
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         await caller.prepares()
         await caller.says("pause", timeout=0.02)
         assert (await caller.hears())["type"] == "paused"
@@ -243,10 +248,10 @@ async def test_a_pause_that_lasts_too_long_ends_the_session(house: Open, monkeyp
     ("limits", "code"), [({"idle_s": 0.01}, "call_idle"), ({"session_s": 0.01}, "call_too_long")]
 )
 async def test_a_session_ends_by_the_limits_of_a_call(
-    house: Open, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], code: str
+    open_server: Open, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], code: str
 ):
-    monkeypatch.setattr(duplex_session, "LOOKED_AT", 0.02)
-    async with house(Seat(), settings=VoiceSettings(**limits)) as server, server.ring() as caller:
+    monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.02)
+    async with open_server(Seat(), settings=VoiceSettings(**limits)) as server, server.connect() as caller:
         heard = await caller.hears()
         while heard["type"] != "error":
             heard = await caller.hears()
@@ -254,11 +259,11 @@ async def test_a_session_ends_by_the_limits_of_a_call(
         assert (await caller.is_closed())[0] == 1000
 
 
-async def test_nobody_keeps_a_seat_without_preparing(house: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(duplex_session, "LOOKED_AT", 0.01)
-    monkeypatch.setattr(duplex_session, "UNPREPARED", 0.02)
+async def test_nobody_keeps_a_seat_without_preparing(open_server: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.01)
+    monkeypatch.setattr(duplex_session, "PREPARE_TIMEOUT", 0.02)
     seat = Seat()
-    async with house(seat) as server, server.ring() as caller:
+    async with open_server(seat) as server, server.connect() as caller:
         assert await caller.hears() == {"type": "queue_done"}
         assert (await caller.hears())["code"] == "session_unprepared"
         assert (await caller.is_closed())[0] == 1000

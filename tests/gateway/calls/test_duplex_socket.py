@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.gateway.duplex_house import SPOKEN, Open, Seat, opened
+from tests.gateway.duplex_server import SPOKEN, Open, Seat, serve_duplex
 
 from duologue.gateway.calls import duplex_session
 from duologue.values import call_events
@@ -13,28 +13,28 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def house(serve: Any) -> Open:
-    return partial(opened, serve)
+def open_server(serve: Any) -> Open:
+    return partial(serve_duplex, serve)
 
 
-async def test_a_live_session_has_one_socket(house: Open):
-    async with house(Seat()) as server, server.ring() as caller:
+async def test_a_live_session_has_one_socket(open_server: Open):
+    async with open_server(Seat()) as server, server.connect() as caller:
         await caller.prepares()
-        async with server.ring() as second:
+        async with server.connect() as second:
             assert (await second.hears())["code"] == "session_running"
             assert (await second.is_closed())[0] == 1008
         assert (await caller.speaks())["type"] == "result"
 
 
-async def test_a_lost_client_takes_its_session_over(house: Open):
+async def test_a_lost_client_takes_its_session_over(open_server: Open):
     seat = Seat()
-    async with house(seat) as server:
-        async with server.ring() as caller:
+    async with open_server(seat) as server:
+        async with server.connect() as caller:
             await caller.prepares(system_prompt="Be kind.")
             await caller.speaks()
         seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN))
         await seat.until(2)
-        async with server.ring() as again:
+        async with server.connect() as again:
             prepared = await again.prepares(system_prompt="Be rude.")
             assert prepared["resumed"]
             assert prepared["prompt_length"] == len("Be kind.")
@@ -43,45 +43,45 @@ async def test_a_lost_client_takes_its_session_over(house: Open):
             assert not seat.gone
 
 
-async def test_a_session_nobody_comes_back_to_ends(house: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(duplex_session, "LOOKED_AT", 0.01)
-    monkeypatch.setattr(duplex_session, "KEPT", 0.02)
+async def test_a_session_nobody_comes_back_to_ends(open_server: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.01)
+    monkeypatch.setattr(duplex_session, "RECONNECT_TIMEOUT", 0.02)
     seat = Seat()
-    async with house(seat) as server:
-        async with server.ring() as caller:
+    async with open_server(seat) as server:
+        async with server.connect() as caller:
             await caller.prepares()
         await seat.is_left()
 
 
-async def test_a_silent_client_is_as_good_as_lost(house: Open, monkeypatch: pytest.MonkeyPatch):
+async def test_a_silent_client_is_as_good_as_lost(open_server: Open, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(duplex_session, "SILENT", 0.0)
-    async with house(Seat()) as server, server.ring() as caller:
+    async with open_server(Seat()) as server, server.connect() as caller:
         await caller.prepares()
-        async with server.ring() as second:
+        async with server.connect() as second:
             assert await second.hears() == {"type": "queue_done"}
             assert (await caller.is_closed())[0] == 1008
             assert (await second.speaks())["type"] == "result"
 
 
-async def test_who_leaves_before_it_began_leaves_nothing(house: Open):
+async def test_who_leaves_before_it_began_leaves_nothing(open_server: Open):
     seat, another = Seat(), Seat()
-    async with house(seat, another) as server:
-        async with server.ring() as caller:
+    async with open_server(seat, another) as server:
+        async with server.connect() as caller:
             assert await caller.hears() == {"type": "queue_done"}
         await seat.is_left()
-        async with server.ring() as caller:
+        async with server.connect() as caller:
             assert "resumed" not in await caller.prepares()
 
 
-async def test_sessions_are_counted(house: Open):
-    async with house(Seat(), most=1) as server, server.ring() as caller:
+async def test_sessions_are_counted(open_server: Open):
+    async with open_server(Seat(), most=1) as server, server.connect() as caller:
         await caller.prepares()
-        async with server.ring("adx_2") as second:
+        async with server.connect("adx_2") as second:
             assert (await second.hears())["code"] == "too_many_sockets"
 
 
-async def test_without_a_voice_it_says_which_command_adds_one(house: Open):
-    async with house(voice=False) as server, server.ring() as caller:
+async def test_without_a_voice_it_says_which_command_adds_one(open_server: Open):
+    async with open_server(voice=False) as server, server.connect() as caller:
         error = await caller.hears()
         assert error["code"] == "voice_unavailable"
         assert (await caller.is_closed())[0] == 1013

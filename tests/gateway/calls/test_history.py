@@ -11,7 +11,7 @@ from duologue.conversations.agent.call_agent import CallContext
 from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.calls import history
-from duologue.gateway.calls.history import CUT, EphemeralHistory, StoredHistory, said
+from duologue.gateway.calls.history import INTERRUPTED, EphemeralHistory, StoredHistory, heard_text
 from duologue.values.call_events import Ending
 from duologue.values.conversations import StoredMessage, StoredToolCall, TextContent, ToolCallRecord
 from duologue.values.messages import ImagePart, Tool, assistant, system, user
@@ -20,8 +20,8 @@ from duologue.values.requests import ChatRequest, Sampling
 
 def test_the_prompt_is_everything_so_far_and_the_new_words():
     history = EphemeralHistory("Be kind.", "m", (Tool("lamp"),))
-    history.user_said("hi")
-    history.assistant_said("Hello.", "", "spoken")
+    history.add_user_turn("hi")
+    history.add_reply("Hello.", "", "spoken")
     request = history.request("how are you")
     assert request.messages == (system("Be kind."), user("hi"), assistant("Hello."), user("how are you"))
     assert (request.model, request.tools, request.spoken) == ("m", (Tool("lamp"),), True)
@@ -35,7 +35,7 @@ def test_asking_remembers_nothing():
 
 def test_begun_again_it_has_forgotten_what_was_said():
     history = EphemeralHistory("Be kind.", "m", ())
-    history.user_said("hi")
+    history.add_user_turn("hi")
     history.restart("Be brief.", "n", Sampling(temperature=0.0))
     request = history.request("again")
     assert request.messages == (system("Be brief."), user("again"))
@@ -44,26 +44,26 @@ def test_begun_again_it_has_forgotten_what_was_said():
 
 def test_a_reply_nobody_heard_leaves_no_trace():
     history = EphemeralHistory("", "m", ())
-    history.assistant_said("", "Never heard.", "interrupted")
+    history.add_reply("", "Never heard.", "interrupted")
     assert history.messages == ()
 
 
 def test_where_a_reply_was_cut_off_the_history_shows_it():
-    assert said("One two ", "interrupted") == f"One two{CUT}"
-    assert said("One two.", "spoken") == "One two."
+    assert heard_text("One two ", "interrupted") == f"One two{INTERRUPTED}"
+    assert heard_text("One two.", "spoken") == "One two."
 
 
 def test_a_picture_comes_before_the_words_about_it():
     history = EphemeralHistory("", "m", ())
-    history.user_said("look", (ImagePart(b"x"),))
+    history.add_user_turn("look", (ImagePart(b"x"),))
     assert [type(part).__name__ for part in history.messages[0].parts] == ["ImagePart", "TextPart"]
 
 
 def test_of_older_pictures_only_the_words_are_left():
     history = EphemeralHistory("", "m", ())
     for number in range(4):
-        history.user_said(f"look {number}", (ImagePart(bytes([number])),))
-        history.user_said(f"and {number}")
+        history.add_user_turn(f"look {number}", (ImagePart(bytes([number])),))
+        history.add_user_turn(f"and {number}")
     pictures = [message.text for message in history.messages if "image" in message.modalities]
     assert pictures == ["look 2", "look 3"]
     assert len(history.messages) == 8
@@ -71,14 +71,14 @@ def test_of_older_pictures_only_the_words_are_left():
 
 def long_talk(history: EphemeralHistory) -> EphemeralHistory:
     for number in range(1, 5):
-        history.user_said(f"question {number}")
-        history.assistant_said(f"answer {number}.", "", "spoken")
+        history.add_user_turn(f"question {number}")
+        history.add_reply(f"answer {number}.", "", "spoken")
     return history
 
 
 def test_a_prompt_that_was_too_long_is_shortened_and_the_next_begins_there():
     history = long_talk(EphemeralHistory("Be kind.", "m", ()))
-    shorter = history.shortened(history.request("well?"))
+    shorter = history.shorten(history.request("well?"))
     assert shorter is not None
     left = ["Be kind.", "question 4", "answer 4.", "well?"]
     assert [message.text for message in shorter.messages] == left
@@ -87,15 +87,15 @@ def test_a_prompt_that_was_too_long_is_shortened_and_the_next_begins_there():
 
 def test_a_prompt_of_one_turn_cannot_be_shortened():
     history = EphemeralHistory("Be kind.", "m", ())
-    assert history.shortened(history.request("well?")) is None
+    assert history.shorten(history.request("well?")) is None
 
 
 def test_what_was_begun_anew_meanwhile_loses_nothing():
     history = long_talk(EphemeralHistory("Be kind.", "m", ()))
     request = history.request("well?")
     history.restart("Be brief.", "m", Sampling())
-    history.user_said("hi")
-    assert history.shortened(request) is not None
+    history.add_user_turn("hi")
+    assert history.shorten(request) is not None
     assert [message.text for message in history.messages] == ["Be brief.", "hi"]
 
 
@@ -153,7 +153,7 @@ class Kept:
         self.branches: list[str | None] = []
         self.gone = False
 
-    async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
+    async def history_changed(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
         self.branches.append(leaf)
 
     async def deleted(self) -> None:
@@ -162,7 +162,7 @@ class Kept:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.history.keeping, self)
+            tasks.start_soon(self.history.sync, self)
             yield
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
@@ -179,9 +179,9 @@ async def test_a_call_goes_on_with_what_was_said_before_and_under_its_options():
 async def test_what_is_said_and_heard_is_kept_in_order():
     kept = Kept()
     async with kept.running():
-        kept.history.user_said("count")
-        kept.history.assistant_said("One two", " three.", "interrupted")
-        kept.history.user_said("stop")
+        kept.history.add_user_turn("count")
+        kept.history.add_reply("One two", " three.", "interrupted")
+        kept.history.add_user_turn("stop")
     assert kept.turns.kept == [("count", None), ("One two", "interrupted"), ("stop", None)]
 
 
@@ -190,20 +190,20 @@ async def test_what_cannot_be_kept_is_told_once_and_kept_later():
     kept = Kept()
     async with kept.running():
         kept.turns.broken = True
-        kept.history.user_said("one")
+        kept.history.add_user_turn("one")
         await anyio.wait_all_tasks_blocked()
-        kept.history.user_said("two")
+        kept.history.add_user_turn("two")
         await anyio.wait_all_tasks_blocked()
         assert [problem.code for problem in kept.told] == ["storage_unavailable"]
         kept.turns.broken = False
-        kept.history.user_said("three")
+        kept.history.add_user_turn("three")
     assert [text for text, _ in kept.turns.kept] == ["one", "two", "three"]
 
 
 @pytest.mark.anyio
 async def test_the_last_turns_of_a_call_are_kept_at_its_end():
     kept = Kept()
-    kept.history.user_said("bye")
+    kept.history.add_user_turn("bye")
     await kept.history.close()
     assert kept.turns.kept == [("bye", None)]
 
@@ -212,7 +212,7 @@ async def test_the_last_turns_of_a_call_are_kept_at_its_end():
 async def test_the_next_reply_goes_on_from_what_others_have_made_of_the_conversation():
     kept = Kept()
     async with kept.running():
-        kept.history.user_said("one")
+        kept.history.add_user_turn("one")
         await anyio.wait_all_tasks_blocked()
         kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
         kept.turns.leaf = "m9"
@@ -228,7 +228,7 @@ async def test_what_is_not_kept_yet_is_said_on_the_branch_that_is_current_now():
     async with kept.running():
         kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
         await kept.turns.told.send("changed")
-        kept.history.user_said("just now")
+        kept.history.add_user_turn("just now")
         await anyio.wait_all_tasks_blocked()
         said = [message.text for message in kept.history.messages]
     assert said == ["another branch", "just now"]
@@ -252,7 +252,7 @@ async def test_in_a_conversation_that_is_gone_nothing_more_is_kept(change):
     async with kept.running():
         kept.turns.reads = [NotFound("There is no such conversation.")]
         await kept.turns.told.send(change)
-        kept.history.user_said("anybody there?")
+        kept.history.add_user_turn("anybody there?")
         await anyio.wait_all_tasks_blocked()
         assert kept.gone
     await kept.history.close()
@@ -268,8 +268,8 @@ async def test_what_a_reply_did_is_remembered_before_what_it_said():
         StoredMessage("t", "c", None, "tool", tool_call_id="c1", call=ToolCallRecord("add")),
     )
     async with kept.running():
-        kept.history.user_said("add")
-        kept.history.assistant_said("It is two.", "", "spoken", rows)
+        kept.history.add_user_turn("add")
+        kept.history.add_reply("It is two.", "", "spoken", rows)
     assert [message.role for message in kept.history.messages][2:] == [
         "user",
         "assistant",
@@ -281,12 +281,12 @@ async def test_what_a_reply_did_is_remembered_before_what_it_said():
 
 @pytest.mark.anyio
 async def test_a_database_that_hangs_holds_no_call(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(history, "KEEPING", 0.01)
+    monkeypatch.setattr(history, "SAVE_TIMEOUT", 0.01)
     kept = Kept()
     kept.turns.hangs = True
     with anyio.fail_after(5):
         async with kept.running():
-            kept.history.user_said("bye")
+            kept.history.add_user_turn("bye")
         await kept.history.close()
     assert [problem.code for problem in kept.told] == ["storage_unavailable"]
     kept.turns.hangs = False
@@ -296,11 +296,11 @@ async def test_a_database_that_hangs_holds_no_call(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.anyio
 async def test_what_is_kept_too_late_to_be_waited_for_is_said_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(history, "KEEPING", 0.01)
+    monkeypatch.setattr(history, "SAVE_TIMEOUT", 0.01)
     kept = Kept()
     kept.turns.hangs = True
     async with kept.running():
-        kept.history.user_said("one")
+        kept.history.add_user_turn("one")
         while not kept.told:
             await anyio.wait_all_tasks_blocked()
         # The database has kept it after all.
@@ -308,7 +308,7 @@ async def test_what_is_kept_too_late_to_be_waited_for_is_said_once(monkeypatch: 
         (id,) = kept.turns.ids
         kept.turns.path = (StoredMessage(id, "c", None, "user", (TextContent("one"),)),)
         kept.turns.reads = [ChatRequest((user("one"),), model="m")]
-        kept.history.user_said("two")
+        kept.history.add_user_turn("two")
     # It is told again under its own id, by which whoever keeps it knows it.
     assert kept.turns.ids[:2] == [id, id]
     assert len(set(kept.turns.ids)) == 2
@@ -321,7 +321,7 @@ async def test_pictures_that_cannot_be_kept_do_not_pile_up():
     async with kept.running():
         kept.turns.broken = True
         for number in range(4):
-            kept.history.user_said(f"look {number}", (ImagePart(bytes([number])),))
+            kept.history.add_user_turn(f"look {number}", (ImagePart(bytes([number])),))
         await anyio.wait_all_tasks_blocked()
         kept.turns.reads = [ChatRequest((user("another branch"),), model="m")]
         await kept.turns.told.send("changed")
@@ -335,6 +335,6 @@ async def test_what_a_call_leaves_out_of_its_prompts_stays_in_the_conversation()
     kept = Kept()
     async with kept.running():
         long_talk(kept.history)
-        kept.history.shortened(kept.history.request("well?"))
+        kept.history.shorten(kept.history.request("well?"))
     assert len(kept.turns.kept) == 8
     assert kept.history.messages[:2] == (system("Be kind."), user("question 3"))

@@ -36,7 +36,7 @@ async def test_one_prompt_is_read_at_a_time_and_the_newest_next():
     ahead = PrefillAhead(reader)
     async with anyio.create_task_group() as tasks:
         for text in ("tell", "tell me", "tell me a"):
-            ahead.foresee(prompt(text), tasks)
+            ahead.start(prompt(text), tasks)
             await anyio.wait_all_tasks_blocked()
         assert reader.read == ["tell"]
         reader.go.set()
@@ -49,11 +49,11 @@ async def test_the_reply_waits_for_what_is_read_of_its_own_prompt():
     begun = anyio.Event()
 
     async def reply() -> None:
-        await ahead.settled(prompt("tell me a story"))
+        await ahead.finish(prompt("tell me a story"))
         begun.set()
 
     async with anyio.create_task_group() as tasks:
-        ahead.foresee(prompt("tell me"), tasks)
+        ahead.start(prompt("tell me"), tasks)
         await anyio.wait_all_tasks_blocked()
         tasks.start_soon(reply)
         await anyio.wait_all_tasks_blocked()
@@ -67,25 +67,25 @@ async def test_what_is_of_no_use_any_more_is_ended():
     reader = Reader()
     ahead = PrefillAhead(reader)
     async with anyio.create_task_group() as tasks:
-        ahead.foresee(prompt("tell me"), tasks)
+        ahead.start(prompt("tell me"), tasks)
         await anyio.wait_all_tasks_blocked()
         with anyio.fail_after(5):
-            await ahead.settled(prompt("tell me", before="Another conversation."))
+            await ahead.finish(prompt("tell me", before="Another conversation."))
     assert reader.cancelled == 1
 
 
 async def test_after_a_lost_session_there_is_nothing_to_wait_for():
     ahead = PrefillAhead(Reader())
     async with anyio.create_task_group() as tasks:
-        ahead.foresee(prompt("tell"), tasks)
+        ahead.start(prompt("tell"), tasks)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     with anyio.fail_after(5):
-        await ahead.settled(prompt("tell"))
+        await ahead.finish(prompt("tell"))
 
 
 async def test_where_nothing_can_be_read_ahead_nothing_is():
     ahead = PrefillAhead(None)
     async with anyio.create_task_group() as tasks:
-        ahead.foresee(prompt("tell"), tasks)
-    await ahead.settled(prompt("tell"))
+        ahead.start(prompt("tell"), tasks)
+    await ahead.finish(prompt("tell"))

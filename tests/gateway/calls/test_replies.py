@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import anyio
 import pytest
 from tests.conversations.fakes.run_dependencies import FunctionTools
-from tests.gateway.call_room import Room
-from tests.gateway.seats import FakeGenerate, FakeLease, failed, words
+from tests.gateway.call_fixture import RunningCall
+from tests.gateway.fake_seats import FakeGenerate, FakeLease, failed, words
 
 from duologue.conversations.agent.call_agent import CallContext
 from duologue.conversations.agent.dependencies import ToolDependencies
@@ -24,7 +24,7 @@ from duologue.values.requests import ChatRequest
 
 pytestmark = pytest.mark.anyio
 
-ASKED = "May I use write of desk, with text milk?"
+QUESTION = "May I use write of desk, with text milk?"
 
 
 def calling(*names: str, text: str = "", arguments: str = '{"text": "milk"}') -> list[Event]:
@@ -47,7 +47,7 @@ class Desk(EphemeralHistory):
         async def allow(server: str, tool: str) -> None:
             self.allowed.add((server, tool))
 
-        self._surroundings = CallContext(
+        self._context = CallContext(
             dependencies=ToolDependencies(lambda: 0, lambda: 0.0, lambda: f"id{next(numbers)}", toolbox),
             tools={
                 name: OfferedTool(name, server, name, read_only=read_only)
@@ -58,7 +58,7 @@ class Desk(EphemeralHistory):
         )
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def turns(self) -> list[tuple[str, str]]:
         """What is remembered, but for the instructions."""
         return [(message.role, message.text) for message in self.messages[1:]]
 
@@ -71,11 +71,11 @@ class Talk:
         self.seat = FakeLease()
         self.desk = Desk(self.tools)
         self.generate = FakeGenerate(*turns)
-        self.room = Room(self.seat, generate=self.generate, history=self.desk, context=context)
-        self.client = self.room.client
+        self.fixture = RunningCall(self.seat, generate=self.generate, history=self.desk, context=context)
+        self.client = self.fixture.client
 
     def __call__(self, setup: CallSetup | None = None):
-        return self.room.running(setup or CallSetup(pauses=True, marks=True))
+        return self.fixture.running(setup or CallSetup(pauses=True, marks=True))
 
     async def say(self, *events: object) -> None:
         self.seat.say(*events)
@@ -113,7 +113,7 @@ async def test_a_tool_of_the_server_runs_and_its_result_is_spoken():
     talk = Talk(calling("look", text="Let me see. "), words("It is milk."))
     async with talk():
         await talk.wants(sure=False)
-        assert talk.seat.told == [
+        assert talk.seat.controls == [
             call_events.Text(1, "Let me see. "),
             call_events.ToolsRunning(1),
             call_events.ToolsRunning(1, busy=False),
@@ -121,7 +121,7 @@ async def test_a_tool_of_the_server_runs_and_its_result_is_spoken():
             call_events.Text(1, "", last=True),
         ]
         await talk.is_spoken(1, "Let me see. It is milk.")
-    assert talk.desk.told == [
+    assert talk.desk.turns == [
         ("user", "do it"),
         ("assistant", "Let me see. "),
         ("tool", 'look of {"text":"milk"}'),
@@ -185,9 +185,9 @@ async def test_who_talks_over_a_running_tool_ends_it_and_the_history_says_so():
         assert tools.running == 0
         await talk.wants(2, "never mind")
     assert talk.states[-1] == "skipped"
-    assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool", "user"]
-    assert talk.desk.told[1] == ("assistant", "Let me")
-    assert "stopped" in talk.desk.told[2][1]
+    assert [role for role, _ in talk.desk.turns] == ["user", "assistant", "tool", "user"]
+    assert talk.desk.turns[1] == ("assistant", "Let me")
+    assert "stopped" in talk.desk.turns[2][1]
     assert [message.text for message in talk.generate.requests[1].messages][-1] == "never mind"
 
 
@@ -195,7 +195,7 @@ async def test_a_model_that_never_stops_calling_is_apologised_for():
     talk = Talk(*[calling("look") for _ in range(10)])
     async with talk():
         await talk.wants()
-        assert isinstance(talk.seat.told[-1], call_events.ReplyFailed)
+        assert isinstance(talk.seat.controls[-1], call_events.ReplyFailed)
     assert len(talk.generate.requests) == 10
 
 
@@ -204,7 +204,7 @@ async def test_hanging_up_keeps_what_was_done_and_heard():
     async with talk():
         await talk.wants()
         await talk.say(call_events.UserSaid(0, 1, "do it"))
-    assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool"]
+    assert [role for role, _ in talk.desk.turns] == ["user", "assistant", "tool"]
 
 
 # ---- a call that outgrows its model
@@ -215,11 +215,11 @@ LONG = failed("context_length_exceeded", "Too long.")
 async def test_a_call_that_outgrows_its_model_goes_on_without_its_oldest_turns():
     talk = Talk(LONG, words("Yes."), words("Again."))
     for number in range(1, 5):
-        talk.desk.user_said(f"question {number}")
-        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+        talk.desk.add_user_turn(f"question {number}")
+        talk.desk.add_reply(f"answer {number}.", "", "spoken")
     async with talk():
         await talk.wants(text="well?")
-        assert talk.seat.told == [call_events.Text(1, "Yes."), call_events.Text(1, "", last=True)]
+        assert talk.seat.controls == [call_events.Text(1, "Yes."), call_events.Text(1, "", last=True)]
         await talk.is_spoken(1, "Yes.", text="well?")
         await talk.wants(2, "sure?")
     left = ["Be kind.", "question 4", "answer 4.", "well?"]
@@ -233,8 +233,8 @@ async def test_a_prompt_that_nearly_filled_its_model_is_shortened_before_a_reply
     said = [TextDelta("Yes."), Done("stop", Usage(input=800, output=20))]
     talk = Talk(said, words("Sure."), context=1000)
     for number in range(1, 5):
-        talk.desk.user_said(f"question {number}")
-        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+        talk.desk.add_user_turn(f"question {number}")
+        talk.desk.add_reply(f"answer {number}.", "", "spoken")
     async with talk():
         await talk.wants(text="well?")
         await talk.is_spoken(1, "Yes.", text="well?")
@@ -247,19 +247,19 @@ async def test_a_prompt_that_nearly_filled_its_model_is_shortened_before_a_reply
 async def test_it_leaves_out_more_until_only_the_turn_itself_is_left():
     talk = Talk(*[LONG] * 4)
     for number in range(1, 4):
-        talk.desk.user_said(f"question {number}")
-        talk.desk.assistant_said(f"answer {number}.", "", "spoken")
+        talk.desk.add_user_turn(f"question {number}")
+        talk.desk.add_reply(f"answer {number}.", "", "spoken")
     async with talk():
         await talk.wants(text="well?")
-        assert talk.seat.told == [call_events.ReplyFailed(1, SORRY["en"])]
+        assert talk.seat.controls == [call_events.ReplyFailed(1, SORRY["en"])]
         assert (await talk.client.until("error"))["code"] == "context_length_exceeded"
     assert [message.text for message in talk.generate.requests[-1].messages] == ["Be kind.", "well?"]
 
 
 async def test_what_its_tools_did_stays_when_the_rest_is_left_out():
     talk = Talk(calling("look"), LONG, words("It is milk."))
-    talk.desk.user_said("before")
-    talk.desk.assistant_said("Yes.", "", "spoken")
+    talk.desk.add_user_turn("before")
+    talk.desk.add_reply("Yes.", "", "spoken")
     async with talk():
         await talk.wants()
     roles = [message.role for message in talk.generate.requests[-1].messages]
@@ -269,10 +269,10 @@ async def test_what_its_tools_did_stays_when_the_rest_is_left_out():
 
 async def test_nothing_is_asked_anew_once_something_was_said():
     talk = Talk([TextDelta("Well, "), *LONG], words("Again."))
-    talk.desk.user_said("before")
+    talk.desk.add_user_turn("before")
     async with talk():
         await talk.wants()
-    assert talk.seat.told == [call_events.Text(1, "Well, "), call_events.ReplyFailed(1, SORRY["en"])]
+    assert talk.seat.controls == [call_events.Text(1, "Well, "), call_events.ReplyFailed(1, SORRY["en"])]
 
 
 # ---- questions
@@ -285,15 +285,18 @@ async def test_a_call_that_needs_leave_is_asked_about_aloud_and_on_the_screen():
         assert not talk.client.of("approval_asked")
         await talk.say(call_events.TurnConfirmed(0, 1))
         asked = await talk.client.until("approval_asked")
-        assert (asked["question"], asked["approval"]["tool"], asked["reply_id"]) == (ASKED, "write", 1)
-        assert call_events.ToolsRunning(1, question=ASKED) in talk.seat.told
-        assert await talk.room.call.approve(asked["approval"]["id"], "once", {})
+        assert (asked["question"], asked["approval"]["tool"], asked["reply_id"]) == (QUESTION, "write", 1)
+        assert call_events.ToolsRunning(1, question=QUESTION) in talk.seat.controls
+        assert await talk.fixture.call.replies.answer_approval(asked["approval"]["id"], "once", {})
         answered = await talk.client.until("approval_answered")
         assert (answered["id"], answered["decision"]) == (asked["approval"]["id"], "once")
         await anyio.wait_all_tasks_blocked()
         assert talk.called == ["write"]
-        assert talk.seat.told[-2:] == [call_events.Text(1, "Written."), call_events.Text(1, "", last=True)]
-        assert not await talk.room.call.approve(asked["approval"]["id"], "deny", {})
+        assert talk.seat.controls[-2:] == [
+            call_events.Text(1, "Written."),
+            call_events.Text(1, "", last=True),
+        ]
+        assert not await talk.fixture.call.replies.answer_approval(asked["approval"]["id"], "deny", {})
 
 
 async def test_a_spoken_yes_answers_it_and_is_no_turn():
@@ -306,11 +309,14 @@ async def test_a_spoken_yes_answers_it_and_is_no_turn():
         assert talk.called == []
         await talk.say(call_events.TurnConfirmed(0, 2))
         assert talk.called == ["write"]
-        assert talk.seat.told[-2:] == [call_events.Text(2, "Written."), call_events.Text(2, "", last=True)]
+        assert talk.seat.controls[-2:] == [
+            call_events.Text(2, "Written."),
+            call_events.Text(2, "", last=True),
+        ]
         await talk.is_spoken(2, "Written.", turn=2, text="Yes, please.")
-    assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool", "assistant"]
-    assert talk.desk.told[1] == ("assistant", "I will. ")
-    assert talk.desk.told[3] == ("assistant", "Written.")
+    assert [role for role, _ in talk.desk.turns] == ["user", "assistant", "tool", "assistant"]
+    assert talk.desk.turns[1] == ("assistant", "I will. ")
+    assert talk.desk.turns[3] == ("assistant", "Written.")
     assert talk.client.of("approval_answered")[0]["decision"] == "once"
 
 
@@ -322,7 +328,7 @@ async def test_a_spoken_no_is_a_no_and_the_model_is_told():
         await talk.wants(2, "no")
         assert talk.called == []
         assert "denied" in talk.generate.requests[1].messages[-1].text
-        assert talk.seat.told[-1] == call_events.Text(2, "", last=True)
+        assert talk.seat.controls[-1] == call_events.Text(2, "", last=True)
     assert talk.states[-1] == "denied"
 
 
@@ -334,7 +340,7 @@ async def test_a_typed_yes_answers_it_too():
         await talk.say(call_events.UserSaid(1, 2, "yes", typed=True))
         await talk.wants(2, "yes")
         assert talk.called == ["write"]
-    assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool"]
+    assert [role for role, _ in talk.desk.turns] == ["user", "assistant", "tool"]
 
 
 async def test_a_typed_turn_is_in_its_prompt_once():
@@ -389,7 +395,7 @@ async def test_silence_by_button_ends_the_question_too():
     talk = Talk(calling("write"))
     async with talk():
         await talk.wants()
-        talk.room.call.tell(call_events.Interrupt())
+        talk.fixture.call.send(call_events.Interrupt())
         await talk.interrupts(1)
         assert talk.states[-1] == "skipped"
         assert talk.client.of("approval_answered")[0]["decision"] is None
@@ -400,7 +406,7 @@ async def test_one_question_is_asked_at_a_time_and_a_yes_for_good_answers_the_ne
     async with talk():
         await talk.wants()
         [asked] = talk.client.of("approval_asked")
-        assert await talk.room.call.approve(asked["approval"]["id"], "tool", {})
+        assert await talk.fixture.call.replies.answer_approval(asked["approval"]["id"], "tool", {})
         await anyio.wait_all_tasks_blocked()
         assert talk.called == ["write", "write"]
     assert talk.desk.allowed == {("desk", "write")}
@@ -413,20 +419,20 @@ async def test_an_answer_on_the_screen_after_the_caller_spoke_is_carried_out_and
         await talk.wants()
         await talk.interrupts(1)
         [asked] = talk.client.of("approval_asked")
-        assert await talk.room.call.approve(asked["approval"]["id"], "once", {})
+        assert await talk.fixture.call.replies.answer_approval(asked["approval"]["id"], "once", {})
         await anyio.wait_all_tasks_blocked()
-        assert talk.seat.told[-1] == call_events.Speak("Written.")
+        assert talk.seat.controls[-1] == call_events.Speak("Written.")
         await talk.say(call_events.AssistantSaid(1, 2, "Written.", "", "spoken"))
-    assert [role for role, _ in talk.desk.told] == ["user", "assistant", "tool", "assistant"]
+    assert [role for role, _ in talk.desk.turns] == ["user", "assistant", "tool", "assistant"]
 
 
 async def test_the_question_itself_is_no_part_of_the_conversation():
     talk = Talk(calling("write"), words("Written."))
     async with talk():
         await talk.wants()
-        await talk.say(call_events.AssistantSaid(0, 2, ASKED, "", "spoken"))
+        await talk.say(call_events.AssistantSaid(0, 2, QUESTION, "", "spoken"))
         await talk.say(call_events.AssistantSaid(0, 3, "Hello there.", "", "spoken"))
-        assert talk.desk.told == [("assistant", "Hello there.")]
+        assert talk.desk.turns == [("assistant", "Hello there.")]
 
 
 async def test_an_answer_of_the_wrong_kind_is_refused():
@@ -435,7 +441,7 @@ async def test_an_answer_of_the_wrong_kind_is_refused():
         await talk.wants()
         [asked] = talk.client.of("approval_asked")
         with pytest.raises(BadRequest):
-            await talk.room.call.approve(asked["approval"]["id"], "accept", {})
+            await talk.fixture.call.replies.answer_approval(asked["approval"]["id"], "accept", {})
 
 
 async def test_what_a_tool_asks_while_it_runs_is_answered_on_the_screen():
@@ -450,7 +456,7 @@ async def test_what_a_tool_asks_while_it_runs_is_answered_on_the_screen():
         await talk.wants()
         asked = await talk.client.until("approval_asked")
         assert asked["approval"]["kind"] == "form"
-        assert await talk.room.call.approve("form1", "accept", {"colour": "red"})
+        assert await talk.fixture.call.replies.answer_approval("form1", "accept", {"colour": "red"})
         await talk.client.until("tool", state="done", text="accept {'colour': 'red'}")
 
 
@@ -459,13 +465,13 @@ async def test_what_a_tool_asks_while_it_runs_is_answered_on_the_screen():
 
 async def test_a_clients_own_tool_asks_nobody_and_is_shown_to_nobody():
     seat = FakeLease()
-    room = Room(seat, generate=FakeGenerate(calling("lamp"), words("On.")), tools=(Tool("lamp"),))
-    async with room.running():
+    fixture = RunningCall(seat, generate=FakeGenerate(calling("lamp"), words("On.")), tools=(Tool("lamp"),))
+    async with fixture.running():
         seat.say(call_events.ReplyRequested(0, 1, 1, 1, "light"), call_events.TurnConfirmed(0, 1))
-        asked = await room.client.until("tool_call")
+        asked = await fixture.client.until("tool_call")
         assert (asked["call_id"], asked["arguments"]) == ("c0", '{"text": "milk"}')
-    assert room.client.of("tool") == []
-    assert room.client.of("approval_asked") == []
+    assert fixture.client.of("tool") == []
+    assert fixture.client.of("approval_asked") == []
 
 
 async def test_the_prompt_is_read_ahead_of_what_the_caller_says_so_far():
@@ -475,8 +481,8 @@ async def test_the_prompt_is_read_ahead_of_what_the_caller_says_so_far():
         read.append(request)
 
     seat = FakeLease()
-    room = Room(seat, generate=FakeGenerate(words("Hi.")), read_ahead=ahead)
-    async with room.running():
+    fixture = RunningCall(seat, generate=FakeGenerate(words("Hi.")), read_ahead=ahead)
+    async with fixture.running():
         seat.say(call_events.PartialTurn(0, 1, "tell me"))
         await anyio.wait_all_tasks_blocked()
         seat.say(call_events.ReplyRequested(0, 1, 1, 1, "tell me a story"))
@@ -484,4 +490,4 @@ async def test_the_prompt_is_read_ahead_of_what_the_caller_says_so_far():
     # What was said before the call is read before anybody speaks.
     assert [message.text for message in read[0].messages] == ["Be kind.", ""]
     assert [message.text for message in read[1].messages] == ["Be kind.", "tell me"]
-    assert read[1].messages[:-1] == room.generate.requests[0].messages[:-1]
+    assert read[1].messages[:-1] == fixture.generate.requests[0].messages[:-1]

@@ -2,33 +2,35 @@
 
 import pytest
 
-from duologue.gateway.calls.spoken_approvals import assent, question
+from duologue.gateway.calls.spoken_approvals import parse_consent, question
 from duologue.values.conversations import Approval
 
 
-def asked(tool: str = "write_note", server: str = "notes", arguments: str = "{}", **more: object) -> Approval:
+def approval_of(
+    tool: str = "write_note", server: str = "notes", arguments: str = "{}", **more: object
+) -> Approval:
     return Approval("a", "", "c", server=server, tool=tool, arguments=arguments, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["Yes.", "yes, please", "Okay!", "Ja.", "ja, mach das", "Go ahead."])
 def test_a_clear_yes_is_one(text: str) -> None:
-    assert assent(text) is True
+    assert parse_consent(text) is True
 
 
 @pytest.mark.parametrize("text", ["No.", "no, don't", "no, don’t", "Nein danke.", "Lieber nicht", "cancel"])
 def test_a_clear_no_is_one(text: str) -> None:
-    assert assent(text) is False
+    assert parse_consent(text) is False
 
 
 @pytest.mark.parametrize(
     "text", ["", "yes but only the first one", "mhm", "what does it do?", "nicht sicher", "no idea", "maybe"]
 )
 def test_anything_else_is_no_answer(text: str) -> None:
-    assert assent(text) is None
+    assert parse_consent(text) is None
 
 
 def test_the_question_names_the_tool_its_server_and_the_gist() -> None:
-    approval = asked(arguments='{"text": "buy milk", "lines": 2, "loud": true, "colour": "red"}')
+    approval = approval_of(arguments='{"text": "buy milk", "lines": 2, "loud": true, "colour": "red"}')
     assert question(approval, "en") == "May I use write note of notes, with text buy milk and lines 2?"
     assert question(
         approval, "de"
@@ -36,22 +38,22 @@ def test_the_question_names_the_tool_its_server_and_the_gist() -> None:
 
 
 def test_the_names_of_programs_are_said_as_words() -> None:
-    approval = asked("getUserByEmail", "git-hub.io", '{"a_b": ""}')
+    approval = approval_of("getUserByEmail", "git-hub.io", '{"a_b": ""}')
     assert question(approval, "fr") == "May I use get user by email of git hub io?"
-    assert question(asked("fetch", "builtin"), "en") == "May I use fetch?"
+    assert question(approval_of("fetch", "builtin"), "en") == "May I use fetch?"
 
 
 def test_nobody_reads_out_a_whole_letter() -> None:
-    said = question(asked(arguments='{"text": "' + "word " * 100 + '"}'), "en")
-    assert len(said) < 120
-    assert said.endswith("word?")
+    spoken = question(approval_of(arguments='{"text": "' + "word " * 100 + '"}'), "en")
+    assert len(spoken) < 120
+    assert spoken.endswith("word?")
 
 
 @pytest.mark.parametrize("arguments", ["not json", "[1]", '"text"', ""])
 def test_arguments_that_say_nothing_are_left_out(arguments: str) -> None:
-    assert question(asked(arguments=arguments), "en") == "May I use write note of notes?"
+    assert question(approval_of(arguments=arguments), "en") == "May I use write note of notes?"
 
 
 def test_what_can_only_be_answered_by_hand_is_pointed_out() -> None:
-    assert "look at the screen" in question(asked(kind="form"), "en")
-    assert "auf den Bildschirm" in question(asked(kind="link"), "de")
+    assert "look at the screen" in question(approval_of(kind="form"), "en")
+    assert "auf den Bildschirm" in question(approval_of(kind="link"), "de")

@@ -10,13 +10,13 @@ import anyio
 import pytest
 from fastapi import FastAPI
 from starlette.websockets import WebSocketDisconnect, WebSocketState
-from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats, words
+from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats, words
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from duologue.config.voice import VoiceSettings
-from duologue.gateway.calls import voice_socket as gateway_voice
-from duologue.gateway.calls.voice_socket import MOST_SOUND, CallServices, VoiceSocket, router
+from duologue.gateway.calls import voice_socket
+from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, CallServices, VoiceSocket, router
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.values import call_events
 from duologue.values.requests import ModelCard
@@ -60,14 +60,14 @@ def ring(serve: Any) -> Ring:
     async def ringing(
         *leases: FakeLease, generate: FakeGenerate | None = None, seats: bool = True, **options: Any
     ) -> AsyncIterator[Caller]:
-        board = CallServices(
+        services = CallServices(
             FakeSeats(*leases) if seats else None,  # type: ignore[arg-type]
             generate or FakeGenerate(),
             ModelRegistry(lambda: [MINI], {}),
             **options,
         )
         app = FastAPI()
-        app.include_router(router(board))
+        app.include_router(router(services))
 
         async def with_state(scope: Any, receive: Any, send: Any) -> None:
             scope["state"] = {"request_id": "r-1", "user": "ada"}
@@ -184,7 +184,7 @@ async def test_a_wrong_message_is_answered_and_the_call_goes_on(ring: Ring):
         assert (await caller.hears_until("error"))[-1]["code"] == "call_running"
         await caller.says("tool_result", call_id="c9")
         assert (await caller.hears_until("error"))[-1]["code"] == "call_unknown"
-        await caller.socket.send(b"\0" * (MOST_SOUND + 2))
+        await caller.socket.send(b"\0" * (MAX_AUDIO_FRAME + 2))
         assert (await caller.hears_until("error"))[-1]["code"] == "too_large"
         await caller.says("text", text="still here")
         assert await seat.until(1) == [call_events.Typed("still here")]
@@ -214,7 +214,7 @@ async def test_a_client_that_leaves_gives_its_seat_back(ring: Ring):
 async def test_a_call_ends_by_its_limits_and_says_which(
     ring: Ring, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], code: str
 ):
-    monkeypatch.setattr(gateway_voice, "LOOKED_AT", 0.02)
+    monkeypatch.setattr(voice_socket, "CHECK_INTERVAL", 0.02)
     async with ring(FakeLease(), settings=VoiceSettings(**limits)) as caller:
         await caller.says("start")
         error = (await caller.hears_until("error"))[-1]
@@ -222,7 +222,7 @@ async def test_a_call_ends_by_its_limits_and_says_which(
         assert (await caller.is_closed())[0] == 1000
 
 
-class Deaf:
+class StalledSocket:
     """A socket whose client says something and then takes nothing; what is sent ends in `send`."""
 
     scope: ClassVar[dict[str, Any]] = {"path": "/ws/voice", "state": {"request_id": "r-1", "user": "ada"}}
@@ -245,15 +245,17 @@ class Deaf:
         self.closed = code, reason
 
 
-async def serve_deaf(socket: Deaf, seat: FakeLease, settings: VoiceSettings | None = None) -> None:
-    board = CallServices(
+async def serve_stalled(
+    socket: StalledSocket, seat: FakeLease, settings: VoiceSettings | None = None
+) -> None:
+    services = CallServices(
         FakeSeats(seat),  # type: ignore[arg-type]
         FakeGenerate(),
         ModelRegistry(lambda: [MINI], {}),
         settings=settings,
     )
     with anyio.fail_after(5):
-        await VoiceSocket(socket, board).serve(greet=False)  # type: ignore[arg-type]
+        await VoiceSocket(socket, services).serve(greet=False)  # type: ignore[arg-type]
 
 
 async def test_a_client_that_hangs_up_during_a_write_is_no_failure(caplog: pytest.LogCaptureFixture):
@@ -263,16 +265,16 @@ async def test_a_client_that_hangs_up_during_a_write_is_no_failure(caplog: pytes
     seat = FakeLease()
     seat.say(call_events.State(0, "listening"))
     with caplog.at_level(logging.DEBUG):
-        await serve_deaf(Deaf('{"type": "start"}', send=gone), seat)
+        await serve_stalled(StalledSocket('{"type": "start"}', send=gone), seat)
     assert seat.gone
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_client_that_reads_nothing_cannot_stay_by_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gateway_voice, "LOOKED_AT", 0.01)
-    monkeypatch.setattr(gateway_voice, "LAST_WORDS", 0.01)
+    monkeypatch.setattr(voice_socket, "CHECK_INTERVAL", 0.01)
+    monkeypatch.setattr(voice_socket, "LAST_MESSAGE_TIMEOUT", 0.01)
     seat = FakeLease()
-    socket = Deaf('{"type": "start"}', send=anyio.sleep_forever)
-    await serve_deaf(socket, seat, VoiceSettings(session_s=0.01))
+    socket = StalledSocket('{"type": "start"}', send=anyio.sleep_forever)
+    await serve_stalled(socket, seat, VoiceSettings(session_s=0.01))
     assert seat.gone
     assert socket.closed == (1000, "call_too_long")

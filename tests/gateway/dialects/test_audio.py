@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from openai import AsyncOpenAI
-from tests.gateway.voices import WORD, Seats
+from tests.gateway.fake_voice_worker import WORD, Seats
 from tests.support.sample_files import tone
 
 from duologue.config.settings import LimitSettings

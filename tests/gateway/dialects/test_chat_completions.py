@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
-from tests.gateway.voices import WORD, Seats
+from tests.gateway.fake_voice_worker import WORD, Seats
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem

@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 from fastapi import FastAPI
-from tests.gateway.seats import FakeLease, FakeSeats
-from tests.gateway.voices import WORD, Seats
+from tests.gateway.fake_seats import FakeLease, FakeSeats
+from tests.gateway.fake_voice_worker import WORD, Seats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -558,10 +558,10 @@ async def test_a_first_frame_of_a_call_makes_the_socket_a_call(
         assert await talker.hears() == {"type": "video_mode", "epoch": 0, "enabled": False}
         await talker.says(b"\3\0")
         with anyio.fail_after(5):
-            while not (seat.told and seat.told[-1] == call_events.MicrophoneAudio(b"\3\0")):
+            while not (seat.controls and seat.controls[-1] == call_events.MicrophoneAudio(b"\3\0")):
                 await anyio.lowlevel.checkpoint()
         if isinstance(first, bytes):
-            assert seat.told[0] == call_events.MicrophoneAudio(first)
+            assert seat.controls[0] == call_events.MicrophoneAudio(first)
 
 
 async def test_a_socket_that_says_nothing_is_greeted_once_and_may_still_be_either(

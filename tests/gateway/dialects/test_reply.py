@@ -3,8 +3,8 @@
 from array import array
 
 import pytest
-from tests.gateway.seats import FakeGenerate, words
-from tests.gateway.voices import CARD, Seats
+from tests.gateway.fake_seats import FakeGenerate, words
+from tests.gateway.fake_voice_worker import CARD, Seats
 
 from duologue.errors import NotFound, Unsupported
 from duologue.gateway.dialects.reply import ReplyPipeline

@@ -3,7 +3,7 @@
 from array import array
 
 import pytest
-from tests.gateway.voices import CARD, Seats
+from tests.gateway.fake_voice_worker import CARD, Seats
 
 from duologue.errors import Unavailable
 from duologue.gateway.speech.audio_input import NOT_UNDERSTOOD, AudioTranscriber, replace_parts, without_audio

@@ -3,7 +3,7 @@
 import anyio
 import msgspec
 import pytest
-from tests.gateway.voices import CARD, WORD, Seats
+from tests.gateway.fake_voice_worker import CARD, WORD, Seats
 
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported

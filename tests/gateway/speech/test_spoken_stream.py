@@ -2,8 +2,8 @@
 
 import anyio
 import pytest
-from tests.gateway.seats import FakeGenerate, failed, words
-from tests.gateway.voices import WORD, Seats
+from tests.gateway.fake_seats import FakeGenerate, failed, words
+from tests.gateway.fake_voice_worker import WORD, Seats
 
 from duologue.errors import Problem
 from duologue.gateway.speech.service import SpeechService

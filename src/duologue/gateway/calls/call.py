@@ -1,8 +1,7 @@
-"""One call, as the gateway has it: a seat in a voice worker, the replies it asks for, and what is remembered.
+"""One call in the gateway: its seat in a voice worker, the replies its session asks for, and its history.
 
-Owns the way between a session and whoever makes its replies: what it wants is begun, what it keeps is kept, in that
-order. A session that is lost is followed by another one, with the numbers going on. Knows no socket: what goes to the
-client is handed to `write`.
+Owns the order of things between session, replies and history. When a session is lost, another one continues with the same
+numbers. Does not know the socket: messages go to `write`. Run by `VoiceSocket` and `DuplexSession`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.conversations.agent.approvals import ApprovalReply as Decided
 from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
@@ -32,34 +30,37 @@ from duologue.values.conversations import StoredMessage
 from duologue.values.events import Failed, Queued
 from duologue.values.failures import RESTARTED, WORKER_LOST
 from duologue.values.generate import Generate
-from duologue.values.messages import ImagePart
-from duologue.wire import voice
 
 log = logging.getLogger(__name__)
 
-EARLY = 64
-"""Controls that wait for a seat: about a second of sound, the oldest forgotten first. Who waits longer is told so, and would
-not want to be answered later what was said to nobody. What was typed or pressed meanwhile is never forgotten."""
-FAREWELL = 8.0
+MAX_HELD = 64
+"""Controls held while the call has no seat: about a second of sound, of which the oldest is dropped first. Callers in a queue
+are told so, and do not expect an answer to what they said there. What was typed or pressed is never dropped."""
+FAREWELL_TIMEOUT = 8.0
 """Seconds the last sentence of a call may take."""
+STABLE = 30.0
+"""Seconds after which a session counts as a good one, and the restarts before it are forgotten."""
+MAX_RESTARTS = 3
 
-CROWDED = "This call has no seat yet, and more was typed and pressed than can wait for one. Say it again when it has begun."
-GONE = "The conversation of this call was deleted, so the call has ended."
+TOO_MUCH_HELD = (
+    "This call is still waiting for a seat and cannot hold more input. Try again when it has begun."
+)
+CONVERSATION_DELETED = "The conversation of this call was deleted, so the call has ended."
 
 Prepare = Callable[[CallSetup], Awaitable[CallSetup]]
 
 
 class CallEnded(Exception):
-    """The call is over; `problem` says why, where its client does not know."""
+    """The call is over; `problem` is the reason, None where the client has ended it."""
 
     def __init__(self, problem: Problem | None = None) -> None:
         self.problem = problem
 
 
 class Call:
-    """From its seat to its end. `run` returns or raises CallEnded when it is over.
+    """From its first seat to its end. `run` returns or raises CallEnded when it is over.
 
-    `kind` is what its seat is counted as; `prepare` is awaited once the first seat is there, and says how the call is to be.
+    `kind` is the queue's name for its seat; `prepare` is awaited once the first seat is there, and completes the setup.
     """
 
     def __init__(
@@ -82,12 +83,12 @@ class Call:
         self._encoder, self._write = encoder, write
         self._user, self._request_id = user, request_id
         self._observe = observe
-        self._replies = CallReplies(
+        self.replies = CallReplies(
             generate,
             history,
             encoder,
             write,
-            self.tell,
+            self.send,
             user=user,
             request_id=request_id,
             read_ahead=read_ahead,
@@ -95,25 +96,25 @@ class Call:
         )
         self._kind, self._prepare = kind, prepare
         self._lease: Lease | None = None
-        self._early: deque[CallControl] = deque()
-        self._last = (0, 0)
+        self._held: deque[CallControl] = deque()
+        self._last_reply, self._last_turn = 0, 0
         self._ended: CallEnded | None = None
         self._farewell: anyio.Event | None = None
         self.seated_at = math.inf
-        """When it had its first seat, in the event loop's seconds."""
-        self.active = math.inf
-        """When somebody last said something, likewise, or could begin to: nobody can while it waits for a seat."""
+        """When it got its first seat, in the event loop's seconds."""
+        self.active_at = math.inf
+        """When either side last spoke, likewise. It starts with each seat, and is infinite while the call waits for one."""
 
-    # ---- what the client says
+    # ---- from the client
 
-    def tell(self, *controls: CallControl) -> None:
-        """Pass these on to the session; while there is none yet, they wait for it. Raises Busy where too much waits."""
+    def send(self, *controls: CallControl) -> None:
+        """Send controls to the session, or hold them until there is one. Raises Busy where too many are held."""
         for control in controls:
             match control:
                 case call_events.Played(reply, samples):
-                    self._replies.played(reply, samples)
+                    self.replies.set_played(reply, samples)
                 case call_events.Interrupt():
-                    self._replies.hush()
+                    self.replies.silence()
         if self._lease is None:
             for control in controls:
                 self._hold(control)
@@ -121,107 +122,94 @@ class Call:
             log.debug("call %s: sound was dropped, the voice worker is behind", self._request_id)
 
     def _hold(self, control: CallControl) -> None:
-        """Until there is a seat. Of a reply that was lost with the last one nobody will ask how much was played."""
+        # The replies of the lost session are gone, so nobody needs to know how much of them was played.
         if isinstance(control, call_events.Played):
             return
-        if len(self._early) >= EARLY:
-            sound = next(
-                (held for held in self._early if isinstance(held, call_events.MicrophoneAudio)), None
-            )
+        if len(self._held) >= MAX_HELD:
+            sound = next((held for held in self._held if isinstance(held, call_events.MicrophoneAudio)), None)
             if sound is not None:
-                self._early.remove(sound)
+                self._held.remove(sound)
             elif isinstance(control, call_events.MicrophoneAudio):
                 return
             else:
-                raise Busy(CROWDED)
-        self._early.append(control)
-
-    def see(self, image: ImagePart) -> None:
-        """A picture for the turn it falls in: the newest one counts."""
-        self._replies.see(image)
-
-    def tool_result(self, result: voice.ClientToolResult) -> bool:
-        """The client's tool has answered. False: nobody waits for it."""
-        return self._replies.tool_result(result)
-
-    async def approve(self, id: str, decided: Decided, values: dict[str, object]) -> bool:
-        """A question was answered on the screen. False: it is not open. Raises Problem."""
-        return await self._replies.approve(id, decided, values)
+                raise Busy(TOO_MUCH_HELD)
+        self._held.append(control)
 
     # ---- running
 
     async def run(self, setup: CallSetup) -> None:
-        """Take a seat, and another one whenever the session is lost, until cancelled or over. What was said is kept."""
+        """Take a seat, and another one whenever the session is lost, until cancelled or over. Saves the history."""
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._replies.run)
-                tasks.start_soon(self._keep, tasks.cancel_scope)
+                tasks.start_soon(self.replies.run)
+                tasks.start_soon(self._sync_history, tasks.cancel_scope)
                 try:
-                    await self._seated(setup)
-                except CallEnded as over:
-                    self._ended = over
+                    await self._run_sessions(setup)
+                except CallEnded as ended:
+                    self._ended = ended
                 tasks.cancel_scope.cancel()
         finally:
-            self._replies.ended()
+            self.replies.close()
             await self._history.close()
         if self._ended is not None:
             raise self._ended
 
-    # ---- what others do to its conversation
+    # ---- changes of its conversation, from elsewhere
 
-    async def _keep(self, scope: anyio.CancelScope) -> None:
-        await self._history.keeping(self)
+    async def _sync_history(self, scope: anyio.CancelScope) -> None:
+        await self._history.sync(self)
         if self._farewell is not None:
-            self._ended = CallEnded(Problem(GONE, code="conversation_deleted", status=410))
+            self._ended = CallEnded(Problem(CONVERSATION_DELETED, code="conversation_deleted", status=410))
             scope.cancel()
 
-    async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
-        """It is another than it was: the client is told what the next reply goes on from."""
-        await self._write(self._encoder.rewritten(self._history.surroundings.conversation, leaf, path))
+    async def history_changed(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
+        """Send the client the path that the next reply continues from."""
+        conversation = self._history.context.conversation
+        await self._write(self._encoder.history_changed(conversation, leaf, path))
 
     async def deleted(self) -> None:
-        """There is nothing to go on with: say so, and return when that was heard."""
+        """Say goodbye, and return when the caller has heard it."""
         self._farewell = anyio.Event()
-        self._early.clear()
-        self.tell(
-            call_events.Interrupt(), call_events.Speak(DELETED[self._replies.language], interruptible=False)
+        self._held.clear()
+        self.send(
+            call_events.Interrupt(), call_events.Speak(DELETED[self.replies.language], interruptible=False)
         )
-        with anyio.move_on_after(FAREWELL):
+        with anyio.move_on_after(FAREWELL_TIMEOUT):
             await self._farewell.wait()
 
-    # ---- its session
+    # ---- its sessions
 
-    async def _seated(self, setup: CallSetup) -> None:
-        again = 0
+    async def _run_sessions(self, setup: CallSetup) -> None:
+        restarts = 0
         while True:
             with self._seats.lease(SEAT, kind=self._kind, user=self._user) as lease:
-                await self._wait(lease)
-                self.active = anyio.current_time()
-                self.seated_at = min(self.seated_at, self.active)
+                await self._wait_for_seat(lease)
+                self.active_at = anyio.current_time()
+                self.seated_at = min(self.seated_at, self.active_at)
                 if self._prepare is not None:
                     setup, self._prepare = await self._prepare(setup), None
-                self._replies.language = "de" if setup.language.lower().startswith("de") else "en"
+                self.replies.language = "de" if setup.language.lower().startswith("de") else "en"
                 lease.begin(0, setup, self._request_id)
                 self._lease = lease
-                if self._early:
-                    lease.tell(0, *self._early)
-                    self._early.clear()
+                if self._held:
+                    lease.tell(0, *self._held)
+                    self._held.clear()
                 began = anyio.current_time()
                 try:
-                    await self._listen(lease)
+                    await self._run_session(lease)
                 finally:
-                    self._lease, self.active = None, math.inf
-            if anyio.current_time() - began > 30.0:
-                again = 0
-            again += 1
-            if again > 3:
+                    self._lease, self.active_at = None, math.inf
+            if anyio.current_time() - began > STABLE:
+                restarts = 0
+            restarts += 1
+            if restarts > MAX_RESTARTS:
                 raise CallEnded(
                     Unavailable("The voice keeps failing. The server's log says why.", code="voice_lost")
                 )
-            setup = await self._lost(setup)
+            setup = await self._setup_after_loss(setup)
 
-    async def _wait(self, lease: Lease) -> None:
-        """Tell the client of its place until there is a seat. Raises CallEnded."""
+    async def _wait_for_seat(self, lease: Lease) -> None:
+        """Send the client its place in the queue until there is a seat. Raises CallEnded."""
         waited = False
         try:
             async for place in lease.places():
@@ -230,74 +218,75 @@ class Call:
                 waited = True
         except Problem as problem:
             raise CallEnded(problem) from None
-        if said := self._encoder.seated(waited):
-            await self._write(said)
+        if messages := self._encoder.seated(waited):
+            await self._write(messages)
 
-    async def _listen(self, lease: Lease) -> None:
-        """Carry out what the session says. Returns when it is lost; raises CallEnded when it is over."""
+    async def _run_session(self, lease: Lease) -> None:
+        """Carry out the session's events. Returns when the session is lost; raises CallEnded when the call is over."""
         async with anyio.create_task_group() as tasks:
-            self._replies.foresee("", tasks)
-            over: Failed | call_events.CallSessionEnded | None = None
-            while over is None:
+            self.replies.prefill("", tasks)
+            end: Failed | call_events.CallSessionEnded | None = None
+            while end is None:
                 events: list[CallEvent] = []
                 for _, event in await lease.take():
                     if isinstance(event, Failed | call_events.CallSessionEnded):
-                        over = event
+                        end = event
                         break
-                    self._take(event, tasks)  # type: ignore[arg-type] # a seat says nothing else
+                    self._handle(event, tasks)  # type: ignore[arg-type] # a seat sends only call events
                     events.append(event)  # type: ignore[arg-type]
                 if messages := self._encoder.encode(events):
                     await self._write(messages)
             tasks.cancel_scope.cancel()
-        assert over is not None
-        if isinstance(over, Failed) and over.code in (WORKER_LOST.code, RESTARTED.code):
+        assert end is not None
+        if isinstance(end, Failed) and end.code in (WORKER_LOST.code, RESTARTED.code):
             return
-        code, message = over.code, over.message
-        raise CallEnded(Problem(message, code=code, status=over.status) if code else None)
+        raise CallEnded(Problem(end.message, code=end.code, status=end.status) if end.code else None)
 
-    def _take(self, event: CallEvent, tasks: anyio.abc.TaskGroup) -> None:
-        replies = self._replies
+    def _handle(self, event: CallEvent, tasks: anyio.abc.TaskGroup) -> None:
+        replies = self.replies
         match event:
             case call_events.PartialTurn():
-                replies.foresee(event.text, tasks)
+                replies.prefill(event.text, tasks)
             case call_events.ReplyRequested():
-                self._last = (max(self._last[0], event.reply), max(self._last[1], event.turn))
+                self._last_reply = max(self._last_reply, event.reply)
+                self._last_turn = max(self._last_turn, event.turn)
                 if self._farewell is None:
-                    replies.wanted(event, tasks)
+                    replies.begin(event, tasks)
             case call_events.TurnConfirmed():
-                replies.released(event.reply)
+                replies.confirm(event.reply)
             case call_events.CancelReply():
-                replies.unwanted(event.reply)
+                replies.cancel(event.reply)
             case call_events.Cut():
-                replies.cut(event.reply)
+                replies.interrupt(event.reply)
             case call_events.UserSaid():
-                self.active = anyio.current_time()
+                self.active_at = anyio.current_time()
                 replies.user_said(event)
             case call_events.AssistantSaid():
-                self.active = anyio.current_time()
-                self._last = (max(self._last[0], event.reply), self._last[1])
+                self.active_at = anyio.current_time()
+                self._last_reply = max(self._last_reply, event.reply)
                 replies.assistant_said(event)
                 if self._farewell is not None and event.heard in DELETED.values():
                     self._farewell.set()
             case call_events.ReplyText():
-                replies.sounded(event.reply, text=event.text)
+                replies.add_output(event.reply, text=event.text)
             case call_events.ReplyAudio():
-                replies.sounded(event.reply, words=event.words)
+                replies.add_output(event.reply, words=event.words)
             case call_events.TurnFigures():
                 self._observe(event)
 
-    async def _lost(self, setup: CallSetup) -> CallSetup:
-        """The session is gone: what was heard is kept, the client drops the rest. How the next one begins."""
-        log.warning("call %s lost its voice worker; it goes on in another seat", self._request_id)
+    async def _setup_after_loss(self, setup: CallSetup) -> CallSetup:
+        """Store what was heard, and have the client drop the rest. Gives the setup of the next session, in a new epoch: what
+        still arrives of the old one is stale."""
+        log.warning("call %s lost its voice worker; it continues in another seat", self._request_id)
         epoch = self._encoder.epoch + 1
-        for said in self._replies.ended():
-            said = msgspec.structs.replace(said, epoch=epoch)
-            await self._write(self._encoder.encode([call_events.Cut(epoch, said.reply), said]))
+        for end in self.replies.close():
+            end = msgspec.structs.replace(end, epoch=epoch)
+            await self._write(self._encoder.encode([call_events.Cut(epoch, end.reply), end]))
         await self._write(self._encoder.waiting(epoch))
         return msgspec.structs.replace(
             setup,
-            greeting=LOST[self._replies.language],
+            greeting=LOST[self.replies.language],
             epoch=epoch,
-            reply=self._last[0] + 1,
-            turn=self._last[1] + 1,
+            reply=self._last_reply + 1,
+            turn=self._last_turn + 1,
         )

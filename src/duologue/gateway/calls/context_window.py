@@ -1,7 +1,7 @@
-"""What a call leaves out of its prompts once they are longer than its model's context: the oldest turns, whole.
+"""Which turns a call drops once its prompts outgrow the model's context: the oldest ones, whole.
 
-Pure. The rule is that of typed replies, `conversations.context.fold`, but nothing takes the place of what is left out:
-nobody who talks waits for a summary to be written.
+The rule is that of typed replies, `history.context_window.fold`, but without a summary: a caller would have to wait for it.
+Used by `EphemeralHistory` and `CallReplies`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from duologue.values.events import Usage
 from duologue.values.messages import Message, TextPart
 
 TURN = 250
-"""Tokens that what is said next and its answer may take: a minute and a half of talk."""
+"""Tokens reserved for the next turn and its answer: about a minute and a half of speech."""
 
 
 def instructions(messages: Sequence[Message]) -> int:
-    """How many messages come before the first turn: they are never left out."""
+    """How many messages precede the first turn; these are never dropped."""
     return sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
 
 
 def nearly_full(usage: Usage, context: int) -> bool:
-    """Whether the next turn may not fit behind this one, in a model of so many tokens; 0 is a context nobody knows."""
+    """Whether the next turn may not fit after this one. `context` is in tokens; 0: unknown, so never full."""
     return 0 < context < usage.input + usage.output + min(TURN, context // 4)
 
 
-def outgrown(messages: Sequence[Message]) -> int:
-    """How many messages behind the instructions to leave out, so that the turns left take half of what all take. 0 where
-    there is one turn only."""
+def droppable(messages: Sequence[Message]) -> int:
+    """How many messages after the instructions to drop so that the rest takes half the room. 0 where there is only one
+    turn."""
     rows = [_row(message) for message in messages[instructions(messages) :]]
     tokens = estimate(rows)
     plan = fold(rows, tokens=tokens, room=tokens // 2)
@@ -38,14 +38,16 @@ def outgrown(messages: Sequence[Message]) -> int:
 
 
 def _row(message: Message) -> StoredMessage:
-    """The message as the rule knows it: of what is no text, only that it is there."""
+    """The message as `fold` takes it; its media only as placeholders."""
     content = tuple(
         TextContent(part.text) if isinstance(part, TextPart) else _MEDIUM for part in message.parts
     )
-    asked = tuple(StoredToolCall(call.id, call.name, call.arguments) for call in message.tool_calls)
-    # What is called system among the turns is left out with them.
+    tool_calls = tuple(
+        StoredToolCall(tool_call.id, tool_call.name, tool_call.arguments) for tool_call in message.tool_calls
+    )
+    # `fold` never drops system messages; those among the turns (not the instructions) have to go with them.
     role = "assistant" if message.role == "system" else message.role
-    return StoredMessage("", "", None, role, content, tool_calls=asked)
+    return StoredMessage("", "", None, role, content, tool_calls=tool_calls)
 
 
 _MEDIUM: Content = ImageContent("", "")

@@ -1,7 +1,4 @@
-"""What a call has to say to its client, whatever its socket speaks.
-
-Only the shape: `/ws/voice` and `/ws/duplex` fill it. Knows neither.
-"""
+"""What a call sends to its client, as a protocol that each socket implements: `/ws/voice` and `/ws/duplex`."""
 
 from __future__ import annotations
 
@@ -18,39 +15,47 @@ Write = Callable[[Sequence[str | bytes]], Awaitable[None]]
 
 
 class Dialect(Protocol):
-    """What a call says, in the words of its socket. It lets nothing out that is stale."""
+    """Encodes a call as messages of its socket. Drops what is stale: sound and text of an older epoch."""
 
     @property
     def epoch(self) -> int: ...
 
     def encode(self, events: Iterable[CallEvent]) -> Sequence[str | bytes]: ...
 
-    def queued(self, event: Queued, again: bool) -> Sequence[str | bytes]: ...
-
-    def seated(self, waited: bool) -> Sequence[str | bytes]: ...
-
-    def waiting(self, epoch: int) -> Sequence[str | bytes]: ...
-
-    def trouble(self, problem: Problem) -> Sequence[str | bytes]: ...
-
-    def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> Sequence[str | bytes]:
-        """Tools of the client are called."""
+    def queued(self, event: Queued, again: bool) -> Sequence[str | bytes]:
+        """The call waits for a seat; `again`: its place has changed."""
         ...
 
-    def tool(self, reply: int, row: StoredMessage) -> Sequence[str | bytes]:
-        """How a call of a tool of the server stands."""
+    def seated(self, waited: bool) -> Sequence[str | bytes]:
+        """The call has a seat."""
         ...
 
-    def asked(self, reply: int, approval: Approval, aloud: str) -> Sequence[str | bytes]:
-        """Only the caller can answer this, which is said `aloud` too."""
+    def waiting(self, epoch: int) -> Sequence[str | bytes]:
+        """The call has lost its seat and waits for another one."""
         ...
 
-    def answered(self, reply: int, id: str, decision: Decision | None) -> Sequence[str | bytes]:
-        """The question is open no more."""
+    def problem(self, problem: Problem) -> Sequence[str | bytes]:
+        """Something failed; the call continues."""
         ...
 
-    def rewritten(
+    def tool_calls(self, reply: int, tool_calls: Iterable[ToolCall]) -> Sequence[str | bytes]:
+        """The model calls tools of the client."""
+        ...
+
+    def tool_state(self, reply: int, row: StoredMessage) -> Sequence[str | bytes]:
+        """The state of a tool call, with the result once there is one."""
+        ...
+
+    def approval_requested(self, reply: int, approval: Approval, question: str) -> Sequence[str | bytes]:
+        """Only the caller can answer this; `question` is how it is spoken."""
+        ...
+
+    def approval_answered(self, reply: int, id: str, decision: Decision | None) -> Sequence[str | bytes]:
+        """The question is closed; without a decision it expired."""
+        ...
+
+    def history_changed(
         self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]
     ) -> Sequence[str | bytes]:
-        """The conversation was changed elsewhere: this is what the call goes on from."""
+        """The conversation was changed elsewhere; the call continues from this path."""
         ...

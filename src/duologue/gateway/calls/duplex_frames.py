@@ -1,8 +1,7 @@
-"""A duplex session in units: a piece of sound comes in, and what is to be played in the same time goes out.
+"""The audio of a duplex session, cut into results: for each chunk that arrives, what to play during the same time.
 
-Owns which sound and which words each unit carries, what of them was heard, and what becomes of pieces that come late.
-A reply that was cut is never given on. Pure: every call takes the time `at` (seconds, any origin). Positions are
-samples at 24 kHz from a reply's first. Knows no message and no socket.
+Owns which audio and which text each result carries, how much of it was heard, and which late chunks are ignored. Pure: methods
+take the time `at` (seconds, any origin). Positions are samples at 24 kHz from the first of a reply. Used by `DuplexSession`.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from msgspec.structs import replace
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
-from duologue.values.duplex import AudioArrival, Unit
+from duologue.values.duplex import ChunkArrival, ChunkResult
 from duologue.values.events import ReplyWord
 
-DELAY = 0.2
-"""Seconds that clients of this protocol wait before they play the first sound of a reply."""
-PATIENCE = 0.5
-"""The part of a unit's length that its answer may wait for sound that is about to come, at most so many seconds."""
-DROPPED = 5.0
-"""Seconds behind which a piece that comes with others is not listened to any more."""
-FORGIVEN = 3
-"""Pieces at the pace of time after which a gap before them counts as one, and no longer as lag."""
-PASSING = (
+START_DELAY = 0.2
+"""Seconds that clients of this protocol wait before they play the first audio of a reply."""
+MAX_WAIT = 0.5
+"""A result may wait for audio that is about to come: this part of its chunk's length, and at most so many seconds."""
+MAX_LAG = 5.0
+"""Seconds of lag after which a chunk that arrives in a burst is ignored."""
+STEADY = 3
+"""Chunks at the normal pace after which the gap before them was a pause in sending, and no longer counts as lag."""
+STALE = (
     call_events.ReplyAudioStarted,
     call_events.ReplyAudio,
     call_events.ReplyAudioEnded,
@@ -35,97 +34,103 @@ PASSING = (
     call_events.Hold,
     call_events.Resume,
 )
-"""What means nothing any more in a later epoch."""
-SAYING = ("thinking", "speaking", "paused")
+"""Events that are stale in a later epoch."""
+INTERRUPTIBLE = ("thinking", "speaking", "paused")
 """States in which there is something to interrupt."""
-REMEMBERED = 16
-"""Replies of which it is still known whether they were cut."""
-EXPECTANT = ("hearing", "thinking", "speaking")
-"""States in which the next sound of a reply may be near."""
+MAX_REPLIES = 16
+"""Replies that are remembered, so that late events of an interrupted one are recognised."""
+AUDIO_SOON = ("hearing", "thinking", "speaking")
+"""States in which the next audio of a reply may be near."""
 
 
-class _Spoken(Struct):
-    """One reply as far as it came, was given and was played."""
+class _Reply(Struct):
+    """One reply: what arrived of it, what was sent and what was played."""
 
     number: int
     pending: bytearray = field(default_factory=bytearray)
-    written: str = ""
-    told: int = 0
-    """Characters of `written` that were given."""
+    """Audio that was not sent yet."""
+    text: str = ""
+    text_sent: int = 0
+    """Characters of `text` that were sent."""
     words: list[ReplyWord] = field(default_factory=list)
     timed: bool = False
-    given: int = 0
-    marked: int = 0
-    all: bool = False
-    """Nothing more of it will come."""
+    sent: int = 0
+    """Samples."""
+    played: int = 0
+    """Samples, as last reported to the session."""
+    complete: bool = False
+    """Nothing more of it will arrive."""
     open: bool = False
-    """Something of it was given, and not its end."""
+    """Some of it was sent, but not its end."""
     held: bool = False
-    muted: bool = False
-    """It was cut; what still comes of it is for nobody."""
+    interrupted: bool = False
+    """What still arrives of it is dropped."""
 
     @property
-    def waiting(self) -> int:
-        """Samples that came and were not given."""
+    def unsent(self) -> int:
+        """Samples that arrived and were not sent."""
         return len(self.pending) // SAMPLE_BYTES
 
     @property
-    def left(self) -> bool:
-        """Whether something of it, or its end, is still to be given."""
-        return bool(self.pending) or (self.all and (self.open or self.told < len(self.written)))
+    def has_more(self) -> bool:
+        """Whether something of it, or its end, is still to be sent."""
+        return bool(self.pending) or (self.complete and (self.open or self.text_sent < len(self.text)))
 
-    def cut(self) -> bool:
-        """Give nothing more of it. Whether its end is owed."""
-        owed = self.open
-        self.muted = self.all = True
+    def interrupt(self) -> bool:
+        """Send nothing more of it. Gives whether the client still needs its end."""
+        was_open = self.open
+        self.interrupted = self.complete = True
         self.open = self.held = False
         self.pending.clear()
-        self.told, self.marked = len(self.written), self.given
-        return owed
+        self.text_sent, self.played = len(self.text), self.sent
+        return was_open
 
-    def give(self, count: int) -> tuple[bytes, str]:
-        """The next `count` samples, and the written text up to the last word that begins in them."""
+    def send(self, count: int) -> tuple[bytes, str]:
+        """The next `count` samples, and the text up to the last word that begins in them."""
         pcm = bytes(self.pending[: count * SAMPLE_BYTES])
         del self.pending[: count * SAMPLE_BYTES]
-        self.given += count
+        self.sent += count
         self.open = self.open or bool(count)
         to = self._text_end(count)
-        text, self.told = self.written[self.told : to], max(self.told, to)
-        self.words = [word for word in self.words if word.start >= self.given]
+        text, self.text_sent = self.text[self.text_sent : to], max(self.text_sent, to)
+        self.words = [word for word in self.words if word.start >= self.sent]
         return pcm, text
 
     def _text_end(self, count: int) -> int:
-        if (self.all and not self.pending) or (count and not self.timed):
-            return len(self.written)
-        to = self.told
+        # Without timed words there is nothing to align the text to: it goes out with the first audio.
+        if (self.complete and not self.pending) or (count and not self.timed):
+            return len(self.text)
+        to = self.text_sent
         if count:
-            to = max((word.to for word in self.words if word.start < self.given), default=to)
-        if to > self.told:
-            while to < len(self.written) and not (self.written[to].isalnum() or self.written[to].isspace()):
+            to = max((word.to for word in self.words if word.start < self.sent), default=to)
+        if to > self.text_sent:
+            # Punctuation belongs to the word before it.
+            while to < len(self.text) and not (self.text[to].isalnum() or self.text[to].isspace()):
                 to += 1
         return to
 
 
 class DuplexBuffer:
-    """The units of one session. `take` what its call says and every `piece` that comes; `due` gives the answers, in order."""
+    """The chunks and results of one session. `take` the call's events and `add_chunk` every chunk; `due` gives the results, in
+    order."""
 
     def __init__(self) -> None:
         self.epoch = 0
         self.count = 0
-        """Pieces that came so far."""
-        self._until = 0.0
+        """Chunks that arrived so far."""
+        self._playing_until = 0.0
         self._state: call_events.CallState = "listening"
-        self._unanswered: deque[Unit] = deque()
-        self._words: str | None = None
-        self._pace = _Pace()
-        self._replies: dict[int, _Spoken] = {}
-        self._line: list[_Spoken] = []
-        self._owes_end = False
+        self._unanswered: deque[ChunkResult] = deque()
+        self._transcript: str | None = None
+        self._arrivals = _Arrivals()
+        self._replies: dict[int, _Reply] = {}
+        self._queue: list[_Reply] = []
+        self._end_owed = False
 
-    # ---- what the call says
+    # ---- from the session
 
     def take(self, events: Iterable[CallEvent]) -> None:
-        """What the session says, in its order; of what is stale nothing is kept."""
+        """Take the session's events in order; stale ones are dropped."""
         batch = [
             event
             for event in events
@@ -133,7 +138,7 @@ class DuplexBuffer:
         ]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         for event in batch:
-            if event.epoch == self.epoch or not isinstance(event, PASSING):
+            if event.epoch == self.epoch or not isinstance(event, STALE):
                 self._take(event)
 
     def _take(self, event: CallEvent) -> None:
@@ -141,208 +146,213 @@ class DuplexBuffer:
             case call_events.State():
                 self._state = event.state
             case call_events.Transcribed() if event.final and event.text:
-                self._words = event.text
+                self._transcript = event.text
             case call_events.ReplyAudioStarted():
-                self._known(event.reply)
+                self._reply(event.reply)
             case call_events.ReplyText():
-                spoken = self._known(event.reply)
-                spoken.written += event.text
-                # The last text comes before the sound's end, and alone where there was nothing to speak.
-                if event.final and not spoken.given and not spoken.pending:
-                    spoken.all = True
-                self._queue(spoken)
+                reply = self._reply(event.reply)
+                reply.text += event.text
+                # The final text precedes the end of the audio; a reply with nothing to speak has no such end.
+                if event.final and not reply.sent and not reply.pending:
+                    reply.complete = True
+                self._enqueue(reply)
             case call_events.ReplyAudio():
-                spoken = self._known(event.reply)
-                spoken.pending += event.pcm
-                spoken.words.extend(event.words)
-                spoken.timed = spoken.timed or bool(event.words)
-                self._queue(spoken)
+                reply = self._reply(event.reply)
+                reply.pending += event.pcm
+                reply.words.extend(event.words)
+                reply.timed = reply.timed or bool(event.words)
+                self._enqueue(reply)
             case call_events.ReplyAudioEnded() | call_events.AssistantSaid():
                 if (ended := self._replies.get(event.reply)) is not None:
-                    ended.all = True
-                    self._queue(ended)
+                    ended.complete = True
+                    self._enqueue(ended)
             case call_events.Hold() | call_events.Resume():
                 if (held := self._replies.get(event.reply)) is not None:
                     held.held = isinstance(event, call_events.Hold)
             case call_events.Cut():
-                self._cut(self._replies.get(event.reply))
+                self._interrupt(self._replies.get(event.reply))
 
-    def _known(self, reply: int) -> _Spoken:
-        if reply not in self._replies:
-            self._replies[reply] = _Spoken(reply)
-            if len(self._replies) > REMEMBERED:
+    def _reply(self, number: int) -> _Reply:
+        if number not in self._replies:
+            self._replies[number] = _Reply(number)
+            if len(self._replies) > MAX_REPLIES:
                 del self._replies[min(self._replies)]
-        return self._replies[reply]
+        return self._replies[number]
 
-    def _queue(self, spoken: _Spoken) -> None:
-        if spoken.muted:
-            spoken.cut()
-        elif spoken.left and all(one is not spoken for one in self._line):
-            self._line.append(spoken)
+    def _enqueue(self, reply: _Reply) -> None:
+        if reply.interrupted:
+            reply.interrupt()
+        elif reply.has_more and all(queued is not reply for queued in self._queue):
+            self._queue.append(reply)
 
-    def _cut(self, spoken: _Spoken | None) -> None:
-        if spoken is not None:
-            self._owes_end = spoken.cut() or self._owes_end
-            self._line = [one for one in self._line if one is not spoken]
+    def _interrupt(self, reply: _Reply | None) -> None:
+        if reply is not None:
+            self._end_owed = reply.interrupt() or self._end_owed
+            self._queue = [queued for queued in self._queue if queued is not reply]
 
-    # ---- what the client does
+    # ---- from the client
 
-    def piece(self, samples: int, at: float, *, forced: bool = False, frames: int = 0) -> AudioArrival:
-        """A piece of sound came (`samples` at 16 kHz), with so many pictures. `forced`: its answer may carry no sound."""
-        arrival = self._pace.arrived(samples / HEARD_RATE, at)
+    def add_chunk(
+        self, samples: int, at: float, *, force_listen: bool = False, images: int = 0
+    ) -> ChunkArrival:
+        """A chunk of audio arrived (`samples` at 16 kHz), with so many pictures. `force_listen`: its result must be silent."""
+        arrival = self._arrivals.add(samples / HEARD_RATE, at)
         self.count += 1
-        self._unanswered.append(Unit(self.count, at, arrival, frames, forced, samples))
+        self._unanswered.append(ChunkResult(self.count, at, arrival, images, force_listen, samples))
         return arrival
 
     def interrupt(self, at: float) -> call_events.Interrupt | None:
-        """The client has stopped playing and wants no more of the reply: what to tell the session, if there is one."""
-        sounding = self._sounding
-        heard = None if sounding is None else self._position(sounding, at)
-        self._until = min(self._until, at)
-        for spoken in list(self._replies.values()):
-            self._cut(spoken)
-        if sounding is not None:
-            return call_events.Interrupt(sounding.number, heard)
-        return call_events.Interrupt() if self._state in SAYING else None
+        """The client has stopped playing and wants no more of the reply. Gives the control for the session, None where there is
+        nothing to interrupt."""
+        current = self._current
+        heard = None if current is None else self._position(current, at)
+        self._playing_until = min(self._playing_until, at)
+        for reply in list(self._replies.values()):
+            self._interrupt(reply)
+        if current is not None:
+            return call_events.Interrupt(current.number, heard)
+        return call_events.Interrupt() if self._state in INTERRUPTIBLE else None
 
     def pause(self) -> None:
-        """The client will be silent: the pace of its pieces is learned anew."""
-        self._pace = _Pace()
+        """The client will send nothing for a while: lag is measured anew after that."""
+        self._arrivals = _Arrivals()
 
-    # ---- what it is given
+    # ---- results
 
     @property
     def unanswered(self) -> int:
-        """Pieces that wait for their answer."""
+        """Chunks that wait for their result."""
         return len(self._unanswered)
 
     @property
-    def next(self) -> float | None:
-        """When the piece that waits is answered at the latest."""
+    def next_due(self) -> float | None:
+        """The latest time at which the next result is due."""
         return self._deadline(self._unanswered[0]) if self._unanswered else None
 
-    def due(self, at: float, *, now: bool = False) -> list[Unit]:
-        """The answers that can be given, in order. `now`: all of them."""
-        answers = []
+    def due(self, at: float, *, all: bool = False) -> list[ChunkResult]:
+        """The results that can be sent, in order; with `all` every one."""
+        results = []
         while self._unanswered:
-            unit = self._unanswered[0]
-            if len(self._unanswered) == 1 and not now and not self._ready(unit, at):
+            chunk = self._unanswered[0]
+            # Only the newest chunk may wait: one that others follow is late already.
+            if len(self._unanswered) == 1 and not all and not self._ready(chunk, at):
                 break
             self._unanswered.popleft()
-            answers.append(self._answer(unit, at))
-        return answers
+            results.append(self._result(chunk, at))
+        return results
 
     @property
-    def _front(self) -> _Spoken | None:
-        """Whose sound is given next."""
-        while self._line and not self._line[0].left and len(self._line) > 1:
-            self._line.pop(0)
-        if self._line and not self._line[0].left and not self._line[0].open:
-            self._line.clear()
-        return self._line[0] if self._line else None
+    def _front(self) -> _Reply | None:
+        """The reply whose audio is sent next."""
+        while self._queue and not self._queue[0].has_more and len(self._queue) > 1:
+            self._queue.pop(0)
+        if self._queue and not self._queue[0].has_more and not self._queue[0].open:
+            self._queue.clear()
+        return self._queue[0] if self._queue else None
 
     @staticmethod
-    def _deadline(unit: Unit) -> float:
-        return unit.at + min(PATIENCE, PATIENCE * unit.samples / HEARD_RATE)
+    def _deadline(chunk: ChunkResult) -> float:
+        return chunk.at + min(MAX_WAIT, MAX_WAIT * chunk.samples / HEARD_RATE)
 
-    def _ready(self, unit: Unit, at: float) -> bool:
-        """Whether nothing is gained by waiting."""
-        if unit.forced or at >= self._deadline(unit):
+    def _ready(self, chunk: ChunkResult, at: float) -> bool:
+        """Whether waiting longer would gain nothing."""
+        if chunk.force_listen or at >= self._deadline(chunk):
             return True
         front = self._front
         if front is None:
-            return self._state not in EXPECTANT
-        if front.held or front.all:
+            return self._state not in AUDIO_SOON
+        if front.held or front.complete:
             return True
-        return front.waiting >= self._room(unit, at)
+        return front.unsent >= self._room(chunk, at)
 
-    def _room(self, unit: Unit, at: float) -> int:
-        """How much may be given: what sounds until the next piece comes, and what the client is short of."""
-        length = unit.samples * SPOKEN_RATE // HEARD_RATE
-        lead = max(0.0, self._until - at)
-        return max(0, min(length, length + round((2 * DELAY - lead) * SPOKEN_RATE)))
+    def _room(self, chunk: ChunkResult, at: float) -> int:
+        """How many samples may be sent: those that play until the next chunk, less what the client has in reserve."""
+        length = chunk.samples * SPOKEN_RATE // HEARD_RATE
+        reserve = max(0.0, self._playing_until - at)
+        return max(0, min(length, length + round((2 * START_DELAY - reserve) * SPOKEN_RATE)))
 
-    def _answer(self, unit: Unit, at: float) -> Unit:
-        words, self._words = self._words, None
-        cut, self._owes_end = self._owes_end, False
-        unit = replace(unit, words=words, end_of_turn=cut, interrupted=cut)
+    def _result(self, chunk: ChunkResult, at: float) -> ChunkResult:
+        transcript, self._transcript = self._transcript, None
+        end_owed, self._end_owed = self._end_owed, False
+        result = replace(chunk, transcript=transcript, end_of_turn=end_owed, interrupted=end_owed)
         front = self._front
-        if front is None or front.held or unit.forced:
-            return unit
-        room = self._room(unit, at)
-        count = min(room, front.waiting)
-        if not front.given and not front.all and count < room // 2:
-            # A beginning that goes on no sooner than the next unit would break in the middle of a word.
-            return unit
-        pcm, text = front.give(count)
+        if front is None or front.held or chunk.force_listen:
+            return result
+        room = self._room(chunk, at)
+        count = min(room, front.unsent)
+        if not front.sent and not front.complete and count < room // 2:
+            # The rest comes with the next result at the earliest: so short a beginning would break off in the middle of a word.
+            return result
+        pcm, text = front.send(count)
         if count:
-            start = self._until if self._until > at else at + DELAY
-            self._until = start + count / SPOKEN_RATE
-        ended = front.all and not front.pending
+            start = self._playing_until if self._playing_until > at else at + START_DELAY
+            self._playing_until = start + count / SPOKEN_RATE
+        ended = front.complete and not front.pending
         if ended:
             front.open = False
         speaks = bool(count or text) or front.open
         return replace(
-            unit,
+            result,
             is_listen=not (speaks or ended),
             text=text,
             pcm=pcm if pcm.strip(b"\0") else b"",
-            end_of_turn=ended or (cut and not speaks),
+            end_of_turn=ended or (end_owed and not speaks),
             reply=front.number,
         )
 
-    # ---- what was heard
+    # ---- playback
 
     @property
-    def _sounding(self) -> _Spoken | None:
-        """Which reply is being played, or will be next."""
-        marks = [spoken for spoken in self._replies.values() if self._unplayed(spoken)]
-        return next((spoken for spoken in marks if spoken.given), marks[0] if marks else None)
+    def _current(self) -> _Reply | None:
+        """The reply that is playing, or will play next."""
+        unplayed = [reply for reply in self._replies.values() if self._is_unplayed(reply)]
+        return next((reply for reply in unplayed if reply.sent), unplayed[0] if unplayed else None)
 
     @staticmethod
-    def _unplayed(spoken: _Spoken) -> bool:
-        return not spoken.muted and (bool(spoken.pending) or spoken.marked < spoken.given)
+    def _is_unplayed(reply: _Reply) -> bool:
+        return not reply.interrupted and (bool(reply.pending) or reply.played < reply.sent)
 
-    def _position(self, spoken: _Spoken, at: float) -> int:
-        left = max(0, round((self._until - at) * SPOKEN_RATE))
-        return max(spoken.marked, spoken.given - left)
+    def _position(self, reply: _Reply, at: float) -> int:
+        remaining = max(0, round((self._playing_until - at) * SPOKEN_RATE))
+        return max(reply.played, reply.sent - remaining)
 
     @property
-    def sounds(self) -> bool:
-        """Whether there is something of whose playing the session is to be told."""
-        return self._sounding is not None
+    def is_playing(self) -> bool:
+        """Whether there is playback to report to the session."""
+        return self._current is not None
 
     def played(self, at: float) -> call_events.Played | None:
-        """How far the client is, for the session, to be told several times a second: also when it has not moved on, for of a
-        client that says nothing it is thought that it plays on. What it was given it plays, also when its call is held: this
-        protocol cannot take it back."""
-        spoken = self._sounding
-        if spoken is None:
+        """How far the client has played, for the session. To be reported several times a second even when nothing changed: the
+        session assumes that a client without reports plays on. What was sent is played even while the call is held, because
+        this protocol cannot take it back."""
+        reply = self._current
+        if reply is None:
             return None
-        spoken.marked = spoken.given if spoken.held else self._position(spoken, at)
-        return call_events.Played(spoken.number, spoken.marked)
+        reply.played = reply.sent if reply.held else self._position(reply, at)
+        return call_events.Played(reply.number, reply.played)
 
 
-class _Pace:
-    """How the pieces of one stretch of sound arrive, against the time they hold."""
+class _Arrivals:
+    """How late chunks arrive, measured against the length of the audio in them."""
 
     def __init__(self) -> None:
-        self._heard = 0.0
-        self._usual: float | None = None
+        self._received = 0.0
+        """Seconds of audio so far."""
+        self._usual_delay: float | None = None
         self._last = 0.0
         self._steady = 0
 
-    def arrived(self, length: float, at: float) -> AudioArrival:
-        """A piece of `length` seconds."""
-        self._heard += length
-        behind = at - self._heard
-        if self._usual is None:
-            self._usual, self._last = behind, at
-            return AudioArrival(0.0, True)
+    def add(self, length: float, at: float) -> ChunkArrival:
+        """A chunk of `length` seconds."""
+        self._received += length
+        delay = at - self._received
+        if self._usual_delay is None:
+            self._usual_delay, self._last = delay, at
+            return ChunkArrival(0.0, True)
         since, self._last = at - self._last, at
-        lag = max(0.0, behind - self._usual)
+        lag = max(0.0, delay - self._usual_delay)
         on_pace = length / 2 <= since <= length * 3 / 2
         self._steady = self._steady + 1 if on_pace else 0
-        if behind < self._usual or self._steady >= FORGIVEN:
-            self._usual = behind
-        return AudioArrival(lag, lag <= DROPPED or since >= length / 2)
+        if delay < self._usual_delay or self._steady >= STEADY:
+            self._usual_delay = delay
+        return ChunkArrival(lag, lag <= MAX_LAG or since >= length / 2)

@@ -1,7 +1,7 @@
-"""One duplex session: a call whose sound goes back and forth in units, and the client it has at the moment.
+"""One duplex session: a call whose audio goes back and forth in chunks, and the client connected to it at the moment.
 
-Owns what the session is told and in which order it answers, its pauses, and its end. It outlives its socket for a while.
-Which sound is due, `duplex_units.py` knows; what a call does, `calls.py`. Knows no socket.
+Owns the order of messages and results, pauses, and the session's end. It outlives its socket for a while. `DuplexBuffer` decides
+which audio is due; `Call` runs the call. Started by `DuplexSessions`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from duologue.errors import BadRequest, Busy, Problem, Unavailable, Unsupported
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.duplex_frames import DuplexBuffer
 from duologue.gateway.calls.history import EphemeralHistory
-from duologue.gateway.calls.voice_socket import LAST_WORDS, CallServices
+from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, CallServices
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.http.error_responses import problem_body
+from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.audio import samples
 from duologue.values.call_events import CallEvent, CallSetup
 from duologue.values.conversations import Approval, Decision, StoredMessage
-from duologue.values.duplex import Unit
+from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
 from duologue.values.messages import ToolCall
 from duologue.values.requests import ModelCard
@@ -36,110 +37,114 @@ from duologue.wire import duplex
 log = logging.getLogger(__name__)
 
 NORMAL, REFUSED = 1000, 1013
-LOOKED_AT = 0.25
-"""Seconds between two looks at the limits of a session."""
-KEPT = 30.0
-"""Seconds for which a session waits for a client that was lost."""
+CHECK_INTERVAL = 0.25
+"""Seconds between two checks of a session's time limits."""
+RECONNECT_TIMEOUT = 30.0
+"""Seconds a session waits for a client that was disconnected."""
 SILENT = 5.0
-"""Seconds without a message after which another socket may take over a session: its client is as good as lost."""
-UNPREPARED = 120.0
-"""Seconds a client has to say how the session is to be."""
-MARKED = 0.2
-"""Seconds between two marks of what was played."""
+"""Seconds without a message after which another socket may take over a session: its client is most likely gone."""
+PREPARE_TIMEOUT = 120.0
+"""Seconds a client has to send `prepare`."""
+REPORT_INTERVAL = 0.2
+"""Seconds between two reports of what was played."""
 AHEAD = 3.0
-"""Seconds of sound the session may be ahead of the ear: what the client has, what is kept for the next piece, and some more."""
-MOST_WAITING = 16
-"""Pieces that may wait for their answers. Whoever sends more does not read them."""
-BLIND = (
-    "No model that is loaded sees pictures, so there can be no session with pictures here. Load a model that sees, or begin "
-    "the session's id with adx_ for sound alone."
+"""Seconds the session may be ahead of playback: what the client has, what is kept for the next chunk, and a reserve."""
+MAX_UNANSWERED = 16
+"""Chunks that may wait for their results; a client that sends more does not read them."""
+NO_IMAGES = (
+    "No loaded model takes pictures, so this server cannot open a session with pictures. Load a model that does, or use a "
+    "session id that begins with adx_ for audio alone."
 )
 
 
 class DuplexClient(Protocol):
-    """The socket a session has at the moment."""
+    """The socket of a session at the moment."""
 
     async def write(self, messages: Sequence[str]) -> None:
-        """Send these, if it is still there."""
+        """Send messages; dropped if the socket is gone."""
         ...
 
     def end(self, code: int, reason: str) -> None:
-        """Nothing more will be sent; close."""
+        """Close the socket."""
         ...
 
 
 class DuplexSession:
-    """One session, from its queue to its end. `run` lasts as long; the rest is told by whoever reads its socket."""
+    """One session, from its queue to its end. `run` lasts as long; its socket calls the other methods."""
 
     def __init__(
         self,
         id: str,
         user: str,
-        board: CallServices,
+        services: CallServices,
         *,
         request_id: str = "",
         wall: Callable[[], float] = time.time,
     ) -> None:
-        if board.seats is None:
+        if services.seats is None:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
         self.id, self.user = id, user
-        self.sees = not id.startswith(duplex.SOUND_ALONE)
+        self.takes_images = not id.startswith(duplex.AUDIO_ONLY)
         self.client: DuplexClient | None = None
         self.lost_at = math.inf
-        """When its client was lost, in the event loop's seconds."""
-        self.units = DuplexBuffer()
-        self._board, self._request_id, self._wall = board, request_id, wall
-        self._card = card_for(board.models.cards(), "", sees=self.sees) if self.sees else None
+        """When its client disconnected, in the event loop's seconds."""
+        self.buffer = DuplexBuffer()
+        self._services, self._request_id, self._wall = services, request_id, wall
+        self._card = (
+            card_for(services.models.cards(), "", takes_images=self.takes_images)
+            if self.takes_images
+            else None
+        )
         self._history = EphemeralHistory("", "", ())
-        self._asked: duplex.Prepare | None = None
-        self._came = anyio.Event()
+        self._prepare: duplex.Prepare | None = None
+        self._prepare_arrived = anyio.Event()
         self._prepared = False
-        self._again = False
-        self._paused = math.inf
-        self._patience = 0.0
-        self._news = anyio.Event()
-        self._marked_at = -math.inf
+        self._resuming = False
+        self._paused_at = math.inf
+        self._max_pause = 0.0
+        self._wakeup = Notifier()
+        self._reported_at = -math.inf
         self._scope = anyio.CancelScope()
         self._ending = (NORMAL, "")
-        self._active = anyio.current_time()
+        self._received_at = anyio.current_time()
         self._call = Call(
-            board.seats,
-            board.generate,
+            services.seats,
+            services.generate,
             self._history,
-            _Face(self),
+            _DuplexEncoder(self),
             self._write,
             user=user,
             request_id=request_id,
-            kind="omni_duplex" if self.sees else "audio_duplex",
+            kind="omni_duplex" if self.takes_images else "audio_duplex",
             prepare=self._begin,
-            observe=board.observe,
-            read_ahead=board.read_ahead,
-            context_of=board.context_of,
+            observe=services.observe,
+            read_ahead=services.read_ahead,
+            context_of=services.context_of,
         )
 
     # ---- its client
 
     @property
     def taken(self) -> bool:
-        """Whether its client is still there, as far as anybody knows."""
+        """Whether its client seems to be connected."""
         if self.client is None:
-            return self._scope.cancel_called  # it is ending at this moment
-        quiet = anyio.current_time() - self._active
-        return not (self._prepared and self._paused == math.inf and quiet > SILENT)
+            return self._scope.cancel_called  # It is ending, and cannot be taken over.
+        quiet = anyio.current_time() - self._received_at
+        return not (self._prepared and self._paused_at == math.inf and quiet > SILENT)
 
     async def attach(self, client: DuplexClient) -> None:
-        """This socket has the session now."""
+        """Give the session to this socket."""
         before, self.client = self.client, client
         if before is not None:
             before.end(1008, "another socket has taken over")
-        self.lost_at, self._active = math.inf, anyio.current_time()
+        self.lost_at, self._received_at = math.inf, anyio.current_time()
         if self._prepared:
-            self._again = True
-            self.units.pause()
+            self._resuming = True
+            self.buffer.pause()
             await client.write([duplex.queue_done_message()])
 
     def detach(self, client: DuplexClient) -> None:
-        """This socket has gone. A session that had begun waits for another one."""
+        """The socket is gone. A session that was prepared waits for another one."""
         if self.client is not client:
             return
         self.client, self.lost_at = None, anyio.current_time()
@@ -153,30 +158,30 @@ class DuplexSession:
     # ---- its life
 
     async def run(self) -> None:
-        """Until it is over; its client's socket is then to be closed."""
+        """Run until the session is over, then close its client's socket."""
         try:
             async with anyio.create_task_group() as tasks:
                 self._scope = tasks.cancel_scope
-                for work in (self._talk, self._answer, self._watch):
+                for work in (self._run_call, self._send_results, self._enforce_limits):
                     tasks.start_soon(work)
         except Exception as error:
             log.exception("duplex session %s failed", self._request_id)
-            said = problem_body(error, "/ws/duplex", self._request_id)["error"]
-            problem = Problem(said["message"], code=said["code"])
+            body = problem_body(error, "/ws/duplex", self._request_id)["error"]
+            problem = Problem(body["message"], code=body["code"])
             await self.end(REFUSED, problem.code, duplex.error_message(problem))
         finally:
             if self.client is not None:
                 self.client.end(*self._ending)
 
     async def end(self, code: int, reason: str, *messages: str) -> None:
-        """Say these last, and be over."""
+        """Send the last messages and end the session."""
         self._ending = (code, reason)
-        with anyio.move_on_after(LAST_WORDS):
+        with anyio.move_on_after(LAST_MESSAGE_TIMEOUT):
             await self._write(messages)
         self._scope.cancel()
 
-    async def _talk(self) -> None:
-        settings = self._board.settings
+    async def _run_call(self) -> None:
+        settings = self._services.settings
         setup = CallSetup(
             voice=settings.voice,
             language=settings.language,
@@ -193,105 +198,109 @@ class DuplexSession:
         self._scope.cancel()
 
     async def _begin(self, setup: CallSetup) -> CallSetup:
-        """There is a seat: wait for how the session is to be."""
-        await self._came.wait()
-        asked = self._asked
-        assert asked is not None
+        """The call has its seat: wait for the client's `prepare`."""
+        await self._prepare_arrived.wait()
+        prepare = self._prepare
+        assert prepare is not None
         assert self._card is not None
         self._prepared = True
-        await self._write([duplex.prepared_message(self.id, asked, self._card.name)])
+        await self._write([duplex.prepared_message(self.id, prepare, self._card.name)])
         return replace(
             setup,
-            voice=asked.voice or setup.voice,
-            speed=asked.speed,
-            language=asked.language or setup.language,
+            voice=prepare.voice or setup.voice,
+            speed=prepare.speed,
+            language=prepare.language or setup.language,
         )
 
-    async def _watch(self) -> None:
-        """End a session that is paused or lost for too long, and one that has outlasted a call's limits."""
-        settings = self._board.settings
+    async def _enforce_limits(self) -> None:
+        """End a session that is paused, disconnected or silent for too long, or lasts too long."""
+        settings = self._services.settings
         while True:
-            await anyio.sleep(LOOKED_AT)
+            await anyio.sleep(CHECK_INTERVAL)
             now = anyio.current_time()
-            if now - self._paused > self._patience:
-                reason = f"Pause timeout ({self._patience:g}s)"
+            if now - self._paused_at > self._max_pause:
+                reason = f"Pause timeout ({self._max_pause:g}s)"
                 await self.end(NORMAL, "pause timeout", duplex.timeout_message(reason))
-            elif now - self.lost_at > KEPT:
+            elif now - self.lost_at > RECONNECT_TIMEOUT:
                 log.info("duplex session %s was not taken over", self._request_id)
                 await self.end(NORMAL, "lost")
-            elif not self._prepared and now - self._call.seated_at > UNPREPARED:
+            elif not self._prepared and now - self._call.seated_at > PREPARE_TIMEOUT:
                 await self._limit("session_unprepared", "The session was never prepared. Send prepare first.")
-            elif self._paused == math.inf and now - self._call.active > settings.idle_s:
+            elif self._paused_at == math.inf and now - self._call.active_at > settings.idle_s:
                 await self._limit(
                     "call_idle",
-                    f"Nobody has said anything for {settings.idle_s:.0f} seconds (setting voice.idle_s). Begin again.",
+                    f"The session was silent for {settings.idle_s:.0f} seconds (setting voice.idle_s). Start a new one.",
                 )
             elif now - self._call.seated_at > settings.session_s:
                 await self._limit(
                     "call_too_long",
-                    f"A session may last {settings.session_s:.0f} seconds (setting voice.session_s). Begin again.",
+                    f"A session may last at most {settings.session_s:.0f} seconds (setting voice.session_s). Start a new one.",
                 )
 
     async def _limit(self, code: str, sentence: str) -> None:
         await self.end(NORMAL, code, duplex.error_message(Problem(sentence, code=code, status=408)))
 
-    # ---- what its client says
+    # ---- from the client
 
-    async def take(self, said: duplex.Said) -> None:
-        """One message. Raises Problems; the session goes on after them."""
-        self._active = anyio.current_time()
-        match said:
+    async def take(self, message: duplex.DuplexMessage) -> None:
+        """Carry out one message. Raises Problem, after which the session continues."""
+        self._received_at = anyio.current_time()
+        match message:
             case duplex.Prepare():
-                await self._prepare(said)
+                await self._apply(message)
             case duplex.DuplexChunk():
-                self._hear(said)
-            case duplex.DuplexPicture():
-                if not self.sees:
+                self._take_audio(message)
+            case duplex.DuplexImage():
+                if not self.takes_images:
                     raise Unsupported(
-                        "A session whose id begins with adx_ takes no pictures.", code="modality_unsupported"
+                        "Sessions whose id begins with adx_ do not take pictures.",
+                        code="modality_unsupported",
                     )
-                self._call.see(said.image)
+                self._call.replies.add_image(message.image)
             case duplex.Pause():
-                self._expect_prepared()
-                self._paused, self._patience = self._active, said.timeout
-                self.units.pause()
-                await self._results(self.units.due(self._active, now=True))
-                await self._write([duplex.paused_message(said.timeout)])
+                self._require_prepared()
+                self._paused_at, self._max_pause = self._received_at, message.timeout
+                self.buffer.pause()
+                await self._write_results(self.buffer.due(self._received_at, all=True))
+                await self._write([duplex.paused_message(message.timeout)])
             case duplex.DuplexResume():
-                self._paused = math.inf
+                self._paused_at = math.inf
                 await self._write([duplex.resumed_message()])
             case duplex.DuplexInterrupt():
-                self._cut(self._active)
+                self._interrupt(self._received_at)
                 await self._write([duplex.interrupted_message()])
             case duplex.DuplexStop():
                 await self.end(NORMAL, "", duplex.stopped_message(self.id))
             case duplex.Diagnostic():
-                log.debug("duplex session %s: %d diagnostic fields", self._request_id, len(said.fields))
+                log.debug("duplex session %s: %d diagnostic fields", self._request_id, len(message.fields))
 
-    async def _prepare(self, asked: duplex.Prepare) -> None:
-        """How the session is to be. Again: its prompt anew, and nothing said; after a lost connection, as it was."""
-        if self._again and self._asked is not None and self._card is not None:
-            self._again = False
-            await self._write([duplex.prepared_message(self.id, self._asked, self._card.name, again=True)])
+    async def _apply(self, prepare: duplex.Prepare) -> None:
+        """Set the session up. A second `prepare` starts a new conversation; after a lost connection the old one continues."""
+        if self._resuming and self._prepare is not None and self._card is not None:
+            self._resuming = False
+            await self._write([duplex.prepared_message(self.id, self._prepare, self._card.name, again=True)])
             return
-        card = card_for(self._board.models.cards(), self._name(asked.model), sees=self.sees)
-        self._history.restart(asked.prompt, card.name, asked.sampling)
+        card = card_for(
+            self._services.models.cards(), self._model_name(prepare.model), takes_images=self.takes_images
+        )
+        self._history.restart(prepare.prompt, card.name, prepare.sampling)
         admit(card, self._history.request("?"))
+        # The voice worker's session has begun with these, and cannot change them.
         fixed = [
             name
             for name in ("voice", "speed", "language")
-            if self._prepared and self._asked and getattr(asked, name) != getattr(self._asked, name)
+            if self._prepared and self._prepare and getattr(prepare, name) != getattr(self._prepare, name)
         ]
-        self._asked, self._card = replace(asked, ignored=(*asked.ignored, *fixed)), card
+        self._prepare, self._card = replace(prepare, ignored=(*prepare.ignored, *fixed)), card
         if self._prepared:
-            self._cut(self._active)
-            await self._write([duplex.prepared_message(self.id, self._asked, card.name)])
-        self._came.set()
+            self._interrupt(self._received_at)
+            await self._write([duplex.prepared_message(self.id, self._prepare, card.name)])
+        self._prepare_arrived.set()
 
-    def _name(self, model: str) -> str:
-        return self._board.models.resolve(model).name if model or not self.sees else ""
+    def _model_name(self, model: str) -> str:
+        return self._services.models.resolve(model).name if model or not self.takes_images else ""
 
-    def _expect_prepared(self) -> None:
+    def _require_prepared(self) -> None:
         if not self._prepared:
             raise Problem(
                 "The session is not prepared yet: send prepare and wait for prepared.",
@@ -299,64 +308,64 @@ class DuplexSession:
                 status=409,
             )
 
-    def _hear(self, chunk: duplex.DuplexChunk) -> None:
-        self._expect_prepared()
-        if self._paused != math.inf:
+    def _take_audio(self, chunk: duplex.DuplexChunk) -> None:
+        self._require_prepared()
+        if self._paused_at != math.inf:
             raise Problem("The session is paused; send resume first.", code="session_paused", status=409)
-        if self.units.unanswered >= MOST_WAITING:
-            raise Busy("Results are not read as fast as sound is sent.", code="too_slow")
-        frames = chunk.frames if self.sees else ()
-        arrival = self.units.piece(
-            samples(chunk.pcm), self._active, forced=chunk.force_listen, frames=len(frames)
+        if self.buffer.unanswered >= MAX_UNANSWERED:
+            raise Busy("Audio arrives faster than its results are read.", code="too_slow")
+        images = chunk.images if self.takes_images else ()
+        arrival = self.buffer.add_chunk(
+            samples(chunk.pcm), self._received_at, force_listen=chunk.force_listen, images=len(images)
         )
-        if frames:
-            self._call.see(frames[-1])
+        if images:
+            self._call.replies.add_image(images[-1])
         if arrival.heard:
-            self._call.tell(call_events.MicrophoneAudio(chunk.pcm))
+            self._call.send(call_events.MicrophoneAudio(chunk.pcm))
         if chunk.force_listen:
-            self._cut(self._active)
+            self._interrupt(self._received_at)
         self.wake()
 
-    def _cut(self, at: float) -> None:
-        """The client wants silence."""
-        if (interrupt := self.units.interrupt(at)) is not None:
-            self._call.tell(interrupt)
+    def _interrupt(self, at: float) -> None:
+        if (interrupt := self.buffer.interrupt(at)) is not None:
+            self._call.send(interrupt)
         self.wake()
 
-    # ---- what it is answered
+    # ---- to the client
 
     def wake(self) -> None:
-        """There may be something to answer."""
-        self._news.set()
+        """A result may be due."""
+        self._wakeup.notify()
 
-    def mark(self) -> None:
-        """Tell the call how far its client is."""
-        now = self._marked_at = anyio.current_time()
-        if (played := self.units.played(now)) is not None:
-            self._call.tell(played)
+    def report_played(self) -> None:
+        """Report to the call how far the client has played."""
+        now = self._reported_at = anyio.current_time()
+        if (played := self.buffer.played(now)) is not None:
+            self._call.send(played)
 
-    async def _answer(self) -> None:
-        """Answer every piece, in order, and tell the call what was played of it."""
+    async def _send_results(self) -> None:
+        """Send the results in order, and report to the call what was played."""
         while True:
-            news = self._news = anyio.Event()
+            # Taken before the work, which awaits: what arrives meanwhile must wake the next round.
+            wakeup = self._wakeup.pending()
             now = anyio.current_time()
-            await self._results(self.units.due(now))
-            if self.units.sounds and now >= self._marked_at + MARKED:
-                self.mark()
-            due = [] if self.units.next is None else [self.units.next]
-            if self.units.sounds:
-                due.append(self._marked_at + MARKED)
+            await self._write_results(self.buffer.due(now))
+            if self.buffer.is_playing and now >= self._reported_at + REPORT_INTERVAL:
+                self.report_played()
+            due = [] if self.buffer.next_due is None else [self.buffer.next_due]
+            if self.buffer.is_playing:
+                due.append(self._reported_at + REPORT_INTERVAL)
             with anyio.CancelScope(deadline=min(due, default=math.inf)):
-                await news.wait()
+                await wakeup.wait()
 
-    async def _results(self, units: Iterable[Unit]) -> None:
-        for unit in units:
-            took = anyio.current_time() - unit.at
-            await self._write([duplex.result_message(unit, took, self._wall())])
+    async def _write_results(self, results: Iterable[ChunkResult]) -> None:
+        for result in results:
+            seconds = anyio.current_time() - result.at
+            await self._write([duplex.result_message(result, seconds, self._wall())])
 
 
-class _Face:
-    """What the call says of itself, in this dialect: mostly by the next results."""
+class _DuplexEncoder:
+    """The `Dialect` of this socket: most of what a call has to say goes into the next results."""
 
     def __init__(self, session: DuplexSession) -> None:
         self._session = session
@@ -364,13 +373,13 @@ class _Face:
 
     @property
     def epoch(self) -> int:
-        return self._session.units.epoch
+        return self._session.buffer.epoch
 
     def encode(self, events: Iterable[CallEvent]) -> list[str]:
         events = list(events)
-        self._session.units.take(events)
+        self._session.buffer.take(events)
         if any(isinstance(event, call_events.Hold) for event in events):
-            self._session.mark()
+            self._session.report_played()
         self._session.wake()
         return [
             duplex.error_message(Problem(event.message, code=event.code))
@@ -379,7 +388,7 @@ class _Face:
         ]
 
     def queued(self, event: Queued, again: bool) -> list[str]:
-        # Once it was seated, the client has a session; that its voice is started again is no queue to it.
+        # A client that was seated once has its session; it is not told of the wait when the voice worker is restarted.
         return [] if self._seated else [duplex.queue_message(event, again)]
 
     def seated(self, waited: bool) -> list[str]:
@@ -391,39 +400,44 @@ class _Face:
     def waiting(self, epoch: int) -> list[str]:
         return self.encode([call_events.State(epoch, "waiting")])
 
-    def trouble(self, problem: Problem) -> list[str]:
+    def problem(self, problem: Problem) -> list[str]:
         return [duplex.error_message(problem)]
 
     # This protocol has no tools, and its sessions belong to no conversation.
 
-    def tool_calls(self, reply: int, asked: Iterable[ToolCall]) -> list[str]:
+    def tool_calls(self, reply: int, tool_calls: Iterable[ToolCall]) -> list[str]:
         return []
 
-    def tool(self, reply: int, row: StoredMessage) -> list[str]:
+    def tool_state(self, reply: int, row: StoredMessage) -> list[str]:
         return []
 
-    def asked(self, reply: int, approval: Approval, aloud: str) -> list[str]:
+    def approval_requested(self, reply: int, approval: Approval, question: str) -> list[str]:
         return []
 
-    def answered(self, reply: int, id: str, decision: Decision | None) -> list[str]:
+    def approval_answered(self, reply: int, id: str, decision: Decision | None) -> list[str]:
         return []
 
-    def rewritten(self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]) -> list[str]:
+    def history_changed(
+        self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]
+    ) -> list[str]:
         return []
 
 
-def card_for(cards: Sequence[ModelCard], name: str, *, sees: bool) -> ModelCard:
-    """The model of a session: the one that is named, or the first that can do it. Raises Problems."""
+def card_for(cards: Sequence[ModelCard], name: str, *, takes_images: bool) -> ModelCard:
+    """The model of a session: the named one, or the first that can do it. Raises Problem."""
     named = [card for card in cards if not name or card.name == name]
-    able = [card for card in named if not sees or "image" in card.modalities]
+    able = [card for card in named if not takes_images or "image" in card.modalities]
     if able:
         return able[0]
+    # A model that is loading has no context yet, and its modalities are unknown.
     if loading := next((card for card in named if not card.context), None):
         raise Unavailable(
             f"The model {loading.name} is loading. Try again in a moment.", code="model_loading"
         )
     if name:
         raise BadRequest(
-            f"The model {name} sees no pictures. {BLIND}", code="modality_unsupported", param="model"
+            f"The model {name} does not take pictures. {NO_IMAGES}",
+            code="modality_unsupported",
+            param="model",
         )
-    raise Unsupported(BLIND, code="modality_unsupported")
+    raise Unsupported(NO_IMAGES, code="modality_unsupported")

@@ -1,7 +1,7 @@
-"""The duplex socket, `/ws/duplex/{session_id}`: a call in units of sound, over JSON alone.
+"""The duplex socket, `/ws/duplex/{session_id}`: a call in chunks of audio, all of it JSON.
 
-Owns which session a socket has: a new one, one whose client was lost, or none. What the messages look like is in
-`wire/duplex.py`, what a session does in `duplex_session.py`.
+Owns which session a socket gets: a new one, one whose client was disconnected, or none. Messages are in `wire.duplex`, the
+session is in `duplex_session`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ TAKEN = 1008
 
 
 class DuplexSessions:
-    """Every duplex session, by its user and id. They run here, not at their sockets, which they outlive."""
+    """Every duplex session, by its user and id. Sessions run here, because they outlive their sockets."""
 
-    def __init__(self, board: CallServices, *, most: int = 20) -> None:
-        self.board = board
+    def __init__(self, services: CallServices, *, most: int = 20) -> None:
+        self.services = services
         self._most = most
         self._sessions: dict[tuple[str, str], DuplexSession] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -42,23 +42,26 @@ class DuplexSessions:
             await anyio.sleep_forever()
 
     def claim(self, user: str, id: str, request_id: str) -> DuplexSession:
-        """The session of this id: one that has lost its client, or a new one. Raises Problems."""
+        """The session of this id: one whose client was disconnected, or a new one. Raises Problem."""
         if self._tasks is None:
             raise Unavailable("The server is starting. Try again in a moment.")
         if (session := self._sessions.get((user, id))) is not None:
             if session.taken:
                 raise Problem(
-                    f"The session {id} is running at another socket.", code="session_running", status=409
+                    f"The session {id} is in use by another socket.", code="session_running", status=409
                 )
             return session
         own = [each for (owner, _), each in self._sessions.items() if owner == user]
         if len(own) >= self._most:
-            raise Busy(f"{self._most} sessions are open already; end one of them.", code="too_many_sockets")
-        session = self._sessions[user, id] = DuplexSession(id, user, self.board, request_id=request_id)
-        self._tasks.start_soon(self._host, session)
+            raise Busy(
+                f"You have {self._most} open sessions, the most allowed (setting limits.sockets_per_user); end one of them.",
+                code="too_many_sockets",
+            )
+        session = self._sessions[user, id] = DuplexSession(id, user, self.services, request_id=request_id)
+        self._tasks.start_soon(self._run_session, session)
         return session
 
-    async def _host(self, session: DuplexSession) -> None:
+    async def _run_session(self, session: DuplexSession) -> None:
         try:
             await session.run()
         finally:
@@ -84,11 +87,11 @@ class DuplexSocket:
         self._socket, self._sessions = socket, sessions
         self._request_id = request_id_of(socket.scope)
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
-        self._over = anyio.Event()
+        self._ended = anyio.Event()
         self._ending = (NORMAL, "")
 
     async def serve(self, id: str) -> None:
-        """From the claim to the close."""
+        """Claim the session, run the socket, and close it."""
         try:
             session = self._sessions.claim(self._user, id, self._request_id)
         except Problem as problem:
@@ -100,42 +103,40 @@ class DuplexSocket:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read, session)
-                await self._over.wait()
+                await self._ended.wait()
                 tasks.cancel_scope.cancel()
         except Exception as error:
             log.exception("the socket of session %s failed", self._request_id)
-            said = problem_body(error, self._socket.scope["path"], self._request_id)["error"]
-            await self.write([duplex.error_message(Problem(said["message"], code=said["code"]))])
-            self._ending = (REFUSED, said["code"])
+            body = problem_body(error, self._socket.scope["path"], self._request_id)["error"]
+            await self.write([duplex.error_message(Problem(body["message"], code=body["code"]))])
+            self._ending = (REFUSED, body["code"])
         finally:
             session.detach(self)
         await self._close(*self._ending)
 
     async def write(self, messages: Sequence[str]) -> None:
-        """Send these; to a client that has gone they are lost."""
+        """Send messages; dropped if the client is gone."""
         try:
             for message in messages:
                 await self._socket.send_text(message)
         except (RuntimeError, WebSocketDisconnect):
-            log.debug("the client of session %s has gone", self._request_id)
+            log.debug("the client of session %s is gone", self._request_id)
 
     def end(self, code: int, reason: str) -> None:
-        """The session is over for this socket."""
+        """The session no longer needs this socket: close it."""
         self._ending = (code, reason)
-        self._over.set()
+        self._ended.set()
 
     async def _read(self, session: DuplexSession) -> None:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
-                self._over.set()
+                self._ended.set()
                 return
             try:
                 frame = message.get("text")
-                said = duplex.decode(
-                    message["bytes"] if frame is None else frame, self._sessions.board.limits
-                )
-                await session.take(said)
+                data = message["bytes"] if frame is None else frame
+                await session.take(duplex.decode(data, self._sessions.services.limits))
             except Problem as problem:
                 await self.write([duplex.error_message(problem)])
 
@@ -145,4 +146,4 @@ class DuplexSocket:
         try:
             await self._socket.close(code, reason)
         except (RuntimeError, WebSocketDisconnect):
-            log.debug("the socket of session %s had gone", self._request_id)
+            log.debug("the socket of session %s was already gone", self._request_id)

@@ -1,7 +1,7 @@
-"""What a call remembers: what was said before it, and what was said and heard since.
+"""The history of a call: the messages before it, and the turns since, with only as much of each reply as was heard.
 
-Owns the messages its prompts are made of. A call of a conversation hands what it remembers on to be kept there, in order and
-behind the talking, and goes on from what others make of the conversation meanwhile. Knows no socket, no worker and no store.
+Owns the messages of its prompts. In a conversation (`StoredHistory`) the turns are saved in order, in the background, and
+changes made elsewhere are taken over. Used by `Call` and `CallReplies`.
 """
 
 from __future__ import annotations
@@ -20,146 +20,143 @@ from msgspec.structs import replace
 from duologue.conversations.agent.call_agent import CallContext, client_tools, text_messages
 from duologue.conversations.agent.dependencies import ToolDependencies
 from duologue.errors import NotFound, Problem
-from duologue.gateway.calls.context_window import instructions, outgrown
+from duologue.gateway.calls.context_window import droppable, instructions
+from duologue.notifier import Notifier
 from duologue.values.call_events import Ending
 from duologue.values.conversations import StoredMessage
 from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool, assistant, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
-CUT = "…"
-"""Stands in the history where a reply was interrupted, so that the model knows it was."""
-MOST_LEFT = 1000
-"""Turns that wait to be kept while the database cannot."""
-KEEPING = 10.0
-"""Seconds a turn may take to be kept, also at the end of a call; then it is tried again with the next, if there is one."""
-PICTURES = 2
-"""Pictures of a call that its prompts go on showing, the newest; of older ones the words about them are left."""
-FULL = "What is said in this call cannot be kept: the database does not answer. The call itself goes on."
+INTERRUPTED = "…"
+"""Marks in the history where a reply was interrupted, so that the model knows."""
+MAX_UNSAVED = 1000
+"""Turns that wait while the database cannot be written."""
+SAVE_TIMEOUT = 10.0
+"""Seconds to save a turn, also at the end of a call. After that it is tried again with the next turn, if there is one."""
+MAX_IMAGES = 2
+"""The newest pictures that prompts include; of an older one only the text of its turn is left."""
+NOT_SAVED = "This call is not being saved: the database does not respond. The call itself continues."
 
 
 class ConversationChanges(Protocol):
-    """Whoever is told what others did to the conversation of a call."""
+    """Is notified of changes to a call's conversation that others make."""
 
-    async def rewritten(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
-        """This is its branch now; the next reply goes on from it."""
+    async def history_changed(self, leaf: str | None, path: Sequence[StoredMessage]) -> None:
+        """This is the branch now; the next reply continues from it."""
         ...
 
     async def deleted(self) -> None:
-        """There is nothing to go on with."""
+        """The conversation was deleted."""
         ...
 
 
 class CallHistory(Protocol):
-    """What a call asks, and tells, about the conversation it belongs to."""
+    """What a call needs of the conversation it belongs to."""
 
     @property
-    def surroundings(self) -> CallContext:
-        """What its replies may do besides talking."""
+    def context(self) -> CallContext:
+        """The tools and permissions of its replies."""
         ...
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
-        """The prompt of a reply to `text`, said after everything before it."""
+        """The prompt of a reply to `text`, after everything before it."""
         ...
 
-    def again(self) -> ChatRequest:
-        """The prompt of a reply to what is remembered already."""
+    def request_again(self) -> ChatRequest:
+        """The prompt of a reply to the turn that was added last."""
         ...
 
-    def shortened(self, request: ChatRequest) -> ChatRequest | None:
-        """This prompt was too long for its model: the same without its oldest turns, where the next ones begin then too. None
-        where there is nothing to leave out."""
+    def shorten(self, request: ChatRequest) -> ChatRequest | None:
+        """A prompt that was too long for its model, without its oldest turns; later prompts lack them too. None where there is
+        only one turn."""
         ...
 
-    def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None: ...
+    def add_user_turn(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None: ...
 
-    def assistant_said(
-        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
-    ) -> None:
-        """A reply is over, and `heard` is what was heard of it behind its calls, which `rows` are."""
+    def add_reply(self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
+        """Add a reply that is over: `rows` are its tool calls, `heard` is what was heard of the text after them."""
         ...
 
-    async def keeping(self, news: ConversationChanges) -> None:
-        """Keep what is remembered as it comes, and tell what others do meanwhile, until cancelled."""
+    async def sync(self, changes: ConversationChanges) -> None:
+        """Save turns as they are added, and report what others change, until cancelled."""
         ...
 
     async def close(self) -> None:
-        """The call is over: keep what is left to keep."""
+        """The call is over: save the rest."""
         ...
 
 
 class EphemeralHistory:
-    """A call's own, in memory, gone with it. Its replies may do what its client offers."""
+    """The history of a call without a conversation: in memory, gone with the call. The only tools are the client's."""
 
     def __init__(self, prompt: str, model: str, tools: Sequence[Tool]) -> None:
         first = (system(prompt),) if prompt else ()
         self._request = ChatRequest(first, model=model, tools=tuple(tools), thinking=False, spoken=True)
         self._messages = list(first)
-        self._pictured: deque[Message] = deque()
-        means = ToolDependencies(
+        self._turns_with_images: deque[Message] = deque()
+        dependencies = ToolDependencies(
             lambda: time.time_ns() // 1_000_000, time.monotonic, lambda: uuid.uuid4().hex
         )
-        self._surroundings = CallContext(dependencies=means, tools=client_tools(tools))
+        self._context = CallContext(dependencies=dependencies, tools=client_tools(tools))
 
     @property
-    def surroundings(self) -> CallContext:
-        return self._surroundings
+    def context(self) -> CallContext:
+        return self._context
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         return replace(self._request, messages=(*self._messages, _user(text, images)))
 
-    def again(self) -> ChatRequest:
+    def request_again(self) -> ChatRequest:
         return replace(self._request, messages=tuple(self._messages))
 
-    def shortened(self, request: ChatRequest) -> ChatRequest | None:
+    def shorten(self, request: ChatRequest) -> ChatRequest | None:
         messages = request.messages
-        if not (count := outgrown(messages)):
+        if not (count := droppable(messages)):
             return None
         first = instructions(messages)
-        out = slice(first, first + count)
-        # Unless it was rewritten meanwhile, and begins with other turns now.
-        if tuple(self._messages[out]) == messages[out]:
-            del self._messages[out]
+        dropped = slice(first, first + count)
+        # The history may have been changed elsewhere since, and begin with other turns now: those stay.
+        if tuple(self._messages[dropped]) == messages[dropped]:
+            del self._messages[dropped]
         return replace(request, messages=messages[:first] + messages[first + count :])
 
-    def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
+    def add_user_turn(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
         message = _user(text, images)
         self._messages.append(message)
         if images:
-            self._pictured.append(message)
-            if len(self._pictured) > PICTURES:
-                self._unsee(self._pictured.popleft())
+            self._turns_with_images.append(message)
+            if len(self._turns_with_images) > MAX_IMAGES:
+                self._remove_images(self._turns_with_images.popleft())
 
-    def _unsee(self, old: Message) -> None:
-        """Leave the words about a picture, without it."""
-        self._messages = _unseen(self._messages, old)
+    def _remove_images(self, turn: Message) -> None:
+        """Keep only the text of a turn."""
+        self._messages = _without_images(self._messages, turn)
 
-    def assistant_said(
-        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
-    ) -> None:
+    def add_reply(self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
         self._messages.extend(text_messages(rows))
         if heard:
-            self._messages.append(assistant(said(heard, ending)))
+            self._messages.append(assistant(heard_text(heard, ending)))
 
-    async def keeping(self, news: ConversationChanges) -> None:
-        """There is nowhere to keep it, and nobody else."""
+    async def sync(self, changes: ConversationChanges) -> None:
+        """Nothing to save, and nobody else who could change it."""
 
     async def close(self) -> None:
-        """Nothing is left to keep."""
+        """Nothing to save."""
 
     def restart(self, prompt: str, model: str, sampling: Sampling) -> None:
-        """Begin again, with this system prompt and nothing said."""
+        """Begin again with this system prompt and no turns."""
         self._messages = [system(prompt)] if prompt else []
-        self._pictured.clear()
+        self._turns_with_images.clear()
         self._request = replace(self._request, model=model, sampling=sampling)
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything so far, but for what was left out."""
+        """Everything so far, except the turns that `shorten` dropped."""
         return tuple(self._messages)
 
 
 class TurnStore(Protocol):
-    """Where the turns of a conversation are kept: `conversations.spoken.SpokenTurns`. Raises Problem."""
+    """Stores the turns of a conversation: `conversations.call_turns.CallTurns`. Raises Problem."""
 
     @property
     def request(self) -> ChatRequest: ...
@@ -181,101 +178,102 @@ class TurnStore(Protocol):
     ) -> None: ...
 
 
-class _Turn(Struct):
-    """What was said by the caller, or (with an ending) by a reply, and is not kept yet."""
+class _UnsavedTurn(Struct):
+    """A turn of the caller, or (with an ending) a reply, that is not saved yet."""
 
     text: str
     messages: tuple[Message, ...]
     ending: Ending | None = None
     rows: tuple[StoredMessage, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Its row's: a turn that was kept after all, when nobody waited for it any more, is not kept twice."""
+    """The id of its row. A save that timed out may have succeeded after all: by the id it is not saved twice."""
 
-    def is_among(self, path: Sequence[StoredMessage]) -> bool:
-        """Whether it is there, though nobody knows that it was kept. All of its rows are, or none."""
+    def is_in(self, path: Sequence[StoredMessage]) -> bool:
+        """Whether it was saved after all. Its rows are written in one transaction, so all of them are there or none."""
         own = {self.id, *(row.id for row in self.rows)}
         return any(row.id in own for row in path)
 
 
 class StoredHistory(EphemeralHistory):
-    """That of a call that goes on with a conversation. `broken` is told, once, why something could not be kept."""
+    """The history of a call in a conversation. `on_problem` is called when turns cannot be saved: once, until saving works
+    again."""
 
-    def __init__(self, turns: TurnStore, broken: Callable[[Problem], None]) -> None:
+    def __init__(self, turns: TurnStore, on_problem: Callable[[Problem], None]) -> None:
         super().__init__("", turns.request.model, ())
-        self._turns, self._broken = turns, broken
-        self._left: deque[_Turn] = deque()
-        self._came = anyio.Event()
-        self._told = False
+        self._turns, self._on_problem = turns, on_problem
+        self._unsaved: deque[_UnsavedTurn] = deque()
+        self._wakeup = Notifier()
+        self._problem_reported = False
         self._changed = False
         self._deleted = False
-        self._begin()
+        self._rebuild()
 
     @property
-    def surroundings(self) -> CallContext:
+    def context(self) -> CallContext:
         return self._turns.surroundings
 
-    def user_said(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
-        super().user_said(text, images, typed=typed)
-        self._keep(_Turn(text, (self._messages[-1],)))
+    def add_user_turn(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
+        super().add_user_turn(text, images, typed=typed)
+        self._save_later(_UnsavedTurn(text, (self._messages[-1],)))
 
-    def assistant_said(
-        self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
-    ) -> None:
+    def add_reply(self, heard: str, unheard: str, ending: Ending, rows: Sequence[StoredMessage] = ()) -> None:
         before = len(self._messages)
-        super().assistant_said(heard, unheard, ending, rows)
-        self._keep(_Turn(heard, tuple(self._messages[before:]), ending, tuple(rows)))
+        super().add_reply(heard, unheard, ending, rows)
+        self._save_later(_UnsavedTurn(heard, tuple(self._messages[before:]), ending, tuple(rows)))
 
-    def _unsee(self, old: Message) -> None:
-        super()._unsee(old)
-        for turn in self._left:
-            turn.messages = tuple(_unseen(turn.messages, old))
+    def _remove_images(self, turn: Message) -> None:
+        super()._remove_images(turn)
+        for unsaved in self._unsaved:
+            unsaved.messages = tuple(_without_images(unsaved.messages, turn))
 
-    def _begin(self) -> None:
-        """The prompt is the conversation as it was read, and what is not kept there yet."""
+    def _rebuild(self) -> None:
+        """The prompt is the conversation as it was read, and the turns that are not saved there yet."""
         self._request = replace(self._turns.request, thinking=False, spoken=True)
         self._messages = [
             *self._turns.request.messages,
             *(
                 message
-                for turn in self._left
-                if not turn.is_among(self._turns.path)
+                for turn in self._unsaved
+                if not turn.is_in(self._turns.path)
                 for message in turn.messages
             ),
         ]
 
-    def _keep(self, turn: _Turn) -> None:
-        if len(self._left) < MOST_LEFT:
-            self._left.append(turn)
-            self._came.set()
+    def _save_later(self, turn: _UnsavedTurn) -> None:
+        if len(self._unsaved) < MAX_UNSAVED:
+            self._unsaved.append(turn)
+            self._wakeup.notify()
         else:
-            self._tell(Problem(FULL, code="storage_unavailable", status=503))
+            self._report(Problem(NOT_SAVED, code="storage_unavailable", status=503))
 
-    async def keeping(self, news: ConversationChanges) -> None:
+    async def sync(self, changes: ConversationChanges) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch)
             while not self._deleted:
-                await self._came.wait()
-                self._came = anyio.Event()
-                # What others made of it comes first: what is said next goes on from there.
-                if not self._deleted and (self._changed or any(turn.ending is None for turn in self._left)):
-                    await self._read(news)
-                await self._flush()
+                # Taken before the work, which awaits: what changes meanwhile must wake the next round.
+                wakeup = self._wakeup.pending()
+                # Changes made elsewhere come first: the caller's next turn continues from them.
+                if self._changed or any(turn.ending is None for turn in self._unsaved):
+                    await self._read(changes)
+                await self._save()
+                if not self._deleted:
+                    await wakeup.wait()
             tasks.cancel_scope.cancel()
-        await news.deleted()
+        await changes.deleted()
 
     async def close(self) -> None:
         if not self._deleted:
             with anyio.CancelScope(shield=True):
-                await self._flush()
+                await self._save()
 
     async def _watch(self) -> None:
         async with aclosing(self._turns.changes()) as changes:  # type: ignore[type-var] # generators all
             async for change in changes:
                 self._changed = True
                 self._deleted = self._deleted or change == "deleted"
-                self._came.set()
+                self._wakeup.notify()
 
-    async def _read(self, news: ConversationChanges) -> None:
+    async def _read(self, changes: ConversationChanges) -> None:
         self._changed = False
         try:
             if not await self._turns.read():
@@ -284,44 +282,44 @@ class StoredHistory(EphemeralHistory):
             self._deleted = True
             return
         except Problem as problem:
-            self._tell(problem)
+            self._report(problem)
             return
-        self._begin()
-        await news.rewritten(self._turns.leaf, self._turns.path)
+        self._rebuild()
+        await changes.history_changed(self._turns.leaf, self._turns.path)
 
-    async def _flush(self) -> None:
-        """Keep what is left, in order. What cannot be kept now is tried again with the next: only what was kept is let go."""
-        while self._left and not self._deleted:
-            turn = self._left[0]
+    async def _save(self) -> None:
+        """Save the turns in order. One that cannot be saved stays, and is tried again with the next."""
+        while self._unsaved and not self._deleted:
+            turn = self._unsaved[0]
             try:
-                # Whoever hangs up does not end it: half of it would be kept twice.
-                with anyio.fail_after(KEEPING, shield=True):
+                # Shielded from hanging up: a turn whose save was cancelled halfway would be saved again by `close`.
+                with anyio.fail_after(SAVE_TIMEOUT, shield=True):
                     if turn.ending is None:
                         await self._turns.user_said(turn.id, turn.text)
                     else:
                         await self._turns.assistant_said(turn.id, turn.text, turn.ending, turn.rows)
             except Problem as problem:
-                self._tell(problem)
+                self._report(problem)
                 return
             except TimeoutError:
-                self._tell(Problem(FULL, code="storage_unavailable", status=503))
+                self._report(Problem(NOT_SAVED, code="storage_unavailable", status=503))
                 return
-            self._left.popleft()
-            self._told = False
+            self._unsaved.popleft()
+            self._problem_reported = False
 
-    def _tell(self, problem: Problem) -> None:
-        if not self._told:
-            self._told = True
-            self._broken(problem)
-
-
-def said(heard: str, ending: Ending) -> str:
-    """What the history keeps of a reply: what was heard, and a mark where it was cut off."""
-    return heard.rstrip() + CUT if ending == "interrupted" else heard
+    def _report(self, problem: Problem) -> None:
+        if not self._problem_reported:
+            self._problem_reported = True
+            self._on_problem(problem)
 
 
-def _unseen(messages: Sequence[Message], old: Message) -> list[Message]:
-    return [user(message.text) if message is old else message for message in messages]
+def heard_text(heard: str, ending: Ending) -> str:
+    """The text of a reply in the history: what was heard, and a mark where it was interrupted."""
+    return heard.rstrip() + INTERRUPTED if ending == "interrupted" else heard
+
+
+def _without_images(messages: Sequence[Message], turn: Message) -> list[Message]:
+    return [user(message.text) if message is turn else message for message in messages]
 
 
 def _user(text: str, images: Sequence[ImagePart]) -> Message:

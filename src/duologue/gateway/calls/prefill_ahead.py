@@ -1,7 +1,6 @@
-"""Reading a call's prompt ahead, while the caller still speaks: so that less of it is left to read when they have ended.
+"""Prefills a call's prompt while the caller is still speaking, so that less of it is left when the turn ends.
 
-Owns that a call reads one prompt at a time, and that its reply begins behind it. What is read changes nothing that is
-written. Knows no slot.
+Owns that a call prefills one prompt at a time, and that its reply waits for a prefill it can use. Used by `CallReplies`.
 """
 
 from __future__ import annotations
@@ -14,43 +13,44 @@ import anyio.abc
 from duologue.values.requests import ChatRequest
 
 ReadAhead = Callable[[ChatRequest], Awaitable[None]]
-"""Reads the prompt of a request, where a slot is idle; returns when it has, or cannot."""
+"""Prefills the prompt of a request where a slot is idle; returns when it is done, or not possible."""
 
 
 class PrefillAhead:
-    """What one call reads ahead."""
+    """The prefills of one call."""
 
     def __init__(self, read: ReadAhead | None) -> None:
         self._read = read
         self._next: ChatRequest | None = None
-        self._now: ChatRequest | None = None
+        self._current: ChatRequest | None = None
         self._scope = anyio.CancelScope()
-        self._over = anyio.Event()
+        self._finished = anyio.Event()
 
-    def foresee(self, request: ChatRequest, tasks: anyio.abc.TaskGroup) -> None:
-        """This is what will be asked, as far as anybody knows: the newest is read next."""
+    def start(self, request: ChatRequest, tasks: anyio.abc.TaskGroup) -> None:
+        """Prefill this request next: the best guess so far at what the caller will have said."""
         if self._read is None:
             return
         self._next = request
-        if self._now is None:
-            self._now, self._over = request, anyio.Event()
+        if self._current is None:
+            self._current, self._finished = request, anyio.Event()
             tasks.start_soon(self._run, self._read)
 
-    async def settled(self, request: ChatRequest) -> None:
-        """Before this is asked: let what is read be read to its end where it is of use, and end it where it is not."""
+    async def finish(self, request: ChatRequest) -> None:
+        """To be awaited before `request` runs: lets a prefill finish that shares its prompt, and cancels any other."""
         self._next = None
-        if self._now is None:
+        if self._current is None:
             return
-        if self._now.messages[:-1] != request.messages[: len(self._now.messages) - 1]:
+        # The last message is the caller's turn, which has grown since; all before it must be the same.
+        if self._current.messages[:-1] != request.messages[: len(self._current.messages) - 1]:
             self._scope.cancel()
-        await self._over.wait()
+        await self._finished.wait()
 
     async def _run(self, read: ReadAhead) -> None:
         try:
             while self._next is not None:
-                self._now, self._next = self._next, None
+                self._current, self._next = self._next, None
                 with anyio.CancelScope() as self._scope:
-                    await read(self._now)
+                    await read(self._current)
         finally:
-            self._now = self._next = None
-            self._over.set()
+            self._current = self._next = None
+            self._finished.set()

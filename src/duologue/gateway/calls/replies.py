@@ -1,7 +1,7 @@
-"""The replies of one call: each is made by turns of a model, with tools and questions in between.
+"""The replies of one call: each is made of model turns, with tool calls and approval questions in between.
 
-Owns what is being answered, what of it was heard, and what becomes of it when the caller speaks over it: tools end with
-their reply, but a question stays open for as long as what the caller says may be its answer. Knows no seat and no socket.
+Owns the running replies, what was heard of each, and what happens to one when the caller speaks over it: its tools end with
+it, but its question stays open as long as the caller's words may be the answer. Called by `Call` with the session's events.
 """
 
 from __future__ import annotations
@@ -10,81 +10,39 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-import anyio
 import anyio.abc
 import msgspec
 
-from duologue.conversations.agent.approvals import ApprovalReply as Decided
+from duologue.conversations.agent.approvals import ApprovalReply
 from duologue.conversations.agent.call_agent import CallToolLoop
 from duologue.errors import ContextExceeded, Problem
+from duologue.gateway.calls.call_reply import CallReply
+from duologue.gateway.calls.client_tools import ClientTools
 from duologue.gateway.calls.context_window import nearly_full
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.prefill_ahead import PrefillAhead, ReadAhead
-from duologue.gateway.calls.spoken_approvals import SORRY, assent, question
+from duologue.gateway.calls.spoken_approvals import SORRY, parse_consent, question
 from duologue.gateway.scheduling.generate import CALL
-from duologue.tools.values import ToolOutcome, failure
+from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
-from duologue.values.conversations import StoredMessage, StoredToolCall, TextContent
+from duologue.values.conversations import StoredMessage
 from duologue.values.events import Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.failures import WORKER_LOST
 from duologue.values.generate import Generate
-from duologue.values.messages import ImagePart, ToolCall
-from duologue.values.requests import ChatRequest
+from duologue.values.messages import ImagePart
 from duologue.values.runs import ApprovalAnswered, ApprovalRequested, MessageAdded, RunEvent
-from duologue.wire import voice
 from duologue.wire.collected_reply import CollectedReply
 
 log = logging.getLogger(__name__)
 
-TOOL_PATIENCE = 60.0
-"""Seconds a client has to answer a call of its own tool."""
-UNSENT = 256
-"""Messages about tools that wait for the client, the oldest forgotten first."""
-
-
-class CallReply:
-    """One reply, from what it answers to its end."""
-
-    def __init__(self, reply: int, turn: int, asked: str, errand: CallToolLoop, request: ChatRequest) -> None:
-        self.reply: int | None = reply
-        """Its number; None while nobody listens to it."""
-        self.turn, self.asked, self.errand = turn, asked, errand
-        self.request = request
-        """What the model is asked, but for what came of its tools."""
-        self.scope = anyio.CancelScope()
-        self.agreed: bool | None = None
-        """What the caller has said to its question, as long as they may still say more."""
-        self.spoken_to: int | None = None
-        """The turn that was no turn of its own, but the answer to its question."""
-        self.hushed = False
-        """The caller wants silence, and no question either."""
-        self.is_cut = False
-        """The caller has spoken over it; what was heard of it is still to be told."""
-        self.text = ""
-        self.words: list[ReplyWord] = []
-        self.played = 0
-        self.kept = False
-        """Whether the turn it answers is kept already."""
-
-    @property
-    def heard(self) -> str:
-        """What was heard of it under its present number."""
-        return self.text[: max((word.to for word in self.words if word.end <= self.played), default=0)]
-
-    @property
-    def asks(self) -> bool:
-        return bool(self.errand.approvals) and not self.hushed
-
-    def take_over(self, reply: int, turn: int) -> None:
-        """It goes on as this reply."""
-        self.reply, self.spoken_to = reply, turn
-        self.text, self.words, self.played = "", [], 0
+MAX_UNSENT = 256
+"""Messages about tools that wait for the client; the oldest are dropped."""
 
 
 class CallReplies:
-    """`tell` reaches the session, `write` the client; `context_of` says how many tokens a model has, 0 where nobody knows."""
+    """`send` reaches the session, `write` the client; `context_of` gives a model's context in tokens, 0 where unknown."""
 
     def __init__(
         self,
@@ -92,7 +50,7 @@ class CallReplies:
         history: CallHistory,
         encoder: Dialect,
         write: Write,
-        tell: Callable[[CallControl], None],
+        send: Callable[[CallControl], None],
         *,
         user: str,
         request_id: str,
@@ -101,285 +59,289 @@ class CallReplies:
     ) -> None:
         self._context_of = context_of
         self._generate, self._history = generate, history
-        self._encoder, self._write, self._tell = encoder, write, tell
+        self._encoder, self._write, self._send = encoder, write, send
         self._user, self._request_id = user, request_id
-        self._ahead = PrefillAhead(read_ahead)
-        self._answers: dict[int, CallReply] = {}
-        self._asking: CallReply | None = None
-        self._before: dict[int, tuple[StoredMessage, ...]] = {}
-        self._kept_turn = 0
-        self._withheld: call_events.UserSaid | None = None
-        self._questions: deque[str] = deque(maxlen=8)
-        self._awaited: dict[str, _Awaited] = {}
-        self._unsent: deque[str | bytes] = deque(maxlen=UNSENT)
-        self._news = anyio.Event()
+        self._prefill_ahead = PrefillAhead(read_ahead)
+        self._replies: dict[int, CallReply] = {}
+        # A reply that was interrupted with its question open: the caller's next words may be the answer.
+        self._unanswered: CallReply | None = None
+        # Rows of a cancelled try at a turn, by that turn: its tools may have had effects, so the next try must know them.
+        self._earlier_rows: dict[int, tuple[StoredMessage, ...]] = {}
+        self._stored_turn = 0
+        self._deferred: call_events.UserSaid | None = None
+        self._spoken_questions: deque[str] = deque(maxlen=8)
+        self._unsent: deque[str | bytes] = deque(maxlen=MAX_UNSENT)
+        self._unsent_added = Notifier()
         self._images: list[ImagePart] = []
+        self.client_tools = ClientTools(encoder, write)
         self.language = "en"
 
     async def run(self) -> None:
-        """Tell the client what becomes of tools, until cancelled."""
+        """Send messages about tools to the client, until cancelled. They are queued, because tools report from tasks that a
+        slow client must not hold up."""
         while True:
-            await self._news.wait()
-            self._news = anyio.Event()
             while self._unsent:
                 await self._write([self._unsent.popleft()])
+            await self._unsent_added.wait()
 
-    # ---- what the client says
+    # ---- from the client
 
-    def see(self, image: ImagePart) -> None:
-        """A picture for the turn it falls in: the newest one counts."""
+    def add_image(self, image: ImagePart) -> None:
+        """A picture for the turn during which it arrives; only the newest counts."""
         self._images = [image]
 
-    def played(self, reply: int, samples: int) -> None:
-        if (answer := self._answers.get(reply)) is not None:
-            answer.played = max(answer.played, samples)
+    def set_played(self, number: int, samples: int) -> None:
+        """The client has played the reply up to this sample."""
+        if (reply := self._replies.get(number)) is not None:
+            reply.played = max(reply.played, samples)
 
-    def hush(self) -> None:
-        """The caller wants silence: nothing that is asked stays open."""
-        for answer in self._answers.values():
-            answer.hushed = True
+    def silence(self) -> None:
+        """The caller wants silence: open questions are closed too."""
+        for reply in self._replies.values():
+            reply.silenced = True
 
-    def tool_result(self, result: voice.ClientToolResult) -> bool:
-        """The client's tool has answered. False: nobody waits for it."""
-        if (awaited := self._awaited.get(result.call_id)) is None:
-            return False
-        awaited.result = result
-        awaited.arrived.set()
-        return True
-
-    async def approve(self, id: str, decided: Decided, values: dict[str, object]) -> bool:
-        """A question was answered on the screen. False: it is not open. Raises Problem."""
-        for answer in (*self._answers.values(), self._asking):
-            if answer is not None and await answer.errand.answer(id, decided, values):
+    async def answer_approval(self, id: str, answer: ApprovalReply, values: dict[str, object]) -> bool:
+        """Answer a question from the screen. False: it is not open. Raises Problem."""
+        for reply in (*self._replies.values(), self._unanswered):
+            if reply is not None and await reply.tool_loop.answer(id, answer, values):
                 return True
         return False
 
-    # ---- what the session says
+    # ---- from the session
 
-    def foresee(self, text: str, tasks: anyio.abc.TaskGroup) -> None:
-        """The caller has said so much of a turn; or nothing yet, but there is what was said before."""
-        if self._asking is None:
-            self._ahead.foresee(self._history.request(text), tasks)
+    def prefill(self, text: str, tasks: anyio.abc.TaskGroup) -> None:
+        """Prefill the prompt with the caller's words so far; with no words, what precedes them."""
+        if self._unanswered is None:
+            self._prefill_ahead.start(self._history.request(text), tasks)
 
-    def wanted(self, event: call_events.ReplyRequested, tasks: anyio.abc.TaskGroup) -> None:
-        """Begin a reply; or go on with the one whose question this answers."""
-        asking = self._asking
-        if asking is not None and asking.errand.approvals and (agreed := assent(event.text)) is not None:
-            self._asking, self._withheld, asking.agreed = None, None, agreed
-            asking.take_over(event.reply, event.turn)
-            self._answers[event.reply] = asking
-            self._tell(call_events.ToolsRunning(event.reply))
+    def begin(self, event: call_events.ReplyRequested, tasks: anyio.abc.TaskGroup) -> None:
+        """Begin a reply, or resume the one whose question the caller has answered."""
+        unanswered = self._unanswered
+        consent = parse_consent(event.text)
+        if unanswered is not None and unanswered.tool_loop.approvals and consent is not None:
+            self._unanswered, self._deferred, unanswered.consent = None, None, consent
+            unanswered.resume_as(event.reply, event.turn)
+            self._replies[event.reply] = unanswered
+            self._send(call_events.ToolsRunning(event.reply))
             return
-        self._let_go()
-        self._drop_the_cut()
-        done = self._before.pop(event.turn, ())
-        errand = CallToolLoop(
-            self._history.surroundings,
-            publish=lambda event: self._said(answer, event),
-            client=lambda call: self._ask_client(answer, call),
-            earlier=done,
+        self._abandon_question()
+        self._drop_interrupted()
+        tool_loop = CallToolLoop(
+            self._history.context,
+            publish=lambda event: self._on_run_event(reply, event),
+            client=lambda tool_call: self.client_tools.call(reply.number or 0, tool_call),
+            earlier=self._earlier_rows.pop(event.turn, ()),
         )
-        if self._withheld is not None:
-            self._remember(self._withheld)
-        kept = event.turn == self._kept_turn
-        request = self._history.again() if kept else self._history.request(event.text, self._images)
-        answer = self._answers[event.reply] = CallReply(event.reply, event.turn, event.text, errand, request)
-        answer.kept = kept
-        tasks.start_soon(self._make, answer)
+        if self._deferred is not None:
+            self._store_turn(self._deferred)
+        stored = event.turn == self._stored_turn
+        request = self._history.request_again() if stored else self._history.request(event.text, self._images)
+        reply = self._replies[event.reply] = CallReply(
+            event.reply, event.turn, event.text, tool_loop, request
+        )
+        reply.turn_stored = stored
+        tasks.start_soon(self._run_reply, reply)
 
-    def released(self, reply: int) -> None:
-        """The turn it answers is over for sure."""
-        if (answer := self._answers.get(reply)) is None:
+    def confirm(self, number: int) -> None:
+        """The turn that this reply answers has ended: its tools may have effects now."""
+        if (reply := self._replies.get(number)) is None:
             return
-        answer.errand.confirm_turn()
-        if answer.agreed is not None:
-            agreed, answer.agreed = answer.agreed, None
-            answer.errand.answer_all(agreed)
+        reply.tool_loop.confirm_turn()
+        if reply.consent is not None:
+            consent, reply.consent = reply.consent, None
+            reply.tool_loop.answer_all(consent)
 
-    def unwanted(self, reply: int) -> None:
-        """Nothing more of it will be heard."""
-        answer = self._answers.get(reply)
-        if answer is not None and not answer.is_cut:
-            self._drop(reply, answer)
+    def cancel(self, number: int) -> None:
+        """The session needs no more of this reply."""
+        reply = self._replies.get(number)
+        if reply is not None and not reply.interrupted:
+            self._drop(number, reply)
 
-    def _drop_the_cut(self) -> None:
-        """What was heard of a reply that was cut is told before the next one is wanted: else nothing was."""
-        for reply, answer in list(self._answers.items()):
-            if answer.is_cut:
-                self._drop(reply, answer)
+    def _drop_interrupted(self) -> None:
+        """The session reports what was heard of an interrupted reply before it asks for the next one: without that report
+        nothing was heard of it."""
+        for number, reply in list(self._replies.items()):
+            if reply.interrupted:
+                self._drop(number, reply)
 
-    def _drop(self, reply: int, answer: CallReply) -> None:
-        del self._answers[reply]
-        if answer.agreed is not None:
-            # The caller goes on speaking, so that was no answer yet.
-            answer.reply = answer.agreed = answer.spoken_to = None
-            self._asking = answer
+    def _drop(self, number: int, reply: CallReply) -> None:
+        del self._replies[number]
+        if reply.consent is not None:
+            # The caller is still speaking, so this was not the answer yet: the question is open again.
+            reply.number = reply.consent = reply.answer_turn = None
+            self._unanswered = reply
             return
-        self._stop(answer)
-        if not answer.errand.has_acted and answer.spoken_to is None:
+        self._stop(reply)
+        if not reply.tool_loop.has_acted and reply.answer_turn is None:
             return
-        answer.errand.trim("")
-        rows = tuple(answer.errand.rows.values())
-        if answer.kept or answer.spoken_to is not None:
-            self._history.assistant_said("", "", "failed", rows)
+        reply.tool_loop.trim("")
+        rows = tuple(reply.tool_loop.rows.values())
+        if reply.turn_stored or reply.answer_turn is not None:
+            self._history.add_reply("", "", "failed", rows)
         else:
-            self._before = {answer.turn: rows}
+            self._earlier_rows = {reply.turn: rows}
 
-    def cut(self, reply: int) -> None:
-        """The caller has spoken over it. What it asks stays open: they may be answering."""
-        if (answer := self._answers.get(reply)) is None:
+    def interrupt(self, number: int) -> None:
+        """The caller speaks over this reply. It runs on while its question is open: they may be answering."""
+        if (reply := self._replies.get(number)) is None:
             return
-        answer.is_cut = True
-        if not answer.asks:
-            self._stop(answer)
+        reply.interrupted = True
+        if not reply.has_open_question:
+            self._stop(reply)
 
     def user_said(self, event: call_events.UserSaid) -> None:
-        """A turn belongs to the conversation, unless it only answered a question about a tool."""
-        if any(answer.spoken_to == event.turn for answer in self._answers.values()):
+        """Store the caller's turn, unless it only answered a question about a tool."""
+        if any(reply.answer_turn == event.turn for reply in self._replies.values()):
             return
-        if event.typed and self._asking is not None and assent(event.text) is not None:
-            self._withheld = event  # whether it is one is known when its reply is wanted
+        if event.typed and self._unanswered is not None and parse_consent(event.text) is not None:
+            # A typed turn is reported before its reply is requested; only `begin` can tell whether it was the answer.
+            self._deferred = event
             return
-        self._remember(event)
+        self._store_turn(event)
 
-    def _remember(self, event: call_events.UserSaid) -> None:
-        self._kept_turn, self._withheld = event.turn, None
-        self._history.user_said(event.text, self._images, typed=event.typed)
+    def _store_turn(self, event: call_events.UserSaid) -> None:
+        self._stored_turn, self._deferred = event.turn, None
+        self._history.add_user_turn(event.text, self._images, typed=event.typed)
         self._images = []
-        for answer in self._answers.values():
-            answer.kept = answer.kept or answer.turn == event.turn
+        for reply in self._replies.values():
+            reply.turn_stored = reply.turn_stored or reply.turn == event.turn
 
     def assistant_said(self, event: call_events.AssistantSaid) -> None:
-        """A reply is over, or an announcement."""
-        answer = self._answers.pop(event.reply, None)
-        if answer is None:
-            said = (event.heard + event.unheard).strip()
-            if said not in self._questions:
-                self._history.assistant_said(event.heard, event.unheard, event.ending)
+        """Store what was heard of a reply that is over, or of an announcement."""
+        reply = self._replies.pop(event.reply, None)
+        if reply is None:
+            # The spoken question of an approval is an announcement too, and does not belong to the history.
+            text = (event.heard + event.unheard).strip()
+            if text not in self._spoken_questions:
+                self._history.add_reply(event.heard, event.unheard, event.ending)
             return
-        if answer.asks and event.ending == "interrupted":
-            answer.errand.trim(event.heard)
-            answer.reply, answer.is_cut, self._asking = None, False, answer
+        if reply.has_open_question and event.ending == "interrupted":
+            reply.tool_loop.trim(event.heard)
+            reply.number, reply.interrupted, self._unanswered = None, False, reply
             return
-        self._stop(answer)
-        self._keep(answer, event.heard, event.unheard, event.ending)
+        self._stop(reply)
+        self._store(reply, event.heard, event.unheard, event.ending)
 
-    def sounded(self, reply: int, *, text: str = "", words: Sequence[ReplyWord] = ()) -> None:
-        """More of it went out."""
-        if (answer := self._answers.get(reply)) is not None:
-            answer.text += text
-            answer.words.extend(words)
+    def add_output(self, number: int, *, text: str = "", words: Sequence[ReplyWord] = ()) -> None:
+        """Text or words of this reply went to the client."""
+        if (reply := self._replies.get(number)) is not None:
+            reply.text += text
+            reply.words.extend(words)
 
-    def ended(self) -> list[call_events.AssistantSaid]:
-        """The session is over, or the call: what was heard is kept. What became of each reply, in the epoch 0."""
+    def close(self) -> list[call_events.AssistantSaid]:
+        """The session or the call is over: store what was heard. Gives the end of each running reply, in epoch 0."""
         ends: list[call_events.AssistantSaid] = []
-        self._let_go()
-        for reply, answer in self._answers.items():
-            self._stop(answer)
-            if answer.spoken_to is None and not answer.kept:
-                self._history.user_said(answer.asked, self._images)
+        self._abandon_question()
+        for number, reply in self._replies.items():
+            self._stop(reply)
+            if reply.answer_turn is None and not reply.turn_stored:
+                self._history.add_user_turn(reply.user_text, self._images)
                 self._images = []
-            heard, unheard = answer.heard, answer.text[len(answer.heard) :]
-            self._keep(answer, heard, unheard, "interrupted")
-            ends.append(call_events.AssistantSaid(0, reply, heard, unheard, "interrupted"))
-        self._answers.clear()
+            heard, unheard = reply.heard, reply.text[len(reply.heard) :]
+            self._store(reply, heard, unheard, "interrupted")
+            ends.append(call_events.AssistantSaid(0, number, heard, unheard, "interrupted"))
+        self._replies.clear()
         return ends
 
-    # ---- their ends
+    # ---- the end of a reply
 
-    def _stop(self, answer: CallReply) -> None:
-        """Whoever makes it stops, and its tools; what they did so far stands."""
-        answer.errand.close()
-        answer.scope.cancel()
+    def _stop(self, reply: CallReply) -> None:
+        """Stop the model and the tools; what they did so far stands."""
+        reply.tool_loop.close()
+        reply.scope.cancel()
 
-    def _keep(self, answer: CallReply, heard: str, unheard: str, ending: call_events.Ending) -> None:
-        rest = answer.errand.trim(heard)
-        self._history.assistant_said(rest, unheard, ending, tuple(answer.errand.rows.values()))
+    def _store(self, reply: CallReply, heard: str, unheard: str, ending: call_events.Ending) -> None:
+        heard = reply.tool_loop.trim(heard)
+        self._history.add_reply(heard, unheard, ending, tuple(reply.tool_loop.rows.values()))
 
-    def _let_go(self) -> None:
-        """Nobody has answered the question that was left open: it is not done."""
-        answer, self._asking = self._asking, None
-        if answer is not None:
-            self._stop(answer)
-            self._keep(answer, "", "", "interrupted")
+    def _abandon_question(self) -> None:
+        """The open question was not answered: its tool does not run, and its reply ends."""
+        reply, self._unanswered = self._unanswered, None
+        if reply is not None:
+            self._stop(reply)
+            self._store(reply, "", "", "interrupted")
 
-    # ---- how they are made
+    # ---- the making of a reply
 
-    async def _make(self, answer: CallReply) -> None:
-        """Have the reply made, and tell the session its text. Tools run in between."""
-        with answer.scope:
-            await self._ahead.settled(answer.request)
-            while (turn := await self._turn(answer)) is not None:
+    async def _run_reply(self, reply: CallReply) -> None:
+        """Alternate between model turns, whose text goes to the session, and their tool calls."""
+        with reply.scope:
+            await self._prefill_ahead.finish(reply.request)
+            while (turn := await self._model_turn(reply)) is not None:
                 if not turn.tool_calls:
-                    self._end(answer, turn.text)
+                    self._end(reply, turn.text)
                     return
-                self._working(answer, busy=True)
-                again = await answer.errand.run(turn.text, turn.tool_calls)
-                self._working(answer, busy=False)
+                self._set_busy(reply, busy=True)
+                again = await reply.tool_loop.run(turn.text, turn.tool_calls)
+                self._set_busy(reply, busy=False)
                 if not again:
-                    self._broken(answer)
+                    self._fail(reply)
                     return
 
-    def _end(self, answer: CallReply, text: str) -> None:
-        if answer.reply is not None:
-            self._tell(call_events.Text(answer.reply, "", last=True))
-        elif answer is self._asking:
-            # Its question was answered on the screen, or by nobody: what comes of it is news to the caller.
-            self._let_go()
+    def _end(self, reply: CallReply, text: str) -> None:
+        if reply.number is not None:
+            self._send(call_events.Text(reply.number, "", last=True))
+        elif reply is self._unanswered:
+            # Its question was answered on the screen or expired; the caller is told the outcome as an announcement.
+            self._abandon_question()
             if text.strip():
-                self._tell(call_events.Speak(text))
+                self._send(call_events.Speak(text))
 
-    def _working(self, answer: CallReply, *, busy: bool) -> None:
-        if answer.reply is not None:
-            self._tell(call_events.ToolsRunning(answer.reply, busy))
+    def _set_busy(self, reply: CallReply, *, busy: bool) -> None:
+        if reply.number is not None:
+            self._send(call_events.ToolsRunning(reply.number, busy))
 
-    def _broken(self, answer: CallReply) -> None:
-        if answer.reply is not None:
-            self._tell(call_events.ReplyFailed(answer.reply, SORRY[self.language]))
+    def _fail(self, reply: CallReply) -> None:
+        if reply.number is not None:
+            self._send(call_events.ReplyFailed(reply.number, SORRY[self.language]))
 
-    async def _turn(self, answer: CallReply) -> CollectedReply | None:
-        """One model turn, told as it comes; None where it failed, which was said. What fails before it has said anything is
-        asked once more where that helps: a worker that is lost comes back, a prompt that is too long is shortened."""
-        lost = False
+    async def _model_turn(self, reply: CallReply) -> CollectedReply | None:
+        """One model turn; None where it failed, after the client and the caller were told.
+
+        A turn that fails before its first text or tool call is tried again where that helps: once after a lost worker, which
+        comes back, and with a shorter prompt after one that was too long.
+        """
+        retried = False
         while True:
-            turn, failed = await self._tried(answer)
+            turn, failed = await self._attempt(reply)
             if failed is None:
-                if nearly_full(turn.usage, self._context_of(answer.request.model)):
-                    # Else the next reply would be cut short where the context ends.
-                    self._shorten(answer)
+                if nearly_full(turn.usage, self._context_of(reply.request.model)):
+                    # Otherwise the next reply would be cut off where the context ends.
+                    self._shorten(reply)
                 return turn
-            silent = not turn.text and not turn.tool_calls
-            if silent and failed.code == WORKER_LOST.code and not lost:
-                lost = True
+            empty = not turn.text and not turn.tool_calls
+            if empty and failed.code == WORKER_LOST.code and not retried:
+                retried = True
                 continue
-            if silent and failed.code == ContextExceeded.code and self._shorten(answer):
+            if empty and failed.code == ContextExceeded.code and self._shorten(reply):
                 continue
-            await self._write(self._encoder.trouble(Problem(failed.message, code=failed.code)))
-            self._broken(answer)
+            await self._write(self._encoder.problem(Problem(failed.message, code=failed.code)))
+            self._fail(reply)
             return None
 
-    async def _tried(self, answer: CallReply) -> tuple[CollectedReply, Failed | None]:
+    async def _attempt(self, reply: CallReply) -> tuple[CollectedReply, Failed | None]:
         turn, failed = CollectedReply(), None
-        messages = (*answer.request.messages, *answer.errand.messages)
-        request = msgspec.structs.replace(answer.request, messages=messages)
+        messages = (*reply.request.messages, *reply.tool_loop.messages)
+        request = msgspec.structs.replace(reply.request, messages=messages)
         async with self._generate(
             request, kind=CALL, request_id=self._request_id, user=self._user
         ) as batches:
             async for batch in batches:
-                failed = self._say(answer, turn, (event for _, event in batch)) or failed
+                failed = self._collect(reply, turn, (event for _, event in batch)) or failed
         return turn, failed
 
-    def _shorten(self, answer: CallReply) -> bool:
-        """Leave out the oldest turns, of this prompt and of those to come. False: there is but one."""
-        shorter = self._history.shortened(answer.request)
+    def _shorten(self, reply: CallReply) -> bool:
+        """Drop the oldest turns from this prompt and from later ones. False: there is only one turn."""
+        shorter = self._history.shorten(reply.request)
         if shorter is None:
             return False
-        left_out = len(answer.request.messages) - len(shorter.messages)
-        log.info("call %s outgrows its model: %d messages are left out", self._request_id, left_out)
-        answer.request = shorter
+        dropped = len(reply.request.messages) - len(shorter.messages)
+        log.info("call %s outgrows its model's context: %d messages dropped", self._request_id, dropped)
+        reply.request = shorter
         return True
 
-    def _say(self, answer: CallReply, turn: CollectedReply, events: Iterable[Event]) -> Failed | None:
+    def _collect(self, reply: CallReply, turn: CollectedReply, events: Iterable[Event]) -> Failed | None:
+        """Add events to the turn and send their text to the session. Gives the failure among them."""
         text: list[str] = []
         failed: Failed | None = None
         for event in events:
@@ -389,50 +351,28 @@ class CallReplies:
                 turn.add(event)
                 if isinstance(event, TextDelta):
                     text.append(event.text)
-        if text and answer.reply is not None:
-            self._tell(call_events.Text(answer.reply, "".join(text)))
+        if text and reply.number is not None:
+            self._send(call_events.Text(reply.number, "".join(text)))
         return failed
 
     # ---- tools
 
-    def _said(self, answer: CallReply, event: RunEvent) -> None:
-        """What becomes of its tools, for the client; questions are said aloud too."""
-        reply = answer.reply or 0
+    def _on_run_event(self, reply: CallReply, event: RunEvent) -> None:
+        """Send the state of tool calls and approvals to the client; questions are spoken too."""
+        number = reply.number or 0
         match event:
             case MessageAdded(row):
-                self._post(self._encoder.tool(reply, row))
+                self._queue(self._encoder.tool_state(number, row))
             case ApprovalRequested(approval):
-                aloud = question(approval, self.language)
-                self._questions.append(aloud)
-                self._post(self._encoder.asked(reply, approval, aloud))
-                if answer.reply is not None:
-                    self._tell(call_events.ToolsRunning(answer.reply, question=aloud))
+                spoken = question(approval, self.language)
+                self._spoken_questions.append(spoken)
+                self._queue(self._encoder.approval_requested(number, approval, spoken))
+                if reply.number is not None:
+                    self._send(call_events.ToolsRunning(reply.number, question=spoken))
             case ApprovalAnswered(id, decision):
-                self._post(self._encoder.answered(reply, id, decision))
-                self._working(answer, busy=True)
+                self._queue(self._encoder.approval_answered(number, id, decision))
+                self._set_busy(reply, busy=True)
 
-    def _post(self, messages: Sequence[str | bytes]) -> None:
+    def _queue(self, messages: Sequence[str | bytes]) -> None:
         self._unsent.extend(messages)
-        self._news.set()
-
-    async def _ask_client(self, answer: CallReply, call: StoredToolCall) -> ToolOutcome:
-        """A tool of the client's own; one that does not answer is said to have been silent."""
-        awaited = self._awaited[call.id] = _Awaited()
-        try:
-            asked = ToolCall(call.id, call.name, call.arguments)
-            await self._write(self._encoder.tool_calls(answer.reply or 0, [asked]))
-            with anyio.move_on_after(TOOL_PATIENCE):
-                await awaited.arrived.wait()
-        finally:
-            self._awaited.pop(call.id, None)
-        if awaited.result is None:
-            return failure(f"The tool has not answered within {TOOL_PATIENCE:.0f} seconds.")
-        return ToolOutcome((TextContent(awaited.result.content),), awaited.result.is_error)
-
-
-class _Awaited:
-    """A call of the client's tool, and its answer once there is one."""
-
-    def __init__(self) -> None:
-        self.arrived = anyio.Event()
-        self.result: voice.ClientToolResult | None = None
+        self._unsent_added.notify()

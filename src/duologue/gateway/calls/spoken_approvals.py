@@ -1,6 +1,6 @@
-"""A question about a tool as it is said aloud, and what a caller's words answer to it; the sentences a call says by itself.
+"""Approval questions as they are spoken, the caller's yes or no, and the sentences a call says by itself.
 
-Owns their wording, in English and German; English for all others. Pure; knows no call.
+Owns their wording in English and German; calls in other languages get English. Pure. Used by `Call` and `CallReplies`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _LINK = {
 }
 _AND = {"en": " and ", "de": " und "}
 
-LONGEST = 60
-"""Characters of a value that is said."""
-MOST = 2
-"""Values of a call that are said; who wants to know them all looks at the screen."""
+MAX_VALUE = 60
+"""Characters of a spoken argument."""
+MAX_ARGUMENTS = 2
+"""Arguments that are spoken; the screen shows all of them."""
 
 
 def _phrases(phrases: str) -> frozenset[str]:
@@ -64,18 +64,18 @@ _NO = _phrases(
     "lass es, auf keinen fall, niemals, jetzt nicht, nein jetzt nicht, noch nicht, nein nein, abbrechen"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SEAM = re.compile(r"[_\-./]+|(?<=[a-z])(?=[A-Z])")
+_WORD_BOUNDARY = re.compile(r"[_\-./]+|(?<=[a-z])(?=[A-Z])")
 
 
-def assent(text: str) -> bool | None:
-    """Whether these words, all of them, say yes or no; None where they say something else. In either language: callers
-    mix them, and no yes of one is a no of the other."""
+def parse_consent(text: str) -> bool | None:
+    """True for yes, False for no, None where the words, taken together, are neither. In both languages: callers mix them, and no
+    yes in one is a no in the other."""
     words = " ".join(word.replace("’", "'") for word in _WORD.findall(text.lower()))
     return True if words in _YES else False if words in _NO else None
 
 
 def question(approval: Approval, language: str) -> str:
-    """One short sentence: what is to be used, and what for."""
+    """One short sentence: which tool, and its first arguments."""
     language = language if language in _TOOL else "en"
     server = "" if approval.server == "builtin" else _spoken(approval.server)
     if approval.kind != "tool":
@@ -90,28 +90,28 @@ def question(approval: Approval, language: str) -> str:
 
 
 def _spoken(name: str) -> str:
-    """A name of a program, as people would say it."""
-    return " ".join(_SEAM.sub(" ", name).split()).lower()
+    """A program's name as people say it: `send_mail` -> "send mail"."""
+    return " ".join(_WORD_BOUNDARY.sub(" ", name).split()).lower()
 
 
 def _gist(arguments: str, language: str) -> str:
-    """The first values of a call that can be said."""
+    """The first arguments that can be spoken."""
     try:
-        given = msgspec.json.decode(arguments or "{}")
+        values = msgspec.json.decode(arguments or "{}")
     except msgspec.DecodeError:
         return ""
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         return ""
-    said = [
+    phrases = [
         f"{_spoken(name)} {_value(value)}"
-        for name, value in given.items()
+        for name, value in values.items()
         if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip()
     ]
-    return _AND[language].join(said[:MOST])
+    return _AND[language].join(phrases[:MAX_ARGUMENTS])
 
 
 def _value(value: str | float) -> str:
     text = " ".join(str(value).split())
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_VALUE:
         return text
-    return text[:LONGEST].rpartition(" ")[0] or text[:LONGEST]
+    return text[:MAX_VALUE].rpartition(" ")[0] or text[:MAX_VALUE]

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 from fastapi import FastAPI
-from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
+from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -77,23 +77,23 @@ class Caller:
         return self.socket.close_code, self.socket.close_reason
 
 
-class House:
-    """A server with these seats; `ring` is another socket to it."""
+class DuplexServer:
+    """A server with these seats; `connect` is another socket to it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
 
     @asynccontextmanager
-    async def ring(self, id: str = "adx_1") -> AsyncIterator[Caller]:
+    async def connect(self, id: str = "adx_1") -> AsyncIterator[Caller]:
         async with connect(f"ws://{self.address}/ws/duplex/{id}") as socket:
             yield Caller(socket)
 
 
-Open = Callable[..., AbstractAsyncContextManager[House]]
+Open = Callable[..., AbstractAsyncContextManager[DuplexServer]]
 
 
 @asynccontextmanager
-async def opened(
+async def serve_duplex(
     serve: Any,
     *seats: FakeLease,
     generate: FakeGenerate | None = None,
@@ -101,15 +101,15 @@ async def opened(
     most: int = 20,
     voice: bool = True,
     **options: Any,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[DuplexServer]:
     """The server; `voice` False: it has none."""
-    board = CallServices(
+    services = CallServices(
         FakeSeats(*seats) if voice else None,  # type: ignore[arg-type]
         generate or FakeGenerate(),
         ModelRegistry(lambda: cards, {}),
         **options,
     )
-    sessions = DuplexSessions(board, most=most)
+    sessions = DuplexSessions(services, most=most)
     app = FastAPI()
     app.include_router(router(sessions))
 
@@ -120,5 +120,5 @@ async def opened(
     async with anyio.create_task_group() as tasks:
         await tasks.start(sessions.run)
         async with serve(with_state) as address:
-            yield House(address)
+            yield DuplexServer(address)
         tasks.cancel_scope.cancel()

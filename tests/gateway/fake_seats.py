@@ -18,12 +18,12 @@ class FakeLease:
     def __init__(self, places: Sequence[Moved] = ()) -> None:
         self.ticket = "q_1"
         self.request: CallSetup | None = None
-        self.told: list[CallControl] = []
+        self.controls: list[CallControl] = []
         self.gone = False
         self._places = places
         self._events: list[Any] = []
         self._arrived = anyio.Event()
-        self._heard = anyio.Event()
+        self._sent = anyio.Event()
 
     async def places(self) -> AsyncGenerator[Moved]:
         for place in self._places:
@@ -31,11 +31,11 @@ class FakeLease:
 
     def begin(self, choice: int, request: CallSetup, request_id: str) -> None:
         self.request = request
-        self._heard.set()
+        self._sent.set()
 
     def tell(self, choice: int, *controls: CallControl) -> bool:
-        self.told.extend(controls)
-        self._heard.set()
+        self.controls.extend(controls)
+        self._sent.set()
         return True
 
     async def take(self) -> list[tuple[int, Any]]:
@@ -55,10 +55,10 @@ class FakeLease:
     async def until(self, count: int) -> list[CallControl]:
         """What the session was told, once there is so much of it."""
         with anyio.fail_after(5):
-            while len(self.told) < count:
-                self._heard = anyio.Event()
-                await self._heard.wait()
-        return self.told
+            while len(self.controls) < count:
+                self._sent = anyio.Event()
+                await self._sent.wait()
+        return self.controls
 
 
 class FakeSeats:

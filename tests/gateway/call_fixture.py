@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from tests.gateway.seats import FakeGenerate, FakeLease, FakeSeats
+from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats
 
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.history import EphemeralHistory
@@ -51,7 +51,7 @@ class Client:
                 await self._came.wait()
 
 
-class Room:
+class RunningCall:
     """A call, with its seats, its model and its client."""
 
     def __init__(
