@@ -1,11 +1,12 @@
-"""How much of a web page's main content becomes Markdown, and how much of what surrounds it.
+"""Measure how much of a web page's main content becomes Markdown, and how much boilerplate.
 
     python bench/bench_html.py [--trafilatura PYTHON] [--show PAGE]
 
-The pages in `bench/html_pages` are written by hand after what the web is like; comments in them mark their main content.
+The pages in `bench/html_pages` are written by hand in the layouts found on the web; comments mark their main content.
 `kept` is the share of its words that the Markdown has, `through` the share of the other visible words that it has too.
-trafilatura is compared in the same run where PYTHON is an interpreter that can import it, such as of an environment
-made for the purpose: python -m venv build/trafilatura && build/trafilatura/bin/pip install trafilatura lxml_html_clean
+With PYTHON, an interpreter that can import it, trafilatura is compared in the same run:
+
+    python -m venv build/trafilatura && build/trafilatura/bin/pip install trafilatura lxml_html_clean
 """
 
 from __future__ import annotations

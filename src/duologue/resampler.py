@@ -1,7 +1,7 @@
 """Sound from one sample rate to another, by FFmpeg's resampler through PyAV. Engines and `media` use it.
 
-Owns the promise that pieces join without a click, and that there are exactly as many samples as there ought to be: what
-comes out does not depend on where the input was cut. PyAV is an extra of the package (`voice`).
+Guarantees that pieces join without a click and that the number of samples is exact: the output does not depend on where
+the input was cut. PyAV is an extra of the package (`voice`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Resampler:
 
 
 def available() -> bool:
-    """Whether PyAV is installed: without it, sound keeps the rate it has."""
+    """Whether PyAV is installed."""
     try:
         _av()
     except StartFailed:

@@ -1,6 +1,6 @@
 """WAV files as what a model takes, mono float32 at 16 kHz.
 
-Owns the reading of WAV of every common kind and the mixing of channels; another rate needs PyAV, which `resampler` finds.
+Reads WAV of every common kind and mixes channels. Other sample rates need PyAV (`resampler`).
 Attachments, the OpenAI dialect and long recordings are read through it. Everything here blocks: call it in
 `media.decoding`.
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from duologue.text.speech.quantities import MEASURABLE, PICTURES, UNITS, counted
+from duologue.text.speech.quantities import MEASURABLE, PICTURES, UNITS, countable_pattern
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ from duologue.text.speech.quantities import MEASURABLE, PICTURES, UNITS, counted
     ],
 )
 def test_what_is_counted_is_a_noun_behind_at_most_a_few_adjectives(language, text, noun):
-    match = re.match(counted(language), text)
-    assert (match and match["counted"]) == noun
+    match = re.match(countable_pattern(language), text)
+    assert (match and match["noun"]) == noun
 
 
 def test_nouns_with_rules_of_their_own_are_among_those_that_are_counted():
     for noun in MEASURABLE | PICTURES:
-        assert any(re.fullmatch(counted(language), noun) for language in UNITS), noun
+        assert any(re.fullmatch(countable_pattern(language), noun) for language in UNITS), noun
 
 
 def test_units_of_area_may_be_typed():

@@ -20,7 +20,7 @@ from duologue.text.speech.quantities import (
     ROMAN,
     RULERS,
     UNITS,
-    counted,
+    countable_pattern,
 )
 from duologue.text.speech.strip_markup import Rule
 
@@ -140,9 +140,9 @@ def _measured(match: re.Match[str]) -> Made:
 
 def _scaled(match: re.Match[str]) -> str | None:
     """5m users, 10k requests. "5m" alone is a length, and "5k" may be a race."""
-    if match[2] == "m" and match["counted"] in MEASURABLE:
+    if match[2] == "m" and match["noun"] in MEASURABLE:
         return None
-    if match[2] in "kK" and match[1] in ("2", "4", "5", "8") and match["counted"] in PICTURES:
+    if match[2] in "kK" and match[1] in ("2", "4", "5", "8") and match["noun"] in PICTURES:
         return None
     return _scaled_always(match)
 
@@ -152,7 +152,7 @@ def _scaled_always(match: re.Match[str]) -> str:
 
 
 def _range(match: re.Match[str]) -> str | None:
-    """50%-60%, 3 km – 5 km: what both are measured in is named once."""
+    """50%-60%, 3 km – 5 km: a unit on both sides is said once."""
     minus, first, _, dash, second = match.groups()
     if dash == " - " and _value(first) >= _value(second):
         return None
@@ -281,7 +281,7 @@ RULES: list[Rule] = [
         ),
         _range_of_numbers,
     ),
-    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?({_SCALE})(?= {counted('en')})"), _scaled),
+    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?({_SCALE})(?= {countable_pattern('en')})"), _scaled),
     (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?(bn|mn)\b"), _scaled_always),
     (
         re.compile(r"(?<![\w.])((?:1[1-9]|20)\d\d) ?[–-] ?((?:1[1-9]|20)\d\d)(?![\w-])"),

@@ -20,7 +20,7 @@ from duologue.text.speech.quantities import (
     ROMAN,
     RULERS,
     UNITS,
-    counted,
+    countable_pattern,
 )
 from duologue.text.speech.strip_markup import Rule
 
@@ -79,18 +79,18 @@ def _ending(before: str) -> str:
 
 
 def _governing(match: re.Match[str]) -> str | None:
-    """The word that an ordinal's case depends on: before it, or before the ordinals that it is joined to, as in "am 1. Mai,
-    3. Juni und 21. Juli"."""
+    """The word that decides an ordinal's case. It precedes the ordinal, or the first of a series, as in "am 1. Mai, 3. Juni
+    und 21. Juli"."""
     if match[1]:
         return match[1]
     end = match.start()
     for _ in range(MOST_JOINED):
-        joined = _JOINED.search(match.string, max(0, end - FARTHEST), end)
-        if joined is None:
+        previous = _JOINED.search(match.string, max(0, end - FARTHEST), end)
+        if previous is None:
             return None
-        if joined["before"]:
-            return joined["before"]
-        end = joined.start()
+        if previous["before"]:
+            return previous["before"]
+        end = previous.start()
     return None
 
 
@@ -148,12 +148,12 @@ def _ordinal(match: re.Match[str]) -> tuple[str | int, ...]:
 
 
 def _first_of_days(match: re.Match[str]) -> tuple[str | int, ...]:
-    """The 1. of "1.–3. Mai" and "1./2. Mai", whose end is in words by now."""
+    """The 1. of "1.–3. Mai" and "1./2. Mai", after the second date has been put in words."""
     return (1, 2, f"{_day(match[3], _governing(match))} {'und' if match[4] == '/' else 'bis'} ")
 
 
 def _range(match: re.Match[str]) -> str | None:
-    """50%-60%, 3 km – 5 km: what both are measured in is named once."""
+    """50%-60%, 3 km – 5 km: a unit on both sides is said once."""
     minus, first, _, dash, second = match.groups()
     if dash == " - " and _value(first) >= _value(second):
         return None
@@ -176,7 +176,7 @@ def _value(text: str) -> float:
 
 def _scaled(match: re.Match[str]) -> str | None:
     """5m Nutzer, 20k Anfragen. "5m" alone is a length."""
-    amount, scale, noun = match[1], match[2], match["counted"]
+    amount, scale, noun = match[1], match[2], match["noun"]
     if scale in "mM":
         return None if scale == "m" and noun in MEASURABLE else _counted(amount, "Million", "Millionen")
     if amount in ("2", "4", "5", "8") and noun in PICTURES:
@@ -233,14 +233,15 @@ _MONEY = (
     rf"(?P<code>[{_SIGNS}]|(?:EUR|USD|GBP|JPY|CHF)\b))"
 )
 _BEFORE = rf"(?:\b({_WEAK}|der|die|das)( (?:\w+tag, (?:den )?)?))?"
-# An ordinal that another one is joined to, up to that other one: "am 1. Mai und ".
+# An ordinal with the conjunction that joins the next one to it: "am 1. Mai und ".
 _JOINED = re.compile(
     rf"(?:\b(?P<before>(?i:{_WEAK}|der|die|das)) (?:\w+tag, (?:den )?)?)?(?<![\d.])\d{{1,4}}\.(?:\d{{1,2}}\.)?"
     rf"(?: ?(?:{_MONTH}))?(?: ?\d{{4}})?(?: [A-ZÄÖÜ][a-zäöüß]+)?(?:,? (?:und|oder|sowie|bis|bzw\.)|,| ?[–/-]) ?$"
 )
 MOST_JOINED = 8
+"""Ordinals in one series."""
 FARTHEST = 60
-"""Characters that are looked back."""
+"""Characters searched before an ordinal for the one it is joined to."""
 
 RULES: list[Rule] = [
     (re.compile(rf"{_START}\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w.]*\d)"), _dotted),
@@ -275,7 +276,7 @@ RULES: list[Rule] = [
         re.compile(rf"{_START}{_MINUS}(\d[\d.,]*) ?[–-] ?(?={_NUMBER} ?(?:{_UNIT}|[{_SIGNS}]|[kKM])(?!\w))"),
         _range_of_numbers,
     ),
-    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?([kKmM])(?= {counted('de')})"), _scaled),
+    (re.compile(rf"(?<![\w.,/])({_NUMBER}) ?([kKmM])(?= {countable_pattern('de')})"), _scaled),
     (
         re.compile(r"(?<![\w.])((?:1[1-9]|20)\d\d) ?[–-] ?((?:1[1-9]|20)\d\d)(?![\w-])"),
         lambda match: f"{_year(match[1])} bis {_year(match[2])}",

@@ -1,7 +1,6 @@
-"""Powers as they are typed (x^2, 10^-3, x^{n+1}, x²), in English and German words.
+"""Rules for powers as they are typed (x^2, 10^-3, x^{n+1}, x²), in English and German words.
 
-The rules of both languages contain these. Owns what stands behind the base; the base and the exponent are left to the
-rules behind them.
+`english` and `german` include them. They replace the operator only; later rules say the base and the exponent.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def powers(language: str) -> list[Rule]:
     words = _WORDS[language]
 
     def typed(match: re.Match[str]) -> Made:
-        # 2^64-1 would be read as the range from 64 to 1.
+        # Without this, the 64-1 of 2^64-1 would be read as a range.
         after = (" minus ",) if match["minus"] else (" ",) if match["next"] is not None else ()
         group = next(name for name in ("braces", "brackets", "plain") if match[name])
         if match[group] in ("2", "3") and not match["negative"]:

@@ -132,7 +132,7 @@ UNITS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """One and several of each."""
 for _units in UNITS.values():
-    # As it is typed where there is no small 2.
+    # As typed without a superscript: m^2.
     _units.update({unit.replace("²", "^2").replace("³", "^3"): names for unit, names in _units.items()})
 FEMININE = frozenset(
     ("Sekunde", "Minute", "Stunde", "Millisekunde", "Kilowattstunde", "Million", "Milliarde")
@@ -197,22 +197,22 @@ _COUNTED = {
 }
 
 
-def counted(language: str) -> str:
-    """A pattern for what is counted in thousands and millions rather than measured in meters: users, new users, people. Its
-    group `counted` is the noun."""
+def countable_pattern(language: str) -> str:
+    """A pattern for nouns that are counted in thousands and millions rather than measured in meters, with their adjectives:
+    users, new users, people. The group `noun` is the noun."""
     qualifiers, nouns = ("|".join(table[language].split()) for table in (_QUALIFIERS, _COUNTED))
-    return rf"(?:(?:{qualifiers})[ -]){{0,3}}(?P<counted>{nouns})\b(?!['’])"
+    return rf"(?:(?:{qualifiers})[ -]){{0,3}}(?P<noun>{nouns})\b(?!['’])"
 
 
 PICTURES = frozenset(("images", "photos", "pictures", "videos", "Bilder", "Fotos", "Videos"))
-"""Of which 4K says how sharp they are, and not how many."""
+"""With these, 4K is a resolution and not a number."""
 MEASURABLE = frozenset(
     ("cars", "houses", "lines", "men", "nodes", "pieces", "points", "seats", "steps", "trees", "women")
 )
 MEASURABLE |= frozenset(
     ("Autos", "Bäume", "Fahrzeuge", "Schritte", "Stellen", "Stück", "Wohnungen", "Zeilen")
 )
-"""Of which 5m may be how long or how far away they are."""
+"""With these, 5m may be a length or a distance."""
 _ROMAN = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX"
 ROMAN = {numeral: number for number, numeral in enumerate(_ROMAN.split(), 1)}
 RULERS = frozenset(

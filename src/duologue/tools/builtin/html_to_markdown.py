@@ -1,7 +1,7 @@
-"""A web page as Markdown a model can read: headings, lists, links, tables and code of its main content.
+"""Converts a web page to Markdown for a model: headings, lists, links, tables and code of the main content.
 
-Owns the writer; the parser is in `html_tree`, the choice of what is worth reading in `main_content`. The fetch tool calls
-it. Pure: HTML in, text out, whatever the page is like.
+Owns the writer. `html_tree` parses and `main_content` selects what to write. The fetch tool calls it. Pure: HTML in, text
+out; any input is accepted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from duologue.tools.builtin.html_tree import Element, html_tree
 from duologue.tools.builtin.main_content import HEADINGS, main_content
 
 DEEPEST = 20
-"""Lists and quotations below this depth are written as if they were at it."""
+"""Maximum indentation of lists and quotations; deeper ones are written at this depth."""
 LARGEST_CELL = 1000
-"""Characters; a table with a larger cell arranges a page."""
+"""Characters; a table with a larger cell is used for layout."""
 
 
 def page_text(html: str, address: str = "") -> tuple[str, str]:
@@ -27,20 +27,20 @@ def page_text(html: str, address: str = "") -> tuple[str, str]:
 
 
 class _Writer:
-    """Writes elements one after another. The gap between two is written when something follows it."""
+    """Writes elements in order. Line breaks between blocks are written only once text follows them."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._out: list[str] = []
         self._gap = 0
-        """Line ends due before the next text."""
+        """Line breaks due before the next text."""
         self._after_marker = False
-        """Nothing has followed a list item's marker yet, so that a block begins on its line."""
+        """Nothing has followed a list item's marker yet, so a block begins on the marker's line."""
         self._quotes = 0
         self._quotes_before = 0
-        """Quotation depth of what was written last: a blank line belongs to both its neighbours."""
+        """Quotation depth of the last text: a blank line is quoted as deep as both its neighbours are."""
         self._lists: list[int | None] = []
-        """The next number of each open list; None for one without numbers."""
+        """The next number of each open list; None for bullets."""
 
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in "".join(self._out).split("\n")).strip()
@@ -61,7 +61,7 @@ class _Writer:
             case "img":
                 self._put(_picture(element))
             case "code" if not element.block:
-                self._spaced(element, _code(element))
+                self._put_spaced(element, _code(element))
             case "a":
                 self._link(element)
             case "pre":
@@ -86,7 +86,7 @@ class _Writer:
     def _link(self, element: Element) -> None:
         link = _link(element, self._address)
         if not element.block:
-            self._spaced(element, link)
+            self._put_spaced(element, link)
             return
         # A card: one link around a heading and some lines.
         heading = next((each.tag for each in element.elements() if each.tag in HEADINGS), "")
@@ -111,7 +111,7 @@ class _Writer:
             self._lists[-1] = number + 1
         self.write(element)
         self._after_marker = False
-        # Exactly one: what ends with a paragraph would leave a blank line between items.
+        # Exactly one, also after a paragraph, so that no blank lines separate items.
         self._gap = 1
 
     def _quotation(self, element: Element) -> None:
@@ -159,8 +159,8 @@ class _Writer:
             words = words.lstrip()
         self._put(words)
 
-    def _spaced(self, element: Element, text: str) -> None:
-        """Put `text` in place of an element, with the blanks that stand inside its ends."""
+    def _put_spaced(self, element: Element, text: str) -> None:
+        """Put `text` in place of an element and keep the white space at the element's edges."""
         raw = _raw(element)
         if text and raw[:1].isspace():
             self._words(" ")
@@ -193,7 +193,7 @@ class _Writer:
 
 
 def _line(element: Element, address: str = "") -> str:
-    """An element in one line; its links with their addresses where they are relative to something."""
+    """An element as one line. Links get their targets if `address` is given."""
     pieces: list[str] = []
     _collect(element, address, pieces)
     return " ".join("".join(pieces).split())
@@ -241,7 +241,7 @@ def _code(element: Element) -> str:
 
 
 def _raw(element: Element) -> str:
-    """The text of an element with its own line ends."""
+    """The text of an element with its original line breaks."""
     pieces: list[str] = []
 
     def collect(inner: Element) -> None:
@@ -258,7 +258,7 @@ def _raw(element: Element) -> str:
 
 
 def _rows(table: Element) -> tuple[list[Element], list[Element]]:
-    """The rows of a table, and what stands in it beside them: a caption, or what a broken page has there."""
+    """The rows of a table, and its other content: a caption, or misplaced text on broken pages."""
     rows: list[Element] = []
     others: list[Element] = []
     for child in table.children:
@@ -277,7 +277,7 @@ def _rows(table: Element) -> tuple[list[Element], list[Element]]:
 
 
 def _cells(row: Element) -> list[Element]:
-    """The cells of a row. What a broken page has between them is a cell too."""
+    """The cells of a row. Misplaced content between cells counts as a cell."""
     cells: list[Element] = []
     for child in row.children:
         if isinstance(child, str):
@@ -291,7 +291,7 @@ def _cells(row: Element) -> list[Element]:
 
 
 def _is_layout(table: Element, rows: list[Element]) -> bool:
-    """Whether a table arranges parts of a page: it has one column, or cells with more in them than a few lines."""
+    """Whether a table is used for layout: it has one column, or cells with blocks or long text in them."""
     if table.attributes.get("role") in ("presentation", "none") or all(len(_cells(row)) < 2 for row in rows):
         return True
     return any(

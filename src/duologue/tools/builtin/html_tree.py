@@ -1,9 +1,9 @@
-"""HTML as a small tree of elements, whatever the page is like. The Markdown writer reads pages through it.
+"""Parses HTML of any quality into a small tree of elements. The Markdown writer calls it.
 
-Owns the parser (libxml2 through lxml) and the limits that keep a hostile page from costing more than about a second.
-The parser runs as a stream of events: its own tree takes quadratic time for an element with many attributes. A parser
-that builds trees by the letter of the standard is no choice here: it copies every open formatting element into every
-paragraph, and 55 kB of `<p><b id=1><p><b id=2>...` take Lexbor 9 seconds and 2.9 GB.
+Owns the parser (libxml2 through lxml) and the limits that keep a hostile page from taking more than about a second.
+The parser is used as a stream of events, because its own tree takes quadratic time for an element with many attributes.
+A fully conforming parser is not an option for untrusted pages: the standard copies every open formatting element into
+every paragraph, so 55 kB of `<p><b id=1><p><b id=2>...` take Lexbor 9 seconds and 2.9 GB.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 DEEPEST = 100
-"""Elements below this depth are not kept; their text goes to the last one above it."""
+"""Deeper elements are flattened: their text goes to the last element above this depth."""
 MOST = 100_000
-"""Elements kept of a page; the rest of the page is cut off."""
+"""Elements of a page; the rest of the page is cut off."""
 PIECE = 1 << 14
-"""Bytes given to the parser at once: it cannot be stopped inside a piece."""
+"""Bytes per call of the parser, which cannot be stopped within a call."""
 WORK = 300_000_000
-"""Bytes times open elements beyond DEEPEST: an end tag is compared with every open element, however many there are."""
+"""Bytes times open elements beyond DEEPEST. libxml2 compares an end tag with every open element and has no limit of its own."""
 
-# Nothing in these is text, whatever the page looks like.
+# Their content is never text.
 SKIPPED = frozenset(
     ("script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "audio", "video")
 ) | {"select", "textarea", "datalist"}
-# Elements that stand on lines of their own; any other is part of a line unless it holds one of these.
+# Elements that start a new line; any other is inline unless it contains one of these.
 BLOCKS = frozenset(
     (
         "address",
@@ -53,25 +53,25 @@ KEPT_ATTRIBUTES = frozenset(("href", "alt", "hidden", "aria-hidden", "role", "cl
 
 
 class Element(Struct, eq=False):
-    """An element, its text and elements in order."""
+    """An element with its text and child elements in document order."""
 
     tag: str
     attributes: dict[str, str]
     children: list[Element | str]
     block: bool
-    """Whether it stands on lines of its own."""
+    """Whether it starts a new line."""
     text: int = 0
-    """Characters in it, with white space as one blank."""
+    """Characters in it, runs of white space counted as one."""
     linked: int = 0
     """Those of them that are in links."""
 
     @property
     def prose(self) -> int:
-        """Characters outside of links."""
+        """Characters outside links."""
         return self.text - self.linked
 
     def elements(self) -> Iterator[Element]:
-        """Every element below this one, in the page's order."""
+        """Every element below this one, in document order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -81,7 +81,7 @@ class Element(Struct, eq=False):
 
 
 class _Builder:
-    """lxml's parser target: makes the tree of its events."""
+    """lxml's parser target: builds the tree from events."""
 
     def __init__(self) -> None:
         self.root = Element("html", {}, [], True)
@@ -123,7 +123,7 @@ class _Builder:
             return
         self._flush()
         self._title_at = 0
-        # The path holds the root and every kept element; what was too deep is not in it.
+        # Elements beyond the limits were counted as open but are not in the path.
         if depth == len(self._path) - 1:
             element = self._path.pop()
             if element.tag != "title":
@@ -153,11 +153,11 @@ class _Builder:
 
 
 def html_tree(html: str) -> tuple[str, Element]:
-    """The title of a page and its root element. Never fails; a page beyond the limits is cut off."""
+    """The title of a page and its root element. Accepts any text; a page beyond the limits is cut off."""
     from lxml import etree
 
     builder = _Builder()
-    # The text is decoded already: what the page says of its encoding counts no more.
+    # The text is already decoded, so the page's own `<meta charset>` must not count.
     parser = etree.HTMLParser(target=builder, encoding="utf-8")
     data = html.encode("utf-8", "replace")
     work = 0

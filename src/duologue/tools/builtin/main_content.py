@@ -1,9 +1,9 @@
-"""The main content of a page, without what surrounds it. The Markdown writer calls it before it writes.
+"""Selects the main content of a page. The Markdown writer calls it before it writes.
 
-Pure. Three steps, each made so that a menu stays rather than a paragraph goes: what pages mark as navigation, footers,
-dialogs or hidden is dropped; then what stands outside of the narrowest element that holds most of the running text; then
-lists of links. A page without running text, such as an index, keeps its links. The numbers are those at which 311 pages
-of two public collections lost the fewest words of their articles (bench/LOG.md).
+Pure. It works in three steps: drop what the page marks as navigation, footer, dialog or hidden; narrow to the smallest
+element that holds most of the running text; drop lists of links. Every step prefers keeping a menu to losing a paragraph.
+A page without running text, such as an index, keeps its links. The thresholds lost the fewest words on 311 pages of two
+public collections (bench/LOG.md).
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import re
 from duologue.tools.builtin.html_tree import Element
 
 MOST_OF_IT = 0.8
-"""Of the page's running text: what an element holds that is taken for the content."""
+"""Share of the page's running text that an element must hold to be taken for the content."""
 MOST_WHERE_NAMED = 0.5
-"""The same for an element that says it is the main part, or an article."""
+"""The same for `<main>`, `<article>` and `role=main`."""
 LARGE = 0.3
-"""Of the page's text outside of links: what holds more is content, whatever it is called."""
+"""Share of the page's text outside links. An element with more is content, whatever its name: its end tag is missing."""
 SENTENCE = 60
-"""Characters outside of links from which a block is running text. What is shorter may be a label."""
+"""Characters outside links that make a block running text. Shorter blocks may be labels."""
 LEAD = 100
-"""Characters of running text above the main part from which they belong to it."""
+"""Characters of running text that make an element above the main part a lead."""
 LITTLE = 300
-"""Characters of running text: a page with fewer of them beside its comments is a page of comments."""
+"""Characters of running text. With fewer outside its comments, a page consists of its comments."""
 MENU = 0.7
-"""Of the characters of a list: with more of them in links it is a menu."""
+"""Share of a list's characters in links above which the list is a menu."""
 INDEX = 0.5
-"""Of the characters of a page: with more of them in links it is an index, and its lists are its content."""
+"""Share of a page's characters in links above which it is an index whose lists are the content."""
 
 MAIN = frozenset(("main", "article"))
 FURNITURE = frozenset(("nav", "dialog", "menu", "footer", "aside", "button"))
@@ -50,31 +50,31 @@ FURNITURE_NAMES |= frozenset(("subscribe", "toc", "toolbar"))
 CONTENT_NAMES = frozenset(("article", "body", "content", "entry", "main", "page", "post", "story", "text"))
 COMMENT_NAMES = frozenset(("comment", "comments", "commentlist", "disqus", "replies", "respond", "responses"))
 LONGEST_NAME = 3
-"""Words of a class or id; a longer one is a heading's address, such as "sharing-with-a-single-developer"."""
+"""Words of a class or id. Longer ones are anchors of headings, such as "sharing-with-a-single-developer"."""
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 
 def main_content(root: Element) -> Element:
-    """The part of the page below `root` that is its content; all of it where no part stands out."""
-    page = _without_furniture(root, root.text - root.linked, inside=False)
+    """The content of the page below `root`, or the whole page when no part stands out."""
+    page = _drop_furniture(root, root.text - root.linked, inside=False)
     running = _running_text(page, comments=False)
     if running.get(id(page), 0) < LITTLE:
         running = _running_text(page, comments=True)
     if id(page) not in running:
         return page
-    part = _narrowed(page, running, running[id(page)])
+    part = _narrow(page, running, running[id(page)])
     if part.linked < part.text * INDEX:
-        part = _without_menus(part)
+        part = _drop_menus(part)
     if part is page or _title(part) is not None:
         return part
     title = _title(page)
-    return part if title is None else _holding(Element("div", {}, [], True), [title, part])
+    return part if title is None else _with_children(Element("div", {}, [], True), [title, part])
 
 
-def _holding(element: Element, children: list[Element | str]) -> Element:
-    """The same element with other children."""
+def _with_children(element: Element, children: list[Element | str]) -> Element:
+    """A copy of the element with other children."""
     text = linked = 0
     for child in children:
         if isinstance(child, Element):
@@ -89,21 +89,21 @@ def _title(element: Element) -> Element | None:
     return next((each for each in element.elements() if each.tag == "h1" and each.text), None)
 
 
-def _without_furniture(element: Element, prose: int, *, inside: bool) -> Element:
-    """`prose`: characters of the page outside of links. `inside`: of the main part or an article."""
+def _drop_furniture(element: Element, prose: int, *, inside: bool) -> Element:
+    """`prose`: characters of the page outside links. `inside`: whether `element` is in `<main>` or `<article>`."""
     inside = inside or element.tag in MAIN
-    kept: list[Element | str] = []
+    children: list[Element | str] = []
     for child in element.children:
         if isinstance(child, str):
-            kept.append(child)
+            children.append(child)
         elif not _is_furniture(child, element, prose, inside=inside):
-            kept.append(_without_furniture(child, prose, inside=inside))
-    return _holding(element, kept)
+            children.append(_drop_furniture(child, prose, inside=inside))
+    return _with_children(element, children)
 
 
 def _is_furniture(element: Element, parent: Element, prose: int, *, inside: bool) -> bool:
     if element.tag == "button":
-        # A question that unfolds its answer is a button in a heading.
+        # Questions of an FAQ are often buttons inside headings.
         return parent.tag not in HEADINGS and not element.block
     if not element.block:
         return False
@@ -118,13 +118,13 @@ def _is_furniture(element: Element, parent: Element, prose: int, *, inside: bool
     ) or attributes.get("role", "").lower() in ROLES
     if not named and (not names & FURNITURE_NAMES or names & CONTENT_NAMES):
         return False
-    # A menu or a footer that was never closed holds the rest of the page.
+    # A menu or footer whose end tag is missing contains the rest of the page.
     holds_blocks = any(isinstance(child, Element) and child.block for child in element.children)
     return not holds_blocks or element.text - element.linked <= prose * LARGE
 
 
 def _names(element: Element) -> set[str]:
-    """The first and last words of its classes and its id, but for long names."""
+    """First and last words of the classes and the id; long names are skipped."""
     words: set[str] = set()
     for name in f"{element.attributes.get('class', '')} {element.attributes.get('id', '')}".split():
         parts = WORD.findall(name)
@@ -158,20 +158,22 @@ def _running_text(root: Element, *, comments: bool) -> dict[int, int]:
     return sums
 
 
-def _narrowed(part: Element, running: dict[int, int], whole: int) -> Element:
-    """The narrowest element that holds most of the running text, with what belongs to it on the way there."""
+def _narrow(part: Element, running: dict[int, int], whole: int) -> Element:
+    """Descend to the smallest element that holds most of the running text, keeping siblings that belong to it."""
     inner = next((child for child in part.children if _holds_most(child, running, whole)), None)
     if not isinstance(inner, Element):
         return part
-    kept: list[Element | str] = []
+    children: list[Element | str] = []
     above = True
     for child in part.children:
         if child is inner:
-            kept.append(_narrowed(inner, running, whole))
+            children.append(_narrow(inner, running, whole))
             above = False
         elif isinstance(child, Element) and _belongs(child, inner, running.get(id(child), 0), above=above):
-            kept.append(child)
-    return kept[0] if len(kept) == 1 and isinstance(kept[0], Element) else _holding(part, kept)
+            children.append(child)
+    if len(children) == 1 and isinstance(children[0], Element):
+        return children[0]
+    return _with_children(part, children)
 
 
 def _holds_most(element: Element | str, running: dict[int, int], whole: int) -> bool:
@@ -182,31 +184,31 @@ def _holds_most(element: Element | str, running: dict[int, int], whole: int) -> 
     if element.tag == "td" and not any(
         isinstance(child, Element) and child.block for child in element.children
     ):
-        # A long cell of a table with data; one that holds paragraphs arranges the page.
+        # A long cell of a data table. Only cells with blocks in them lay out a page.
         return False
     named = element.tag in MAIN or element.attributes.get("role") == "main"
     return running.get(id(element), 0) >= whole * (MOST_WHERE_NAMED if named else MOST_OF_IT)
 
 
 def _belongs(element: Element, main: Element, running: int, *, above: bool) -> bool:
-    """Whether what stands beside the main part is part of the text: a lead above it, or a section of the same kind."""
+    """Whether a sibling of the main part is part of the text: a lead above it, or a section of the same kind."""
     if not running or element.linked > element.text * 0.2 or _names(element) & COMMENT_NAMES:
         return False
     alike = (element.tag, element.attributes.get("class")) == (main.tag, main.attributes.get("class"))
     return alike or (above and running >= LEAD)
 
 
-def _without_menus(element: Element) -> Element:
+def _drop_menus(element: Element) -> Element:
     if element.tag in MAIN:
-        # Its author has put the menus elsewhere.
+        # Authors who mark the main part put their menus outside it.
         return element
-    kept: list[Element | str] = []
+    children: list[Element | str] = []
     for child in element.children:
         if isinstance(child, str):
-            kept.append(child)
+            children.append(child)
         elif not _is_menu(child):
-            kept.append(_without_menus(child) if child.block else child)
-    return _holding(element, kept)
+            children.append(_drop_menus(child) if child.block else child)
+    return _with_children(element, children)
 
 
 def _is_menu(element: Element) -> bool:
