@@ -82,7 +82,7 @@ async def heard(engine: PocketsphinxRecogniser, said: str, pcm: bytes) -> Heard:
     return Heard(
         words(said),
         words(" ".join(word.text for word in found)),
-        bool(found) and sure >= recogniser.STANDS,
+        bool(found) and sure >= recogniser.CONFIDENT,
         len(pcm) / 2 / HEARD_RATE,
         time.process_time() - begun,
         wait,
@@ -163,18 +163,18 @@ async def measured(engine: PocketsphinxRecogniser, arguments: argparse.Namespace
 
 def decoding(engine: PocketsphinxRecogniser) -> float:
     """Processor seconds that its decoders took so far."""
-    assert engine.ears.process is not None
-    return family_seconds(engine.ears.process.pid)
+    assert engine.pool.process is not None
+    return family_seconds(engine.pool.process.pid)
 
 
 async def taken(engine: PocketsphinxRecogniser) -> None:
     """What a further decoder takes."""
-    assert engine.ears.process is not None
-    before = shared_out(engine.ears.process.pid)
+    assert engine.pool.process is not None
+    before = shared_out(engine.pool.process.pid)
     async with engine.stream() as first, engine.stream() as second, engine.stream() as third:
         for listener in (first, second, third):
             await listener.feed(bytes(HEARD_RATE))
-        more = shared_out(engine.ears.process.pid) - before
+        more = shared_out(engine.pool.process.pid) - before
     print(
         f"memory: {more / 3:.1f} MB a decoder at work, beside {before:.0f} MB of what they share"
         f" and {memory(os.getpid()) / 1e6:.0f} MB of this process"
@@ -198,10 +198,10 @@ async def main() -> None:
     parser.add_argument("--voices", nargs="+", default=VOICES)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--noise", type=float, help="dB that a room's noise is below the speech")
-    parser.add_argument("--hearing", type=Path, default=recogniser.HEARING)
+    parser.add_argument("--hearing", type=Path, default=recogniser.DATA)
     parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
-    recogniser.HEARING = arguments.hearing
+    recogniser.DATA = arguments.hearing
     begun = time.perf_counter()
     engine = await load_recogniser("pocketsphinx", {})
     assert isinstance(engine, PocketsphinxRecogniser)

@@ -21,7 +21,7 @@ import numpy as np
 
 from duologue.engines.audio.silence import peak
 from duologue.engines.sphinx import acoustic_model
-from duologue.engines.sphinx.engine import FIRST, HEARING
+from duologue.engines.sphinx.engine import DATA, FIRST
 from duologue_mini.evaluation.heldout import HELDOUT
 from recogniser.tuning import adaptation, codebooks, dictionary, ngrams
 from recogniser.tuning.alignment import AlignedSentence, align
@@ -33,7 +33,7 @@ from recogniser.tuning.voices import SPEEDS, TRAINING_VOICES, add_noise, load_vo
 FIRST_SENTENCES, SENTENCES = 40, 180
 """Sentences per voice: few for the first alignment, more for the second, which uses the model adapted by the first."""
 SIGNS = 6
-"""The number of values that `confidence.signs` returns."""
+"""The number of values that `confidence.features` returns."""
 SPOKEN_SKILLS = (
     "greetings",
     "identity",
@@ -101,7 +101,7 @@ async def voices(out: Path) -> None:
             mean = np.concatenate([each.cepstra for each in sentences]).mean(0)
             adapted = adaptation.adapt(model, adaptation.frames(sentences, mean, model.phones))
             _write_bytes(out / "voices.gz", adaptation.to_half_precision(adapted))
-            settings |= acoustic_model.teach(source, out / "voices.gz", folder)
+            settings |= acoustic_model.extend(source, out / "voices.gz", folder)
     sound = {"cepstra": [round(float(value), 2) for value in mean], "level": round(float(np.mean(peaks)), 1)}
     _knowledge(out, {"sound": sound, "judgement": {"weights": [0.0] * SIGNS, "bias": 0.0}})
     print(f"{len(mean)} cepstra, level {sound['level']} dBFS")
@@ -158,7 +158,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=HEARING)
+    parser.add_argument("--out", type=Path, default=DATA)
     parser.add_argument("--without-talk", action="store_true")
     parser.add_argument("--only", choices=("", "language", "voices", "judgement", "prompts"), default="")
     arguments = parser.parse_args()

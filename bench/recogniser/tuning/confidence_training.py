@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from duologue.engines.audio.silence import peak
-from duologue.engines.sphinx.confidence import Judgement, signs
-from duologue.engines.sphinx.decoder import PIECE, Decoder, opened
+from duologue.engines.sphinx.confidence import ConfidenceModel, features
+from duologue.engines.sphinx.decoder import PIECE, Decoder, load_decoder
 from duologue.values.audio import HEARD_RATE
 from recogniser.tuning.logistic_regression import RIGHT, fit
 from recogniser.tuning.sentences import BENCH, read_sentences
@@ -33,7 +33,7 @@ class _SignRecorder:
         self.signs: tuple[float, ...] | None = None
 
     def confidence(self, words: Any, ending: float, whole: float) -> float:
-        self.signs = signs(words, ending, whole) if words else None
+        self.signs = features(words, ending, whole) if words else None
         return 1.0
 
 
@@ -45,18 +45,18 @@ async def train_judgement(out: Path) -> dict[str, Any]:
     )
     rejected = [line for line in others.splitlines()[1:] if line]
     with TemporaryDirectory() as folder:
-        ear, recorder = opened(Path(folder), out), _SignRecorder()
-        ear._knowledge = msgspec.structs.replace(ear._knowledge, judgement=recorder)
+        decoder, recorder = load_decoder(Path(folder), out), _SignRecorder()
+        decoder._parameters = msgspec.structs.replace(decoder._parameters, judgement=recorder)
         speak = await load_voices()
         examples: list[tuple[tuple[float, ...], str]] = []
         for voice in VOICES:
             for text in (*accepted, *rejected):
-                if sign_values := _signs(ear, recorder, await _speak(speak, text, voice)):
+                if sign_values := _signs(decoder, recorder, await _speak(speak, text, voice)):
                     examples.append((sign_values, RIGHT if text in accepted else "other"))
         for number in range(NOISES):
-            if sign_values := _signs(ear, recorder, (noise if number % 2 else hum)(Random(number))):
+            if sign_values := _signs(decoder, recorder, (noise if number % 2 else hum)(Random(number))):
                 examples.append((sign_values, "noise"))
-    judgement: Judgement = fit([each for each, _ in examples], [kind for _, kind in examples])
+    judgement: ConfidenceModel = fit([each for each, _ in examples], [kind for _, kind in examples])
     print(f"judged {len(examples)}: {judgement}")
     return dict(msgspec.to_builtins(judgement))
 
@@ -65,11 +65,11 @@ async def _speak(speak: Speak, text: str, voice: str) -> bytes:
     return await speak(text, voice, 1.0)
 
 
-def _signs(ear: Decoder, recorder: _SignRecorder, pcm: bytes) -> tuple[float, ...] | None:
-    ear.begin(peak(pcm))
+def _signs(decoder: Decoder, recorder: _SignRecorder, pcm: bytes) -> tuple[float, ...] | None:
+    decoder.begin(peak(pcm))
     for at in range(0, len(pcm), PIECE):
-        ear.hear(pcm[at : at + PIECE])
-    ear.end()
+        decoder.decode(pcm[at : at + PIECE])
+    decoder.end()
     return recorder.signs
 
 

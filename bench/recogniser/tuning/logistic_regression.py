@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from duologue.engines.sphinx.confidence import Judgement
+from duologue.engines.sphinx.confidence import ConfidenceModel
 
 RIGHT = "right"
 ROUNDS = 50
@@ -15,7 +15,7 @@ FALSE_ACCEPTS = 0.06
 
 def fit(
     signs: Sequence[Sequence[float]], kinds: Sequence[str], false_accepts: float = FALSE_ACCEPTS
-) -> Judgement:
+) -> ConfidenceModel:
     """Fits weights to `signs` (one row per example) for examples of these `kinds`. The bias is set so that of each kind
     but `RIGHT` at most the share `false_accepts` has a confidence above one half."""
     x, y = np.array(signs), np.array([kind == RIGHT for kind in kinds], float)
@@ -36,4 +36,4 @@ def fit(
     bias = -max(
         float(totals[min(len(totals) - 1, int(len(totals) * (1 - false_accepts)))]) for totals in wrong
     )
-    return Judgement(tuple(round(float(value), 5) for value in plain), round(bias, 5))
+    return ConfidenceModel(tuple(round(float(value), 5) for value in plain), round(bias, 5))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duologue.engines.sphinx.acoustic_model import HALVED, MAGIC, OtherModel, teach
+from duologue.engines.sphinx.acoustic_model import HALVED, MAGIC, IncompatibleModel, extend
 
 CODEBOOKS, STREAMS, GAUSSIANS, LENGTH, STATES = 2, 3, 2, 2, 5
 COUNT = CODEBOOKS * STREAMS * GAUSSIANS * LENGTH
@@ -47,7 +47,7 @@ def voices(tmp_path: Path) -> Path:
 
 
 def test_each_codebook_has_the_models_gaussians_and_then_ours(model, voices, tmp_path):
-    made = Path(teach(model, voices, tmp_path)["mean"]).read_bytes()
+    made = Path(extend(model, voices, tmp_path)["mean"]).read_bytes()
     at = made.index(b"endhdr\n") + 7
     assert struct.unpack_from("<4i", made, at) == (MAGIC, CODEBOOKS, STREAMS, 2 * GAUSSIANS)
     (count,) = struct.unpack_from("<i", made, at + 28)
@@ -58,13 +58,13 @@ def test_each_codebook_has_the_models_gaussians_and_then_ours(model, voices, tmp
 
 
 def test_variances_are_the_second_half_of_ours(model, voices, tmp_path):
-    made = Path(teach(model, voices, tmp_path)["var"]).read_bytes()
+    made = Path(extend(model, voices, tmp_path)["var"]).read_bytes()
     values = struct.unpack_from("<8f", made, made.index(b"endhdr\n") + 7 + 32)
     assert values == (100.0, 101.0, 102.0, 103.0, -24.0, -25.0, -26.0, -27.0)
 
 
 def test_both_kinds_of_gaussians_share_the_weight_of_a_state(model, voices, tmp_path):
-    made = Path(teach(model, voices, tmp_path)["sendump"]).read_bytes()
+    made = Path(extend(model, voices, tmp_path)["sendump"]).read_bytes()
     body = made[len(made) - 2 * STREAMS * GAUSSIANS * STATES :]
     first = bytes(each + HALVED for each in range(GAUSSIANS * STATES))
     assert body[: 2 * len(first)] == first * 2
@@ -73,5 +73,5 @@ def test_both_kinds_of_gaussians_share_the_weight_of_a_state(model, voices, tmp_
 
 def test_a_model_of_another_size_is_left_alone(model, voices, tmp_path):
     voices.write_bytes(gzip.compress(b"\0\0" * COUNT))
-    with pytest.raises(OtherModel, match="size"):
-        teach(model, voices, tmp_path)
+    with pytest.raises(IncompatibleModel, match="size"):
+        extend(model, voices, tmp_path)

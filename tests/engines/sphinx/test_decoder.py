@@ -1,16 +1,23 @@
-"""One ear, over a decoder that does as it is told. The real one is heard in test_pocketsphinx.py."""
+"""The decoder, over a stand-in of pocketsphinx. The real library is tested in test_engine.py."""
 
 from array import array
 from types import SimpleNamespace
 
 import pytest
 
-from duologue.engines.sphinx.confidence import Judgement
-from duologue.engines.sphinx.decoder import FILLERS, CepstralPrior, Decoder, Knowledge, opened, sentence
-from duologue.engines.sphinx.engine import HEARING
+from duologue.engines.sphinx.confidence import ConfidenceModel
+from duologue.engines.sphinx.decoder import (
+    FILLERS,
+    CepstralPrior,
+    Decoder,
+    DecoderParameters,
+    load_decoder,
+    sentence,
+)
+from duologue.engines.sphinx.engine import DATA
 from duologue.errors import EngineFailed
 
-KNOWN = Knowledge(CepstralPrior((40.0, 1.0, -2.0), -20.0), Judgement((0.0,) * 6, 5.0))
+KNOWN = DecoderParameters(CepstralPrior((40.0, 1.0, -2.0), -20.0), ConfidenceModel((0.0,) * 6, 5.0))
 
 
 def segment(word: str, start: int, end: int) -> SimpleNamespace:
@@ -18,7 +25,7 @@ def segment(word: str, start: int, end: int) -> SimpleNamespace:
 
 
 class FakePocketsphinx:
-    """Hears a word with every piece, and can be out of order."""
+    """Decodes a word from every piece, and can be broken."""
 
     def __init__(self, *, broken: bool = False) -> None:
         self.broken = broken
@@ -42,45 +49,45 @@ class FakePocketsphinx:
     def end_utt(self) -> None: ...
 
     def seg(self) -> list[SimpleNamespace]:
-        heard = [segment("tea(2)", 10 * at, 10 * at + 9) for at in range(len(self.pieces))]
-        return [segment("<s>", 0, 0), *heard, segment("</s>", 99, 99)] if heard else []
+        words = [segment("tea(2)", 10 * at, 10 * at + 9) for at in range(len(self.pieces))]
+        return [segment("<s>", 0, 0), *words, segment("</s>", 99, 99)] if words else []
 
 
-def test_words_come_piece_by_piece_and_stand_in_the_end():
-    ear = Decoder(FakePocketsphinx(), KNOWN)
-    ear.begin(-20.0)
-    assert [ear.hear(bytes(3200)) for _ in range(2)] == ["Tea", "Tea tea"]
-    words, sure = ear.end()
+def test_words_come_piece_by_piece_and_are_final_at_the_end():
+    decoder = Decoder(FakePocketsphinx(), KNOWN)
+    decoder.begin(-20.0)
+    assert [decoder.decode(bytes(3200)) for _ in range(2)] == ["Tea", "Tea tea"]
+    words, confidence = decoder.end()
     assert [(word.text, word.start, word.end) for word in words] == [("tea", 0, 9), ("tea", 10, 19)]
-    assert sure > 0.9
+    assert confidence > 0.9
 
 
-def test_where_nothing_was_said_nothing_is_understood():
-    ear = Decoder(FakePocketsphinx(), KNOWN)
-    ear.begin(-20.0)
-    assert ear.end() == ((), 0.0)
+def test_an_utterance_without_sound_has_no_words():
+    decoder = Decoder(FakePocketsphinx(), KNOWN)
+    decoder.begin(-20.0)
+    assert decoder.end() == ((), 0.0)
 
 
 @pytest.mark.parametrize(("level", "first"), [(-20.0, 40.0), (-25.0, 40.0), (-36.0, 27.5), (-10.0, 45.0)])
 def test_a_soft_speaker_is_expected_to_be_soft(level, first):
-    decoder = FakePocketsphinx()
-    Decoder(decoder, KNOWN).begin(level)
-    assert decoder.expected == f"{first:.2f},1.00,-2.00"
+    library = FakePocketsphinx()
+    Decoder(library, KNOWN).begin(level)
+    assert library.expected == f"{first:.2f},1.00,-2.00"
 
 
 def test_digital_silence_never_reaches_the_decoder_and_loud_sound_stays_in_its_bounds():
-    decoder = FakePocketsphinx()
-    ear = Decoder(decoder, KNOWN)
-    ear.begin(-20.0)
-    ear.hear(bytes(3200))
-    ear.hear(b"\xff\x7f" * 1600)
-    quiet, loud = (array("h", piece) for piece in decoder.pieces)
+    library = FakePocketsphinx()
+    decoder = Decoder(library, KNOWN)
+    decoder.begin(-20.0)
+    decoder.decode(bytes(3200))
+    decoder.decode(b"\xff\x7f" * 1600)
+    quiet, loud = (array("h", piece) for piece in library.pieces)
     assert 5 < max(quiet) < 200
     assert len(loud) == 1600
     assert 32000 < min(loud) <= max(loud) == 32767
 
 
-def test_a_decoder_that_does_not_go_on_says_so():
+def test_an_error_of_the_library_is_a_sentence():
     with pytest.raises(EngineFailed, match="out of memory"):
         Decoder(FakePocketsphinx(broken=True), KNOWN).begin(-20.0)
 
@@ -90,9 +97,9 @@ def test_a_sentence_has_no_fillers():
     assert sentence(FILLERS) == ""
 
 
-def test_its_files_are_written_where_it_is_told(tmp_path):
+def test_the_unpacked_models_are_written_into_the_folder(tmp_path):
     pytest.importorskip("pocketsphinx", reason="the recogniser needs: pip install 'duologue[voice]'")
-    ear = opened(tmp_path, HEARING)
+    decoder = load_decoder(tmp_path, DATA)
     assert {"language.lm", "words.dict"} <= {path.name for path in tmp_path.iterdir()}
-    ear.begin(-20.0)
-    assert ear.hear(bytes(3200)) == ""
+    decoder.begin(-20.0)
+    assert decoder.decode(bytes(3200)) == ""

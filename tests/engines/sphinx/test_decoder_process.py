@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from duologue.engines.sphinx import decoder_process
-from duologue.engines.sphinx.engine import HEARING
+from duologue.engines.sphinx.engine import DATA
 from duologue.engines.sphinx.ipc import (
-    Answer,
     BeginUtterance,
     DecodeAudio,
+    DecoderResponse,
     DecodingFailed,
-    End,
-    Incoming,
+    EndUtterance,
+    FinalWords,
+    MessageReader,
+    PartialWords,
     Ready,
-    Started,
-    Understood,
-    Words,
-    packed,
+    StartupMessage,
+    pack,
 )
 from duologue.errors import EngineFailed
 
@@ -52,85 +52,85 @@ class Program:
                 stderr=subprocess.PIPE,
             )
 
-    def ear(self) -> socket.socket:
-        """A line to an ear of one's own."""
+    def decoder(self) -> socket.socket:
+        """A socket to a decoder of its own."""
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self.control, [b"+"], [theirs.fileno()])
         ours.settimeout(PATIENCE)
-        assert told(ours, Answer | Ready) == Ready()
+        assert receive(ours, DecoderResponse | Ready) == Ready()
         return ours
 
-    def trouble(self) -> str:
-        """What was said on standard error until nobody was left who could say something."""
+    def errors(self) -> str:
+        """Standard error, until the last process that has it is gone."""
         assert self.process.stderr is not None
-        with self.process.stderr as said:
-            return said.read().decode()
+        with self.process.stderr as errors:
+            return errors.read().decode()
 
 
-def told(line: socket.socket, union: object) -> object:
+def receive(connection: socket.socket, union: object) -> object:
     """The next message; None at the end."""
-    incoming: Incoming[object] = Incoming(union)
-    while (message := incoming.take()) is None:
-        data = line.recv(65536)
+    reader: MessageReader[object] = MessageReader(union)
+    while (message := reader.take()) is None:
+        data = connection.recv(65536)
         if not data:
             return None
-        incoming.add(data)
+        reader.add(data)
     return message
 
 
-def asked(line: socket.socket, question: BeginUtterance | DecodeAudio | End) -> object:
-    line.sendall(packed(question))
-    return told(line, Answer)
+def request(connection: socket.socket, message: BeginUtterance | DecodeAudio | EndUtterance) -> object:
+    connection.sendall(pack(message))
+    return receive(connection, DecoderResponse)
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
     (tmp_path / "files").mkdir()
-    program = Program(HEARING, tmp_path / "files")
-    assert told(program.control, Started) == Ready()
+    program = Program(DATA, tmp_path / "files")
+    assert receive(program.control, StartupMessage) == Ready()
     yield program
     program.control.close()
     program.process.wait(PATIENCE)
 
 
-def test_an_ear_answers_each_question_once(program):
-    with program.ear() as line:
-        assert asked(line, BeginUtterance(-20.0)) == Words("")
-        assert asked(line, DecodeAudio(bytes(3200))) == Words("")
-        assert isinstance(asked(line, End()), Understood)
+def test_each_request_has_one_response(program):
+    with program.decoder() as connection:
+        assert request(connection, BeginUtterance(-20.0)) == PartialWords("")
+        assert request(connection, DecodeAudio(bytes(3200))) == PartialWords("")
+        assert isinstance(request(connection, EndUtterance()), FinalWords)
 
 
-def test_several_ears_know_nothing_of_each_other(program):
-    with program.ear() as one, program.ear() as other:
-        assert asked(one, BeginUtterance(-20.0)) == Words("")
-        assert asked(other, BeginUtterance(-20.0)) == Words("")
-        assert isinstance(asked(one, End()), Understood)
-        assert asked(other, DecodeAudio(bytes(3200))) == Words("")
+def test_decoders_are_independent(program):
+    with program.decoder() as one, program.decoder() as other:
+        assert request(one, BeginUtterance(-20.0)) == PartialWords("")
+        assert request(other, BeginUtterance(-20.0)) == PartialWords("")
+        assert isinstance(request(one, EndUtterance()), FinalWords)
+        assert request(other, DecodeAudio(bytes(3200))) == PartialWords("")
 
 
-def test_an_ear_outlives_the_process_it_came_from(program):
-    with program.ear() as line:
+def test_a_decoder_outlives_the_process_it_was_forked_from(program):
+    with program.decoder() as connection:
         program.process.kill()
         program.process.wait(PATIENCE)
-        assert asked(line, BeginUtterance(-20.0)) == Words("")
+        assert request(connection, BeginUtterance(-20.0)) == PartialWords("")
 
 
-def test_when_whoever_started_it_is_gone_nobody_and_nothing_is_left(program, tmp_path):
-    line = program.ear()
-    assert asked(line, BeginUtterance(-20.0)) == Words("")
+def test_no_process_and_no_file_is_left_when_the_parent_is_gone(program, tmp_path):
+    connection = program.decoder()
+    assert request(connection, BeginUtterance(-20.0)) == PartialWords("")
     program.control.close()
-    line.close()
-    assert program.trouble() == ""
+    connection.close()
+    assert program.errors() == ""
     assert program.process.wait(PATIENCE) == 0
     assert not (tmp_path / "files").exists()
 
 
-def test_whoever_is_gone_before_it_was_loaded_leaves_no_trouble(tmp_path):
+def test_a_parent_that_is_gone_before_the_models_are_loaded_is_no_error(tmp_path):
     (tmp_path / "files").mkdir()
-    program = Program(HEARING, tmp_path / "files")
+    program = Program(DATA, tmp_path / "files")
     program.control.close()
-    assert program.trouble() == ""
+    assert program.errors() == ""
     assert program.process.wait(PATIENCE) == 0
     assert not (tmp_path / "files").exists()
 
@@ -139,8 +139,8 @@ def test_what_cannot_be_loaded_is_said(tmp_path):
     (tmp_path / "files").mkdir()
     program = Program(tmp_path / "nowhere", tmp_path / "files")
     with program.control:
-        assert told(program.control, Started) is None
-        assert "nowhere" in program.trouble()
+        assert receive(program.control, StartupMessage) is None
+        assert "nowhere" in program.errors()
     program.process.wait(PATIENCE)
 
 
@@ -149,6 +149,6 @@ def test_a_decoder_that_does_not_go_on_is_an_answer():
         def begin(self, level: float) -> None:
             raise EngineFailed("It broke.")
 
-    assert decoder_process.answered(Broken(), BeginUtterance(0.0)) == DecodingFailed(
+    assert decoder_process.respond(Broken(), BeginUtterance(0.0)) == DecodingFailed(
         "It broke.", "engine_failed"
     )

@@ -11,10 +11,10 @@ import pytest
 
 from duologue.engines.contracts import RecogniserEngine
 from duologue.engines.registry import load_recogniser, load_speaker
-from duologue.engines.sphinx.engine import HEARING, PocketsphinxRecogniser
+from duologue.engines.sphinx.engine import DATA, PocketsphinxRecogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
 from duologue.resampler import resampled
-from duologue.turns.words import little_words
+from duologue.turns.words import lexicon_of
 from duologue.values.audio import HEARD_RATE
 from duologue.values.speech import Transcript
 
@@ -45,11 +45,11 @@ async def engine() -> AsyncIterator[PocketsphinxRecogniser]:
     await made.close()
 
 
-async def heard(engine: PocketsphinxRecogniser, pcm: bytes) -> tuple[list[str], Transcript]:
-    """What was told meanwhile, and at the end."""
-    async with engine.stream() as listener:
-        partials = [await listener.feed(pcm[at : at + TENTH]) for at in range(0, len(pcm), TENTH)]
-        return partials, await listener.finish()
+async def transcribe(engine: PocketsphinxRecogniser, pcm: bytes) -> tuple[list[str], Transcript]:
+    """The partial results, and the transcript."""
+    async with engine.stream() as stream:
+        partials = [await stream.feed(pcm[at : at + TENTH]) for at in range(0, len(pcm), TENTH)]
+        return partials, await stream.finish()
 
 
 @pytest.mark.parametrize("voice", ["en-us", "en-us+f3"])
@@ -64,7 +64,7 @@ async def heard(engine: PocketsphinxRecogniser, pcm: bytes) -> tuple[list[str], 
     ],
 )
 async def test_what_people_say_to_it_is_understood(engine, text, voice):
-    _, transcript = await heard(engine, await speech(text, voice))
+    _, transcript = await transcribe(engine, await speech(text, voice))
     assert transcript.text.lower() == text.lower().replace(",", "").rstrip("?.")
     assert transcript.understood
     assert transcript.text[0].isupper()
@@ -79,18 +79,18 @@ async def test_what_people_say_to_it_is_understood(engine, text, voice):
     ],
 )
 async def test_what_it_does_not_know_is_not_made_up(engine, text):
-    _, transcript = await heard(engine, await speech(text))
+    _, transcript = await transcribe(engine, await speech(text))
     assert (transcript.text, transcript.words, transcript.understood) == ("", (), False)
 
 
 async def test_words_are_told_while_they_are_spoken(engine):
-    partials, transcript = await heard(engine, await speech("what is the name of my brother"))
+    partials, transcript = await transcribe(engine, await speech("what is the name of my brother"))
     assert any(0 < len(partial.split()) < 7 for partial in partials)
     assert partials[-1].split()[:4] == transcript.text.split()[:4]
 
 
 async def test_words_have_their_times(engine):
-    _, transcript = await heard(engine, silence(1) + await speech("tell me a story"))
+    _, transcript = await transcribe(engine, silence(1) + await speech("tell me a story"))
     assert [word.text.lower() for word in transcript.words] == ["tell", "me", "a", "story"]
     assert 1.0 < transcript.words[0].start < 1.5
     ends = [word.end for word in transcript.words]
@@ -98,13 +98,13 @@ async def test_words_have_their_times(engine):
 
 
 async def test_silence_is_no_speech(engine):
-    _, transcript = await heard(engine, silence(1.5))
+    _, transcript = await transcribe(engine, silence(1.5))
     assert (transcript.text, transcript.understood) == ("", False)
 
 
 async def test_nothing_at_all_is_no_speech(engine):
-    async with engine.stream() as listener:
-        assert await listener.finish() == Transcript("", language="en", confidence=0.0, understood=False)
+    async with engine.stream() as stream:
+        assert await stream.finish() == Transcript("", language="en", confidence=0.0, understood=False)
 
 
 async def test_a_recording_is_written_down_utterance_by_utterance(engine):
@@ -122,9 +122,9 @@ async def test_a_recording_without_a_voice_is_not_understood(engine):
 
 async def test_the_next_speaker_is_heard_as_if_they_were_the_first(engine):
     pcm = await speech("do you remember my name")
-    _, fresh = await heard(engine, pcm)
-    await heard(engine, await speech("good night and thank you", "en-us+f3"))
-    _, again = await heard(engine, pcm)
+    _, fresh = await transcribe(engine, pcm)
+    await transcribe(engine, await speech("good night and thank you", "en-us+f3"))
+    _, again = await transcribe(engine, pcm)
     assert (again.text, again.words) == (fresh.text, fresh.words)
     assert again.confidence == pytest.approx(fresh.confidence, abs=0.01)
 
@@ -164,11 +164,11 @@ async def test_an_utterance_that_is_left_frees_its_decoder(engine):
     pcm = await speech("what time is it")
     for _ in range(3):
         with anyio.CancelScope() as scope:
-            async with engine.stream() as listener:
-                await listener.feed(pcm[: len(pcm) // 2])
+            async with engine.stream() as stream:
+                await stream.feed(pcm[: len(pcm) // 2])
                 scope.cancel()
                 await anyio.lowlevel.checkpoint()
-    assert (await heard(engine, pcm))[1].text == "What time is it"
+    assert (await transcribe(engine, pcm))[1].text == "What time is it"
 
 
 async def test_another_language_is_refused_with_a_way_out(engine):
@@ -187,12 +187,12 @@ async def test_it_says_what_it_knows_and_how_to_get_more(engine):
 
 async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood(engine):
     pcm = await speech("what time is it")
-    async with engine.stream() as listener:
-        await listener.feed(pcm[: len(pcm) // 2])
-        os.killpg(engine.ears.process.pid, signal.SIGKILL)
+    async with engine.stream() as stream:
+        await stream.feed(pcm[: len(pcm) // 2])
+        os.killpg(engine.pool.process.pid, signal.SIGKILL)
         with pytest.raises(EngineFailed, match="started again"):
-            await listener.feed(pcm[len(pcm) // 2 :])
-    assert (await heard(engine, pcm))[1].text == "What time is it"
+            await stream.feed(pcm[len(pcm) // 2 :])
+    assert (await transcribe(engine, pcm))[1].text == "What time is it"
 
 
 async def test_an_option_that_makes_no_sense_is_refused():
@@ -210,7 +210,7 @@ async def test_what_stops_a_reply_is_understood(engine, said, voice):
 
 
 async def test_every_word_that_stops_a_reply_is_known():
-    listed = gzip.decompress((HEARING / "words.dict.gz").read_bytes()).decode().splitlines()
+    listed = gzip.decompress((DATA / "words.dict.gz").read_bytes()).decode().splitlines()
     known = {line.split()[0].partition("(")[0].lower() for line in listed}
-    words = little_words("en")
+    words = lexicon_of("en")
     assert {word for phrase in words.stop | words.stop_phrases for word in phrase.split()} <= known

@@ -1,24 +1,24 @@
-"""Who works next."""
+"""The one that used least so far goes first."""
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from duologue.engines.sphinx.fair_queue import LeastFirst
+from duologue.engines.sphinx.fair_queue import FairQueue
 
 pytestmark = pytest.mark.anyio
 
 
 class Work:
-    """Everybody who works notes who they are, and goes on when told."""
+    """Tasks that note their name when they get a place, and keep it until the test releases them."""
 
     def __init__(self, places: int) -> None:
-        self.places = LeastFirst(places)
+        self.places = FairQueue(places)
         self.begun: list[str] = []
         self.go = anyio.Semaphore(0)
 
-    async def do(self, name: str, had: int = 0) -> None:
-        async with self.places.place(had):
+    async def do(self, name: str, used: int = 0) -> None:
+        async with self.places.turn(used):
             self.begun.append(name)
             await self.go.acquire()
 
@@ -27,7 +27,7 @@ class Work:
             self.go.release()
 
 
-async def test_as_many_work_at_once_as_there_are_places():
+async def test_as_many_run_at_once_as_there_are_places():
     work = Work(2)
     async with anyio.create_task_group() as tasks:
         for name in "abc":
@@ -38,11 +38,11 @@ async def test_as_many_work_at_once_as_there_are_places():
     assert work.begun == ["a", "b", "c"]
 
 
-async def test_whoever_had_the_least_goes_first():
+async def test_the_one_that_used_least_goes_first():
     work = Work(1)
     async with anyio.create_task_group() as tasks:
-        for name, had in (("one who works", 0), ("talker", 500), ("newcomer", 1), ("listener", 20)):
-            tasks.start_soon(work.do, name, had)
+        for name, used in (("one who works", 0), ("talker", 500), ("newcomer", 1), ("listener", 20)):
+            tasks.start_soon(work.do, name, used)
             await checkpoint()
         work.finish(4)
     assert work.begun == ["one who works", "newcomer", "listener", "talker"]
@@ -58,7 +58,7 @@ async def test_of_equals_the_first_goes_first():
     assert work.begun == ["a", "b", "c", "d"]
 
 
-async def test_who_gives_up_waiting_takes_no_place():
+async def test_a_cancelled_wait_takes_no_place():
     work = Work(1)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(work.do, "a")
@@ -71,7 +71,7 @@ async def test_who_gives_up_waiting_takes_no_place():
     assert work.begun == ["a", "b"]
 
 
-async def test_who_gives_up_in_the_moment_of_their_turn_passes_it_on():
+async def test_a_wait_cancelled_after_its_turn_came_passes_it_on():
     work = Work(1)
     scope = anyio.CancelScope()
 
@@ -80,7 +80,7 @@ async def test_who_gives_up_in_the_moment_of_their_turn_passes_it_on():
             await work.do("gone")
 
     async with anyio.create_task_group() as tasks:
-        async with work.places.place(0):
+        async with work.places.turn(0):
             tasks.start_soon(leaving)
             await anyio.wait_all_tasks_blocked()
             tasks.start_soon(work.do, "b", 1)

@@ -3,7 +3,7 @@
 from array import array
 
 from duologue.engines.contracts import FRAME
-from duologue.engines.sphinx.segmentation import AROUND, LONGEST, utterances
+from duologue.engines.sphinx.segmentation import LONGEST, MARGIN, utterances
 from duologue.values.audio import HEARD_RATE
 
 
@@ -24,9 +24,9 @@ def sound(*seconds: float) -> bytes:
 
 def test_a_long_silence_is_between_two_utterances():
     (first, second) = utterances(sound(1, 1, 1, 1, 1), Loud())
-    assert abs(first[0] - (HEARD_RATE - AROUND)) < 2 * FRAME
-    assert abs(first[1] - (2 * HEARD_RATE + AROUND)) < 2 * FRAME
-    assert abs(second[0] - (3 * HEARD_RATE - AROUND)) < 2 * FRAME
+    assert abs(first[0] - (HEARD_RATE - MARGIN)) < 2 * FRAME
+    assert abs(first[1] - (2 * HEARD_RATE + MARGIN)) < 2 * FRAME
+    assert abs(second[0] - (3 * HEARD_RATE - MARGIN)) < 2 * FRAME
 
 
 def test_a_short_silence_is_within_one():

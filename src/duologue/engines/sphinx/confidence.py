@@ -1,7 +1,8 @@
-"""Whether what a small recogniser wrote down can be what was said.
+"""The confidence of a small recogniser in its words.
 
-It always finds the words of its own that come closest. How well they follow each other, how well they fit the sound and how
-sure it was of each are weighed by `hearing/judgement.json`, which `bench/recogniser/tuning` made. Pure; knows no decoder.
+Called by `decoder` at the end of an utterance. The decoder always finds some words of its vocabulary that come closest; a
+logistic regression over scores of the language and acoustic models tells whether they were really spoken. Its weights are
+in `data/hearing.json`, made by `bench/recogniser/tuning`. Pure.
 """
 
 from __future__ import annotations
@@ -13,53 +14,53 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-UNLIKELY = 1e-4
+LEAST_POSTERIOR = 1e-4
+"""Smaller posteriors count as this one."""
 
 
-class HeardWord(Struct, frozen=True):
-    """A word as the decoder gives it: `start` and `end` in frames of 10 ms, the last included; `likely` how surely it is this
-    word, `fits` the logarithm of how it fits the sound, `follows` of how it follows the words before, each as the decoder
-    scales it."""
+class DecodedWord(Struct, frozen=True):
+    """A word of the decoder: `start` and `end` in frames of 10 ms, the last included; `posterior` is its probability,
+    `acoustic` and `language` are the log scores of the acoustic and the language model, as the decoder scales them."""
 
     text: str
     start: int
     end: int
-    likely: float
-    fits: float
-    follows: float
+    posterior: float
+    acoustic: float
+    language: float
 
 
-class Judgement(Struct, frozen=True):
-    """Weights of the signs, as `signs` orders them, and what is added to their sum."""
+class ConfidenceModel(Struct, frozen=True):
+    """The weights of the features, in the order of `features`, and the bias."""
 
     weights: tuple[float, ...]
     bias: float
 
-    def confidence(self, words: Sequence[HeardWord], ending: float, whole: float) -> float:
-        """How surely these words were said, from 0 to 1; from 0.5 on it is worth standing for. `ending` is how the end of
-        the sentence follows, `whole` how likely they are, all together."""
+    def confidence(self, words: Sequence[DecodedWord], ending: float, whole: float) -> float:
+        """The probability, from 0 to 1, that these words were spoken. `ending` is the language score of the end of the
+        sentence, `whole` the posterior of all words together."""
         if not words:
             return 0.0
-        found = signs(words, ending, whole)
-        total = self.bias + sum(weight * sign for weight, sign in zip(self.weights, found, strict=True))
+        values = features(words, ending, whole)
+        total = self.bias + sum(weight * value for weight, value in zip(self.weights, values, strict=True))
         return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, total))))
 
 
-def signs(words: Sequence[HeardWord], ending: float, whole: float) -> tuple[float, ...]:
-    """What a judgement weighs: per word how they follow each other, how sure each is, how sure the least; per frame how they
-    fit; how sure they are together; and how few they are: a cough is a short word."""
-    sure = [math.log(max(UNLIKELY, min(1.0, word.likely))) for word in words]
+def features(words: Sequence[DecodedWord], ending: float, whole: float) -> tuple[float, ...]:
+    """The inputs of the confidence model: the language score a word, the mean log posterior, the least posterior, the
+    acoustic score a frame, the log posterior of all words, and the inverse of their number (a cough is one short word)."""
+    posteriors = [math.log(max(LEAST_POSTERIOR, min(1.0, word.posterior))) for word in words]
     frames = sum(word.end - word.start + 1 for word in words)
     return (
-        1000 * (sum(word.follows for word in words) + ending) / (len(words) + 1),
-        sum(sure) / len(words),
-        math.exp(min(sure)),
-        sum(word.fits for word in words) / frames,
+        1000 * (sum(word.language for word in words) + ending) / (len(words) + 1),
+        sum(posteriors) / len(words),
+        math.exp(min(posteriors)),
+        sum(word.acoustic for word in words) / frames,
         math.log(max(1e-9, whole)) / len(words),
         1.0 / len(words),
     )
 
 
-def read(file: Path) -> Judgement:
+def read(file: Path) -> ConfidenceModel:
     """The judgement in this file."""
-    return msgspec.json.decode(file.read_bytes(), type=Judgement)
+    return msgspec.json.decode(file.read_bytes(), type=ConfidenceModel)

@@ -1,8 +1,8 @@
-"""One ear of the embedded recogniser: a decoder of pocketsphinx, and how surely what it wrote down was said.
+"""A decoder of pocketsphinx, with the confidence of its words.
 
-The library's own acoustic model, taught more voices (`acoustic_model.py`), with a language model and a dictionary of what is
-said to duologue-mini (`hearing/`, made by `bench/recogniser/tuning`). Owns what is known of a speaker before they are heard.
-Blocks, with the interpreter's lock held: it runs in a process of its own (`ear_process.py`). Knows no listener.
+Called by `decoder_process`, in a process of its own: it blocks with the interpreter's lock held. It loads the library's
+acoustic model, extended by more voices (`acoustic_model`), and a language model and a dictionary of what people say to
+duologue-mini (`data/`, made by `bench/recogniser/tuning`). Owns the assumptions about a speaker before the first sound.
 """
 
 from __future__ import annotations
@@ -24,79 +24,79 @@ import msgspec
 from msgspec import Struct
 
 from duologue.engines.sphinx import acoustic_model
-from duologue.engines.sphinx.confidence import HeardWord, Judgement
+from duologue.engines.sphinx.confidence import ConfidenceModel, DecodedWord
 from duologue.errors import EngineFailed, StartFailed
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 
 PIECE = HEARD_RATE // 10 * SAMPLE_BYTES
 """Bytes decoded in one go: about 5 ms of work."""
 NOISE = 15.0
-"""Root mean square of the noise put under all sound, about -67 dBFS: digital silence is nothing the model ever heard."""
+"""Root mean square of the noise mixed into all sound, about -67 dBFS: the model was never trained on digital silence."""
 TOLERATED = 6.0
-"""dB by which a speaker may be louder or softer than expected and nothing is done."""
+"""dB by which a speaker may be louder or softer than expected without a correction."""
 PER_DECIBEL = 1.25
-"""How much the first cepstral coefficient grows with a decibel."""
+"""Growth of the first cepstral coefficient with a decibel."""
 FILLERS = ("<", "[", "+", "(")
-"""How what is no word begins."""
+"""First characters of entries that are not words."""
 SEARCH: dict[str, Any] = {"lw": 7.0, "topn": 4, "fwdflat": False, "bestpath": True, "cmn": "live"}
-"""A second pass over the whole (fwdflat) would make nobody more right and everybody wait at the end."""
+"""A second pass over the utterance (fwdflat) improved nothing and delayed every result."""
 
-log = logging.getLogger("duologue.engines")
+log = logging.getLogger(__name__)
 
 
 class CepstralPrior(Struct, frozen=True):
-    """What the acoustic model expects before it has heard a speaker: mean cepstra, and the loudness they are of, in dBFS."""
+    """The mean cepstra that the acoustic model assumes at the beginning of an utterance, and their loudness in dBFS."""
 
     cepstra: tuple[float, ...]
     level: float
 
 
-class Knowledge(Struct, frozen=True):
-    """`hearing/hearing.json`."""
+class DecoderParameters(Struct, frozen=True):
+    """The contents of `data/hearing.json`."""
 
     sound: CepstralPrior
-    judgement: Judgement
+    judgement: ConfidenceModel
 
 
 class Decoder:
-    """One decoder, for one utterance after another. Every method raises EngineFailed when the library does not go on; it is of
-    no more use then."""
+    """Decodes one utterance after another. Every method raises EngineFailed when the library fails; the decoder cannot be
+    used after that."""
 
-    def __init__(self, decoder: Any, knowledge: Knowledge) -> None:
+    def __init__(self, decoder: Any, parameters: DecoderParameters) -> None:
         self._decoder = decoder
-        self._knowledge = knowledge
+        self._parameters = parameters
         self._noise = _noise()
         self._at = 0
 
     def begin(self, level: float) -> None:
-        """A new utterance of somebody who is `level` dBFS loud."""
-        expected = self._knowledge.sound
-        beyond = math.copysign(max(0.0, abs(level - expected.level) - TOLERATED), level - expected.level)
+        """Begin an utterance of a speaker who is `level` dBFS loud."""
+        expected = self._parameters.sound
+        excess = math.copysign(max(0.0, abs(level - expected.level) - TOLERATED), level - expected.level)
         first, *rest = expected.cepstra
-        cepstra = (first + beyond * PER_DECIBEL, *rest)
+        cepstra = (first + excess * PER_DECIBEL, *rest)
         self._at = 0
-        with _told():
+        with _library_errors():
             self._decoder.set_cmn(",".join(f"{value:.2f}" for value in cepstra))
             self._decoder.start_utt()
 
-    def hear(self, pcm: bytes) -> str:
+    def decode(self, pcm: bytes) -> str:
         """The words so far. `pcm` is no longer than PIECE."""
-        with _told():
-            self._decoder.process_raw(self._roughened(pcm))
+        with _library_errors():
+            self._decoder.process_raw(self._add_noise(pcm))
             best = self._decoder.hyp()
         return sentence(best.hypstr.split()) if best else ""
 
-    def end(self) -> tuple[tuple[HeardWord, ...], float]:
-        """What was said, and how surely, from 0 to 1."""
-        with _told():
+    def end(self) -> tuple[tuple[DecodedWord, ...], float]:
+        """The words of the utterance, and the confidence, from 0 to 1."""
+        with _library_errors():
             self._decoder.end_utt()
             best = self._decoder.hyp()
-            heard = [_word(segment) for segment in self._decoder.seg() or ()]
-        words = tuple(word for word in heard if word.text[:1] not in FILLERS)
-        ending = next((word.follows for word in heard if word.text == "</s>"), 0.0)
-        return words, self._knowledge.judgement.confidence(words, ending, best.prob if best else 0.0)
+            entries = [_word(segment) for segment in self._decoder.seg() or ()]
+        words = tuple(word for word in entries if word.text[:1] not in FILLERS)
+        ending = next((word.language for word in entries if word.text == "</s>"), 0.0)
+        return words, self._parameters.judgement.confidence(words, ending, best.prob if best else 0.0)
 
-    def _roughened(self, pcm: bytes) -> bytes:
+    def _add_noise(self, pcm: bytes) -> bytes:
         values = array("h", pcm)
         if sys.byteorder == "big":
             values.byteswap()
@@ -104,13 +104,13 @@ class Decoder:
         self._at += len(values)
         noise = self._noise[begin : begin + len(values)]
         try:
-            rough = array("h", map(add, values, noise))
+            noisy = array("h", map(add, values, noise))
         except OverflowError:
-            rough = array(
+            noisy = array(
                 "h",
-                (max(-32768, min(32767, value + more)) for value, more in zip(values, noise, strict=True)),
+                (max(-32768, min(32767, value + extra)) for value, extra in zip(values, noise, strict=True)),
             )
-        return rough.tobytes()
+        return noisy.tobytes()
 
 
 def sentence(words: Sequence[str]) -> str:
@@ -120,15 +120,15 @@ def sentence(words: Sequence[str]) -> str:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _library_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
         raise EngineFailed(f"The recogniser failed: {error}.") from error
 
 
-def _word(segment: Any) -> HeardWord:
-    return HeardWord(
+def _word(segment: Any) -> DecodedWord:
+    return DecodedWord(
         segment.word.partition("(")[0] or segment.word,
         segment.start_frame,
         segment.end_frame,
@@ -139,15 +139,16 @@ def _word(segment: Any) -> HeardWord:
 
 
 def _noise() -> array[int]:
-    """A second of noise, and as much again as a piece may reach beyond it; the same every time."""
+    """A second of noise, and as much again as a piece may reach beyond it; the same in every process, so that results are
+    reproducible."""
     random = Random(1)
     second = [round(random.gauss(0.0, NOISE)) for _ in range(HEARD_RATE)]
     return array("h", second + second[: PIECE // SAMPLE_BYTES])
 
 
-def opened(folder: Path, hearing: Path) -> Decoder:
-    """An ear that knows what is in `hearing`; its files are written into `folder`. Blocks for a quarter of a second. Raises
-    StartFailed."""
+def load_decoder(folder: Path, data: Path) -> Decoder:
+    """A decoder with the models in `data`; their unpacked files are written into `folder`. Blocks for a quarter of a second.
+    Raises StartFailed."""
     try:
         from pocketsphinx import Decoder as PocketsphinxDecoder
         from pocketsphinx import get_model_path
@@ -158,15 +159,17 @@ def opened(folder: Path, hearing: Path) -> Decoder:
         ) from None
     model = Path(get_model_path("en-us")) / "en-us"
     try:
-        settings = acoustic_model.teach(model, hearing / "voices.gz", folder)
-    except acoustic_model.OtherModel as error:
-        log.warning("the recogniser hears synthetic voices badly: %s; install pocketsphinx 5.1", error)
+        settings = acoustic_model.extend(model, data / "voices.gz", folder)
+    except acoustic_model.IncompatibleModel as error:
+        log.warning("the recogniser understands synthetic voices badly: %s; install pocketsphinx 5.1", error)
         settings = {}
     for name, kind in (("language.lm", "lm"), ("words.dict", "dict")):
-        (folder / name).write_bytes(gzip.decompress((hearing / f"{name}.gz").read_bytes()))
+        (folder / name).write_bytes(gzip.decompress((data / f"{name}.gz").read_bytes()))
         settings[kind] = str(folder / name)
-    knowledge = msgspec.json.decode((hearing / "hearing.json").read_bytes(), type=Knowledge)
+    parameters = msgspec.json.decode((data / "hearing.json").read_bytes(), type=DecoderParameters)
     try:
-        return Decoder(PocketsphinxDecoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), knowledge)
+        return Decoder(
+            PocketsphinxDecoder(hmm=str(model), logfn=os.devnull, **settings, **SEARCH), parameters
+        )
     except (RuntimeError, ValueError) as error:
         raise StartFailed(f"The recogniser pocketsphinx did not start: {error}.") from error

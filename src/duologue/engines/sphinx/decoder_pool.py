@@ -1,8 +1,8 @@
-"""The ears of the embedded recogniser: the process that decodes, and one line to it for each utterance.
+"""The decoders of the embedded recogniser: the process that forks them, and a socket to one for each utterance.
 
-Decoding takes a twentieth of a core for each who speaks, with the interpreter's lock held; in processes of its own it keeps no
-call from being heard and answered. Owns that process: it is started when the engine is loaded, started again when it is
-found dead, and gone with this one. Knows no decoder and no transcript.
+Used by `engine`. Decoding takes a twentieth of a core for each speaker, with the interpreter's lock held; in processes of
+its own it delays no other call. Owns that process (`decoder_process`): it is started when the engine is loaded, restarted
+when it is found dead, and ends with this one.
 """
 
 from __future__ import annotations
@@ -21,61 +21,61 @@ import anyio
 from anyio.abc import Process
 
 from duologue.engines.hardware import machine_limits
-from duologue.engines.sphinx.confidence import HeardWord
-from duologue.engines.sphinx.fair_queue import LeastFirst
+from duologue.engines.sphinx.confidence import DecodedWord
+from duologue.engines.sphinx.fair_queue import FairQueue
 from duologue.engines.sphinx.ipc import (
-    Answer,
     BeginUtterance,
     DecodeAudio,
+    DecoderRequest,
+    DecoderResponse,
     DecodingFailed,
-    End,
-    Incoming,
-    Question,
+    EndUtterance,
+    FinalWords,
+    MessageReader,
+    PartialWords,
     Ready,
-    Started,
-    Understood,
-    Words,
-    packed,
+    StartupMessage,
+    pack,
 )
 from duologue.errors import EngineFailed, StartFailed
 
-START = 30.0
+START_TIMEOUT = 30.0
 """Seconds the process may take to load its models; it takes a quarter of one."""
-HUNG = 20.0
-"""Seconds an answer may take; it takes some milliseconds, and longer on a busy machine."""
+RESPONSE_TIMEOUT = 20.0
+"""Seconds a response may take; it takes some milliseconds, and longer on a busy machine."""
 GRACE = 2.0
-"""Seconds it may take to end when it is asked to."""
-PATIENCE = 2**40
-"""Bytes a recording is taken to have had before it began: nobody speaks for so long."""
+"""Seconds the process may take to end by itself."""
+BACKGROUND = 2**40
+"""Bytes that a recording counts as having used before it began: more than any live speaker, so that those go first."""
 CHUNK = 65536
 """Bytes read at a time."""
-LOST = "The recogniser's process ended while it listened. It is started again; say that once more. The server's log may say why."
+LOST = "The recogniser's process ended in the middle of an utterance. It is started again; please repeat. The server's log may say why."
 
 M = TypeVar("M")
 
-log = logging.getLogger("duologue.engines")
+log = logging.getLogger(__name__)
 
 
-class Line(Generic[M]):
-    """One end of a pair of sockets, where messages come in."""
+class MessageSocket(Generic[M]):
+    """One end of a pair of sockets; receives the messages of one union."""
 
     def __init__(self, near: socket.socket, union: object) -> None:
         near.setblocking(False)
         self._near = near
-        self._incoming = Incoming[M](union)
+        self._reader = MessageReader[M](union)
 
-    async def send(self, message: Question) -> None:
-        """Raises OSError when nobody is at the other end."""
-        rest = memoryview(packed(message))
+    async def send(self, message: DecoderRequest) -> None:
+        """Raises OSError when the other end is gone."""
+        rest = memoryview(pack(message))
         while rest:
             try:
                 rest = rest[self._near.send(rest) :]
             except BlockingIOError:
                 await anyio.wait_writable(self._near)
 
-    async def take(self) -> M:
+    async def receive(self) -> M:
         """The next message. Raises EOFError when the other end is gone."""
-        while (message := self._incoming.take()) is None:
+        while (message := self._reader.take()) is None:
             try:
                 data = self._near.recv(CHUNK)
             except BlockingIOError:
@@ -85,78 +85,83 @@ class Line(Generic[M]):
                 raise EOFError from error
             if not data:
                 raise EOFError
-            self._incoming.add(data)
+            self._reader.add(data)
         return message
 
 
 class DecoderHandle:
-    """An ear for one utterance. Every method raises EngineFailed when it does not go on; then it is of no more use."""
+    """A decoder for one utterance. Every method raises EngineFailed when decoding fails; the handle cannot be used after that."""
 
-    def __init__(self, line: Line[Answer], cores: LeastFirst, patience: int) -> None:
-        self._line = line
+    def __init__(self, connection: MessageSocket[DecoderResponse], cores: FairQueue, used: int) -> None:
+        self._socket = connection
         self._cores = cores
-        self._had = patience
+        self._used = used
+        """Bytes of sound that this utterance has had decoded."""
 
     async def begin(self, level: float) -> None:
-        """Somebody speaks who is `level` dBFS loud."""
-        await self._ask(BeginUtterance(level))
+        """Begin an utterance of a speaker who is `level` dBFS loud."""
+        await self._request(BeginUtterance(level))
 
-    async def hear(self, pcm: bytes) -> str:
+    async def decode(self, pcm: bytes) -> str:
         """The words so far."""
-        self._had += len(pcm)
-        answer = await self._ask(DecodeAudio(pcm))
-        return answer.text if isinstance(answer, Words) else ""
+        self._used += len(pcm)
+        response = await self._request(DecodeAudio(pcm))
+        return response.text if isinstance(response, PartialWords) else ""
 
-    async def end(self) -> tuple[tuple[HeardWord, ...], float]:
-        """What was said, and how surely, from 0 to 1."""
-        answer = await self._ask(End())
-        return (answer.words, answer.sure) if isinstance(answer, Understood) else ((), 0.0)
+    async def end(self) -> tuple[tuple[DecodedWord, ...], float]:
+        """The words of the utterance, and the confidence, from 0 to 1."""
+        response = await self._request(EndUtterance())
+        return (response.words, response.confidence) if isinstance(response, FinalWords) else ((), 0.0)
 
-    async def _ask(self, question: Question) -> Words | Understood:
-        async with self._cores.place(self._had):
+    async def _request(self, request: DecoderRequest) -> PartialWords | FinalWords:
+        async with self._cores.turn(self._used):
             try:
-                with anyio.fail_after(HUNG):
-                    await self._line.send(question)
-                    answer = await self._line.take()
+                with anyio.fail_after(RESPONSE_TIMEOUT):
+                    await self._socket.send(request)
+                    response = await self._socket.receive()
             except (EOFError, OSError) as error:  # a TimeoutError is an OSError
                 raise EngineFailed(LOST) from error
-        if isinstance(answer, DecodingFailed):
-            raise EngineFailed(answer.message)
-        return answer
+        if isinstance(response, DecodingFailed):
+            raise EngineFailed(response.message)
+        return response
 
 
 class DecoderPool:
-    """Lends ears. `hearing` is the folder of what they know; `cores`: how many of them work at the same time."""
+    """`data` is the folder of the models; `cores`: how many decoders work at the same time."""
 
-    def __init__(self, hearing: Path, cores: int | None = None) -> None:
-        self._hearing = hearing
-        self._cores = LeastFirst(cores or machine_limits().cores)
+    def __init__(self, data: Path, cores: int | None = None) -> None:
+        self._data = data
+        self._cores = FairQueue(cores or machine_limits().cores)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._control: socket.socket | None = None
         self._starting: anyio.Event | None = None
         self.process: Process | None = None
 
     @asynccontextmanager
-    async def lent(self, *, patient: bool = False) -> AsyncIterator[DecoderHandle]:
-        """An ear of one's own; leaving ends it, whatever it is doing. `patient`: whoever speaks goes first. Raises a Problem
-        where there can be none."""
-        near = await self._asked_for() or await self._asked_for()
+    async def acquire(self, *, background: bool = False) -> AsyncIterator[DecoderHandle]:
+        """A decoder for one utterance; leaving ends its process, whatever it is doing. `background`: live speakers go
+        first. Raises EngineFailed or StartFailed where no decoder can be started."""
+        # The first attempt may find the process dead and restart it.
+        near = await self._connect() or await self._connect()
         if near is None:
             raise EngineFailed(LOST)
         with near:
-            yield DecoderHandle(Line[Answer](near, Answer), self._cores, PATIENCE if patient else 0)
+            yield DecoderHandle(
+                MessageSocket[DecoderResponse](near, DecoderResponse),
+                self._cores,
+                BACKGROUND if background else 0,
+            )
 
-    async def _asked_for(self) -> socket.socket | None:
-        """One end of a pair with an ear at the other. None if the process ended before it gave one; it is started again
-        then."""
-        asked = self.process
+    async def _connect(self) -> socket.socket | None:
+        """A socket to a new decoder. None if the process had ended; it is restarted then."""
+        process = self.process
         near, far = socket.socketpair()
         try:
             with far:
                 if self._control is not None:
                     socket.send_fds(self._control, [b"+"], [far.fileno()])
-            with anyio.fail_after(HUNG):
-                await Line[Ready](near, Ready).take()
+            with anyio.fail_after(RESPONSE_TIMEOUT):
+                await MessageSocket[Ready](near, Ready).receive()
         except (EOFError, OSError):
             near.close()
         except BaseException:
@@ -164,60 +169,60 @@ class DecoderPool:
             raise
         else:
             return near
-        await self._start_again(asked)
+        await self._restart(process)
         return None
 
-    async def _start_again(self, missed: Process | None) -> None:
-        """Start the process again, once for all who miss it."""
+    async def _restart(self, dead: Process | None) -> None:
+        """Restart the process, once for all utterances that found it dead."""
         if self._starting is not None:
             await self._starting.wait()
-        elif self.process is missed:
-            log.warning("the recogniser's process has ended; it is started again")
-            self._starting = started = anyio.Event()
+        elif self.process is dead:
+            log.warning("the recogniser's process has ended; starting it again")
+            self._starting = restarted = anyio.Event()
             try:
                 await self.start()
             finally:
                 self._starting = None
-                started.set()
+                restarted.set()
 
     async def start(self) -> None:
         """Start the process, and wait until it has loaded its models. Raises StartFailed."""
         await self._end()
-        self._folder = tempfile.TemporaryDirectory(prefix="duologue-hearing-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="duologue-recogniser-", ignore_cleanup_errors=True)
         near, far = socket.socketpair()
         self._control = near
         try:
             with far:
                 self.process = await anyio.open_process(
-                    # -P: not from the folder the server was started in, where a file may have the name of a library's.
+                    # -P: do not import from the folder the server was started in, where a file may have a library's name.
                     [
                         *(sys.executable, "-P", "-m", "duologue.engines.sphinx.decoder_process"),
-                        *(str(self._hearing), self._folder.name),
+                        *(str(self._data), self._folder.name),
                     ],
                     stdin=far.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=None,
-                    # Ctrl-C goes to the whole terminal group; this process ends when we do.
+                    # Ctrl-C goes to the whole process group; this process ends with the worker instead, by its socket.
                     start_new_session=True,
                 )
-            await self._loaded(Line[Started](near, Started))
+            await self._await_start(MessageSocket[StartupMessage](near, StartupMessage))
         except BaseException:
             await self._end()
             raise
 
-    async def _loaded(self, line: Line[Started]) -> None:
+    async def _await_start(self, connection: MessageSocket[StartupMessage]) -> None:
         try:
-            with anyio.fail_after(START):
-                started = await line.take()
+            with anyio.fail_after(START_TIMEOUT):
+                message = await connection.receive()
         except (EOFError, TimeoutError):
             raise StartFailed(
                 "The recogniser's process did not start. The server's log has the reason."
             ) from None
-        if isinstance(started, DecodingFailed):
-            raise StartFailed(started.message, code=started.code)
+        if isinstance(message, DecodingFailed):
+            raise StartFailed(message.message, code=message.code)
 
     async def close(self) -> None:
-        """End the process. Ears that are lent end with whoever has them."""
+        """End the process. Decoders in use end when their handles are left."""
         await self._end()
 
     async def _end(self) -> None:

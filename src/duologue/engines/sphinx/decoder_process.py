@@ -1,9 +1,9 @@
-"""The program that decodes: `python -m duologue.engines.sphinx.decoder_process HEARING FOLDER`, started by `ears.py`.
+"""The program that decodes: `python -m duologue.engines.sphinx.decoder_process DATA FOLDER`, started by `decoder_pool`.
 
-It loads the models once and forks for each utterance: a child shares them, adds a few megabytes of its own, and takes any
-core without holding anybody's interpreter. Its standard input is a socket: one byte with another socket asks for an ear at
-that other socket's end; the end of it is the end of this process. A child ends with the socket it was given. So nothing is
-left when the worker is gone, however it went. Knows no event loop, and starts no thread: it could not fork with one.
+It loads the models once and forks for each utterance: a child shares them, adds a few megabytes of its own, and has an
+interpreter's lock of its own. Standard input is a socket: one byte with another socket on it starts a decoder for that
+other socket; its end is the end of this process. A child ends with its socket. So no process is left behind when the worker
+ends, however it ended. There is no event loop and no thread: a process with threads cannot fork safely.
 """
 
 from __future__ import annotations
@@ -18,116 +18,117 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from duologue.engines.sphinx.decoder import Decoder, opened
+from duologue.engines.sphinx.decoder import Decoder, load_decoder
 from duologue.engines.sphinx.ipc import (
-    Answer,
     BeginUtterance,
     DecodeAudio,
+    DecoderRequest,
+    DecoderResponse,
     DecodingFailed,
-    End,
-    Incoming,
-    Question,
+    EndUtterance,
+    FinalWords,
+    MessageReader,
+    PartialWords,
     Ready,
-    Understood,
-    Words,
-    packed,
+    pack,
 )
 from duologue.errors import Problem
 
 NICE = 5
-"""How far decoding stands back: whoever is on the phone is heard first, and written down then."""
+"""Decoding runs at a lower priority than the worker: the sound of calls comes before their transcripts."""
 CHUNK = 65536
 """Bytes read at a time."""
 
 
-def answered(ear: Decoder, question: Question) -> Answer:
-    """What an ear says to this."""
+def respond(decoder: Decoder, request: DecoderRequest) -> DecoderResponse:
+    """The response to one request."""
     try:
-        match question:
+        match request:
             case BeginUtterance(level):
-                ear.begin(level)
-                return Words("")
+                decoder.begin(level)
+                return PartialWords("")
             case DecodeAudio(pcm):
-                return Words(ear.hear(pcm))
-            case End():
-                return Understood(*ear.end())
+                return PartialWords(decoder.decode(pcm))
+            case EndUtterance():
+                return FinalWords(*decoder.end())
     except Problem as problem:
         return DecodingFailed(problem.message, problem.code)
 
 
-def attend(line: socket.socket, ear: Decoder) -> None:
-    """Answer whatever is asked on this line, until it ends."""
-    questions = Incoming[Question](Question)
-    while data := line.recv(CHUNK):
-        questions.add(data)
-        while (question := questions.take()) is not None:
-            line.sendall(packed(answered(ear, question)))
+def handle_requests(connection: socket.socket, decoder: Decoder) -> None:
+    """Answer the requests on this socket, until its other end is closed."""
+    reader = MessageReader[DecoderRequest](DecoderRequest)
+    while data := connection.recv(CHUNK):
+        reader.add(data)
+        while (request := reader.take()) is not None:
+            connection.sendall(pack(respond(decoder, request)))
 
 
-def serve(control: socket.socket, ear: Decoder) -> None:
-    """Lend an ear to every socket that comes, until no more can."""
+def serve(control: socket.socket, decoder: Decoder) -> None:
+    """Fork a decoder for every socket that arrives, until the other end of `control` is closed."""
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:
             return
-        with socket.socket(fileno=descriptors[0]) as line:
+        with socket.socket(fileno=descriptors[0]) as connection:
             try:
                 child = os.fork()
             except OSError:
                 traceback.print_exc()
-                continue  # whoever holds the other end sees it close
+                continue  # the other end sees the socket close
             if not child:
-                # Nothing of the parent's may be done again here, not even its cleaning up.
-                _be_an_ear(control, line, ear)
+                # Never returns: the child must not run any of the parent's code after this, such as its cleanup.
+                _run_child(control, connection, decoder)
 
 
-def _be_an_ear(control: socket.socket, line: socket.socket, ear: Decoder) -> None:
-    """In the child: attend, and end."""
+def _run_child(control: socket.socket, connection: socket.socket, decoder: Decoder) -> None:
+    """In the child: handle the requests, and exit."""
     status = 1
     try:
         control.close()
-        line.sendall(packed(Ready()))
-        attend(line, ear)
+        connection.sendall(pack(Ready()))
+        handle_requests(connection, decoder)
         status = 0
     except OSError:
-        status = 0  # nobody listens any more
-    except BaseException:  # noqa: BLE001 (the child must not go on as its parent)
+        status = 0  # the other end is gone
+    except BaseException:  # noqa: BLE001 (the child must not continue as its parent)
         traceback.print_exc()
     finally:
         os._exit(status)
 
 
-def _bury(signal_number: int, frame: object) -> None:
-    """Children that have ended leave their processor time behind, and nothing else."""
+def _reap_children(signal_number: int, frame: object) -> None:
+    """On SIGCHLD: collect the children that have ended, so that none stays a zombie. (SIG_IGN would lose their processor
+    time, which the benchmarks read.)"""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def main() -> None:
-    """Load the models, say so, and lend ears."""
-    hearing, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    """Load the models, report it, and serve."""
+    data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     control = socket.socket(fileno=0)
     try:
-        loaded = _loaded(hearing, folder)
-        with suppress(OSError):  # whoever started this is gone, perhaps before it was loaded
-            if isinstance(loaded, DecodingFailed):
-                control.sendall(packed(loaded))
+        result = _load(data, folder)
+        with suppress(OSError):  # the parent may be gone already
+            if isinstance(result, DecodingFailed):
+                control.sendall(pack(result))
                 return
-            signal.signal(signal.SIGCHLD, _bury)
-            # What is collected is written to: children share what is left alone.
+            signal.signal(signal.SIGCHLD, _reap_children)
+            # A collection writes to every object, which would copy the pages that children share.
             gc.collect()
             gc.freeze()
             os.nice(NICE)
-            control.sendall(packed(Ready()))
-            serve(control, loaded)
+            control.sendall(pack(Ready()))
+            serve(control, result)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _loaded(hearing: Path, folder: Path) -> Decoder | DecodingFailed:
+def _load(data: Path, folder: Path) -> Decoder | DecodingFailed:
     try:
-        return opened(folder, hearing)
+        return load_decoder(folder, data)
     except Problem as problem:
         return DecodingFailed(problem.message, problem.code)
 

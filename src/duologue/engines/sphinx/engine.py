@@ -1,7 +1,7 @@
 """The embedded recogniser: English, a few thousand words, on one core and without a download.
 
-Owns what becomes of the sound it is given: how much is decoded when, and the transcript of what was understood. Knows no call,
-and no decoder: those are in processes of their own (`ears.py`, `ear.py`).
+Loaded by `registry`. Owns how much of the sound is decoded when, and how words become a transcript. The decoders run in
+processes of their own (`decoder_pool`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from duologue.engines.audio.silence import peak
 from duologue.engines.options import read_options
-from duologue.engines.sphinx.confidence import HeardWord
+from duologue.engines.sphinx.confidence import DecodedWord
 from duologue.engines.sphinx.decoder import PIECE, sentence
 from duologue.engines.sphinx.decoder_pool import DecoderHandle, DecoderPool
 from duologue.engines.sphinx.segmentation import utterances
@@ -27,31 +27,31 @@ from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.speech import TimedWord, Transcript
 from duologue.values.transcripts import joined
 
-HEARING = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "data"
 LIMITED = (
     "The built-in recogniser understands English, and only what people usually say to the built-in model: greetings, small"
     " talk, sums, times, names, spelling, stories, help about Duologue. For everything else install a better one:"
     " pip install 'duologue[whisper]', and set voice.recogniser.engine to whisper."
 )
 FIRST = HEARD_RATE * 2 // 5 * SAMPLE_BYTES
-"""Bytes that are waited for before the first are decoded, to learn how loud the speaker is."""
+"""Bytes that are collected before decoding begins, to measure how loud the speaker is."""
 FRAME_S = 0.01
 """Seconds of a frame of the decoder."""
-STANDS = 0.5
-"""The confidence from which on words are given."""
+CONFIDENT = 0.5
+"""The least confidence of a transcript that counts as understood."""
 
 
 class PocketsphinxOptions(Struct, frozen=True):
-    """`decoders`: how many speak at the same time before one waits for another; each takes about 5 MB while it listens."""
+    """`decoders`: how many utterances are decoded at the same time, others wait; each takes about 5 MB."""
 
     decoders: int = 32
 
 
-class PocketsphinxListener:
-    """Fulfils `engines.Listener`."""
+class PocketsphinxStream:
+    """Implements `contracts.StreamingTranscriber`."""
 
-    def __init__(self, ear: DecoderHandle) -> None:
-        self._ear = ear
+    def __init__(self, decoder: DecoderHandle) -> None:
+        self._decoder = decoder
         self._waiting = bytearray()
         self._begun = False
         self._text = ""
@@ -59,33 +59,33 @@ class PocketsphinxListener:
     async def feed(self, pcm: bytes) -> str:
         self._waiting += pcm
         if self._begun or len(self._waiting) >= FIRST:
-            await self._hear()
+            await self._decode()
         return self._text
 
     async def finish(self) -> Transcript:
-        words, sure = await self.words()
-        return transcript(words, sure)
+        words, confidence = await self.words()
+        return transcript(words, confidence)
 
-    async def words(self) -> tuple[tuple[HeardWord, ...], float]:
-        """What `finish` makes a transcript of."""
-        await self._hear()
+    async def words(self) -> tuple[tuple[DecodedWord, ...], float]:
+        """The words of the utterance and their confidence: what `finish` makes a transcript of. Used by the benchmark."""
+        await self._decode()
         if not self._begun:
             return (), 0.0
-        return await self._ear.end()
+        return await self._decoder.end()
 
-    async def _hear(self) -> None:
+    async def _decode(self) -> None:
         while len(self._waiting) >= SAMPLE_BYTES:
             if not self._begun:
                 self._begun = True
-                await self._ear.begin(peak(bytes(self._waiting)))
+                await self._decoder.begin(peak(bytes(self._waiting)))
             piece = bytes(self._waiting[:PIECE])
             piece = piece[: len(piece) // SAMPLE_BYTES * SAMPLE_BYTES]
             del self._waiting[: len(piece)]
-            self._text = await self._ear.hear(piece)
+            self._text = await self._decoder.decode(piece)
 
 
 class PocketsphinxRecogniser:
-    """Fulfils `engines.RecogniserEngine`."""
+    """Implements `contracts.RecogniserEngine`."""
 
     name = "pocketsphinx"
     languages = ("en",)
@@ -93,64 +93,64 @@ class PocketsphinxRecogniser:
     word_timestamps = True
     limitation = LIMITED
 
-    def __init__(self, ears: DecoderPool, decoders: int) -> None:
-        self.ears = ears
+    def __init__(self, pool: DecoderPool, decoders: int) -> None:
+        self.pool = pool
         self._lane = ThreadLane(1)
         self._turns = anyio.Semaphore(decoders)
 
     @asynccontextmanager
-    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[PocketsphinxListener]:
-        """A listener for one utterance; who comes when all decoders listen waits in line. Raises Unsupported for any
-        language but English."""
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[PocketsphinxStream]:
+        """A transcriber for one utterance; waits while all decoders are in use. Raises Unsupported for any language but
+        English."""
         _check(language)
-        async with self._turns, self.ears.lent() as ear:
-            yield PocketsphinxListener(ear)
+        async with self._turns, self.pool.acquire() as decoder:
+            yield PocketsphinxStream(decoder)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a recording, utterance by utterance; what it did not understand is left out. Raises as `listen`."""
+        """Transcribe a recording, utterance by utterance; those it did not understand are left out. Raises as `stream`."""
         _check(language)
-        places = await self._lane.run(lambda: list(utterances(pcm, EnergyDetector())))
+        ranges = await self._lane.run(lambda: list(utterances(pcm, EnergyDetector())))
         parts: list[Transcript] = []
-        for start, end in places:
-            async with self._turns, self.ears.lent(patient=True) as ear:
-                listener = PocketsphinxListener(ear)
+        for start, end in ranges:
+            async with self._turns, self.pool.acquire(background=True) as decoder:
+                stream = PocketsphinxStream(decoder)
                 for at in range(start * SAMPLE_BYTES, end * SAMPLE_BYTES, FIRST):
-                    await listener.feed(pcm[at : min(at + FIRST, end * SAMPLE_BYTES)])
-                parts.append(transcript(*await listener.words(), since=start / HEARD_RATE))
+                    await stream.feed(pcm[at : min(at + FIRST, end * SAMPLE_BYTES)])
+                parts.append(transcript(*await stream.words(), since=start / HEARD_RATE))
         return joined(parts) if parts else Transcript("", language="en", understood=False)
 
     async def close(self) -> None:
-        await self.ears.close()
+        await self.pool.close()
 
 
 def _check(language: str) -> None:
     if language and language.lower().replace("_", "-").partition("-")[0] != "en":
         raise Unsupported(
-            "The built-in recogniser hears English only. Others come with: pip install 'duologue[whisper]'",
+            "The built-in recogniser understands English only. For other languages: pip install 'duologue[whisper]'",
             param="language",
         )
 
 
-def transcript(words: Sequence[HeardWord], sure: float, *, since: float = 0.0) -> Transcript:
-    """What stands of these words. `since` is when the sound began, in seconds."""
-    if sure < STANDS:
-        return Transcript("", language="en", confidence=sure, understood=False)
+def transcript(words: Sequence[DecodedWord], confidence: float, *, since: float = 0.0) -> Transcript:
+    """The transcript of these words, empty below CONFIDENT. `since` is when the sound began, in seconds."""
+    if confidence < CONFIDENT:
+        return Transcript("", language="en", confidence=confidence, understood=False)
     times = tuple(
         TimedWord(
             word.text, round(since + word.start * FRAME_S, 2), round(since + (word.end + 1) * FRAME_S, 2)
         )
         for word in words
     )
-    return Transcript(sentence([word.text for word in words]), times, "en", sure)
+    return Transcript(sentence([word.text for word in words]), times, "en", confidence)
 
 
 async def load(options: dict[str, Any]) -> PocketsphinxRecogniser:
     """The recogniser. Options: decoders. Raises StartFailed where pocketsphinx is not installed or cannot start."""
-    wanted = read_options(PocketsphinxOptions, options, "pocketsphinx")
-    if wanted.decoders < 1:
+    settings = read_options(PocketsphinxOptions, options, "pocketsphinx")
+    if settings.decoders < 1:
         raise StartFailed("pocketsphinx needs at least one decoder.", param="decoders")
-    ears = DecoderPool(HEARING)
-    await ears.start()
-    return PocketsphinxRecogniser(ears, wanted.decoders)
+    pool = DecoderPool(DATA)
+    await pool.start()
+    return PocketsphinxRecogniser(pool, settings.decoders)

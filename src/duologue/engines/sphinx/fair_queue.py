@@ -1,7 +1,7 @@
-"""Who works next where there are more who want to than places: whoever had the least so far.
+"""A queue for few places in which the one that used least so far goes first.
 
-Somebody who says a sentence is written down at once, beside others who talk for minutes, and those get what is left. Owns the
-order; knows no work.
+Used by `decoder_pool` for the processor's cores: a short sentence is transcribed at once although others have talked for
+minutes, and those get what is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import count
 import anyio
 
 
-class LeastFirst:
+class FairQueue:
     """At most `places` at a time."""
 
     def __init__(self, places: int) -> None:
@@ -23,27 +23,29 @@ class LeastFirst:
         self._arrivals = count()
 
     @asynccontextmanager
-    async def place(self, had: int) -> AsyncIterator[None]:
-        """A place, for the length of the context; `had` is how much this one had before. Of equals the first goes first."""
-        await self._enter(had)
+    async def turn(self, used: int) -> AsyncIterator[None]:
+        """A place, for the length of the context. `used` is how much this caller had before; equals go in order of
+        arrival."""
+        await self._enter(used)
         try:
             yield
         finally:
             self._leave()
 
-    async def _enter(self, had: int) -> None:
+    async def _enter(self, used: int) -> None:
         if self._free:
             self._free -= 1
             return
-        waiting = (had, next(self._arrivals), anyio.Event())
-        heapq.heappush(self._waiting, waiting)
+        entry = (used, next(self._arrivals), anyio.Event())
+        heapq.heappush(self._waiting, entry)
         try:
-            await waiting[2].wait()
+            await entry[2].wait()
         except BaseException:
-            if waiting[2].is_set():
-                self._leave()  # the place came in the moment of leaving
+            if entry[2].is_set():
+                # Cancelled after the place was assigned and before it was noticed: pass it on.
+                self._leave()
             else:
-                self._waiting.remove(waiting)
+                self._waiting.remove(entry)
                 heapq.heapify(self._waiting)
             raise
 

@@ -1,6 +1,7 @@
-"""What is said between a recogniser and the processes that decode for it, and how it goes over a pipe.
+"""The messages between the recogniser and its decoder processes, and their encoding on a socket.
 
-A message is four bytes of its length and then msgpack. Each that is asked is answered once. Pure; knows no process.
+Used by `decoder_pool` on one side and `decoder_process` on the other. A message is its length in four bytes, then msgpack.
+Each request gets exactly one response. Pure.
 """
 
 from __future__ import annotations
@@ -10,81 +11,81 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.sphinx.confidence import HeardWord
+from duologue.engines.sphinx.confidence import DecodedWord
 
 
 class BeginUtterance(Struct, frozen=True, tag="begin"):
-    """A new utterance of somebody who is `level` dBFS loud. Answered by Words, as all but End is."""
+    """Begin an utterance of a speaker who is `level` dBFS loud. Answered by PartialWords, as DecodeAudio is."""
 
     level: float
 
 
-class DecodeAudio(Struct, frozen=True, tag="hear"):
-    """What was said next: 16-bit mono, 16 kHz."""
+class DecodeAudio(Struct, frozen=True, tag="audio"):
+    """The next sound of the utterance: 16-bit mono, 16 kHz."""
 
     pcm: bytes
 
 
-class End(Struct, frozen=True, tag="end"):
-    """That was all of it. Answered by Understood."""
+class EndUtterance(Struct, frozen=True, tag="end"):
+    """The utterance is over. Answered by FinalWords."""
 
 
-class Words(Struct, frozen=True, tag="words"):
+class PartialWords(Struct, frozen=True, tag="partial"):
     """The words so far."""
 
     text: str
 
 
-class Understood(Struct, frozen=True, tag="understood"):
-    """What was said, and how surely, from 0 to 1."""
+class FinalWords(Struct, frozen=True, tag="final"):
+    """The words of the utterance, and the confidence, from 0 to 1."""
 
-    words: tuple[HeardWord, ...]
-    sure: float
+    words: tuple[DecodedWord, ...]
+    confidence: float
 
 
 class DecodingFailed(Struct, frozen=True, tag="failed"):
-    """It does not go on: a sentence, and the code of the Problem it was."""
+    """Decoding, or loading, failed: the sentence and the code of the Problem."""
 
     message: str
     code: str
 
 
 class Ready(Struct, frozen=True, tag="ready"):
-    """Said first, once: the process knows its models and has ears to lend, or an ear listens."""
+    """Sent first, once: the process has loaded its models, or a decoder is ready for its utterance."""
 
 
-Question = BeginUtterance | DecodeAudio | End
-Answer = Words | Understood | DecodingFailed
-Started = Ready | DecodingFailed
+DecoderRequest = BeginUtterance | DecodeAudio | EndUtterance
+DecoderResponse = PartialWords | FinalWords | DecodingFailed
+StartupMessage = Ready | DecodingFailed
 
 M = TypeVar("M")
 
-_HEAD = 4
+_LENGTH_BYTES = 4
 
 
-def packed(message: Question | Answer | Started) -> bytes:
+def pack(message: DecoderRequest | DecoderResponse | StartupMessage) -> bytes:
     """A message as it is sent."""
     body = msgspec.msgpack.encode(message)
-    return len(body).to_bytes(_HEAD, "big") + body
+    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 
 
-class Incoming(Generic[M]):
-    """Messages of one union out of bytes that are cut anywhere."""
+class MessageReader(Generic[M]):
+    """Messages of one union from bytes that are cut anywhere."""
 
     def __init__(self, union: object) -> None:
         self._decoder = msgspec.msgpack.Decoder(union)
-        self._bytes = bytearray()
+        self._buffer = bytearray()
 
     def add(self, data: bytes) -> None:
         """The next bytes."""
-        self._bytes += data
+        self._buffer += data
 
     def take(self) -> M | None:
-        """The next message, or None while it is not whole."""
-        end = _HEAD + int.from_bytes(self._bytes[:_HEAD], "big")
-        if len(self._bytes) < max(end, _HEAD):
+        """The next message, or None while it is incomplete."""
+        end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES], "big")
+        if len(self._buffer) < max(end, _LENGTH_BYTES):
             return None
-        body = bytes(self._bytes[_HEAD:end])
-        del self._bytes[:end]
+        body = bytes(self._buffer[_LENGTH_BYTES:end])
+        del self._buffer[:end]
         message: M = self._decoder.decode(body)
         return message

@@ -1,6 +1,6 @@
-"""Where in a recording somebody speaks: the stretches between silences, one utterance each.
+"""The utterances of a recording: the stretches of speech between silences, by a voice activity detector.
 
-Owns how long a silence has to be. Pure; what is speech is said by a detector.
+Called by `engine` for whole recordings. Owns how long a silence has to be. Pure.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 
 SILENCE = HEARD_RATE // 2
 """Samples without speech that end an utterance."""
-AROUND = HEARD_RATE // 4
-"""Samples kept before and after one: words begin and end softly."""
+MARGIN = HEARD_RATE // 4
+"""Samples added before and after one: words begin and end softly."""
 LONGEST = 12 * HEARD_RATE
-"""Samples after which one is cut, where it is quietest."""
+"""Samples after which an utterance is cut, where it is quietest."""
 SEARCHED = 4 * HEARD_RATE
-LIKELY = 0.5
+SPEECH = 0.5
+"""The probability above which a frame is speech."""
 
 
 def utterances(pcm: bytes, detector: Detector) -> Iterator[tuple[int, int]]:
-    """The samples (from, to) of each utterance, at 16 kHz, in order. Blocks as long as the detector does."""
+    """The samples (from, to) of each utterance, at 16 kHz, in order. Blocks while the detector works."""
     whole = samples(pcm)
-    for start, end in _spoken(pcm, detector):
-        start, end = max(0, start - AROUND), min(whole, end + AROUND)
+    for start, end in _speech(pcm, detector):
+        start, end = max(0, start - MARGIN), min(whole, end + MARGIN)
         while end - start > LONGEST:
             cut = quietest(pcm, start + LONGEST - SEARCHED, start + LONGEST)
             yield start, cut
@@ -33,10 +34,10 @@ def utterances(pcm: bytes, detector: Detector) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _spoken(pcm: bytes, detector: Detector) -> Iterator[tuple[int, int]]:
+def _speech(pcm: bytes, detector: Detector) -> Iterator[tuple[int, int]]:
     first, last = -1, -1
     for at in range(0, samples(pcm) - FRAME + 1, FRAME):
-        if detector.probability(pcm[at * SAMPLE_BYTES : (at + FRAME) * SAMPLE_BYTES]) > LIKELY:
+        if detector.probability(pcm[at * SAMPLE_BYTES : (at + FRAME) * SAMPLE_BYTES]) > SPEECH:
             if first < 0:
                 first = at
             last = at + FRAME
