@@ -33,7 +33,7 @@ class FakeLease:
         self.request = request
         self._sent.set()
 
-    def tell(self, choice: int, *controls: CallControl) -> bool:
+    def send(self, choice: int, *controls: CallControl) -> bool:
         self.controls.extend(controls)
         self._sent.set()
         return True

@@ -99,7 +99,7 @@ class Seat:
         else:
             self._speak(request.text, last=not request.open)
 
-    def tell(self, choice: int, *controls: Any) -> bool:
+    def send(self, choice: int, *controls: Any) -> bool:
         for control in controls:
             assert isinstance(control, call_events.Text)
             assert control.reply == 0

@@ -160,8 +160,8 @@ class Gateway:
             # After the machine was suspended there is one long sample instead of many empty ones.
             due = max(due + STEP, anyio.current_time())
             await anyio.sleep_until(due)
-            running = sum(self.pool.queue.busy(worker) for worker in self.pool.workers)
-            self.metrics_history.close(time.time(), running, len(self.pool.queue.entries()))
+            running = sum(self.pool.scheduler.busy(worker) for worker in self.pool.workers)
+            self.metrics_history.close(time.time(), running, len(self.pool.scheduler.entries()))
 
     async def _run_voice(self, voice: Pool) -> None:
         """Run the voice worker. Its engines load after the model: most users come for a chat."""
@@ -261,7 +261,7 @@ class Gateway:
                     generate=self.generate,
                     resolve=self.models.resolve,
                     count=self.pool.count,
-                    has_waiting_requests=lambda: bool(self.pool.queue.entries()),
+                    has_waiting_requests=lambda: bool(self.pool.scheduler.entries()),
                     model_ready=self._settle,
                 )
             )

@@ -69,7 +69,7 @@ def pool(clock) -> Pool:
 def come_up(pool: Pool, worker: str, slots: int = 2) -> None:
     view = pool.workers[worker]
     view.state, view.card = "ready", ModelCard("m", "scripted", 100, slots=slots)
-    pool.queue.worker_up(worker, "m", slots, 0.0)
+    pool.scheduler.worker_ready(worker, "m", slots, 0.0)
 
 
 def test_the_overview_has_every_key_of_the_published_status_and_the_slots(pool):
@@ -83,7 +83,7 @@ def test_the_overview_has_every_key_of_the_published_status_and_the_slots(pool):
 
 def test_a_worker_is_busy_once_it_has_lent_anything(pool, clock):
     come_up(pool, "w0")
-    pool.queue.ask("a", "m", 0.0)
+    pool.scheduler.request("a", "m", 0.0)
     clock.time = 3.0
     body = overview(pool)
     assert (body["busy_workers"], body["idle_workers"], body["slots_busy"]) == (1, 0, 1)
@@ -93,8 +93,8 @@ def test_a_worker_is_busy_once_it_has_lent_anything(pool, clock):
 
 def test_a_workers_row_has_every_published_key_and_its_averages(pool, clock):
     come_up(pool, "w0")
-    pool.queue.ask("a", "m", 0.0)
-    pool.queue.release("a", "w0", 0, 2.0)
+    pool.scheduler.request("a", "m", 0.0)
+    pool.scheduler.release("a", "w0", 0, 2.0)
     row = worker_row(pool, pool.workers["w0"])
     assert set(row) >= SEED_WORKER_KEYS
     assert (row["status"], row["total_requests"], row["avg_inference_time_ms"]) == ("idle", 1, 2000.0)
@@ -103,7 +103,7 @@ def test_a_workers_row_has_every_published_key_and_its_averages(pool, clock):
 def test_the_queue_tells_who_waits_where(pool, clock):
     come_up(pool, "w0", slots=1)
     for ticket in "abc":
-        pool.queue.ask(ticket, "m", 0.0)
+        pool.scheduler.request(ticket, "m", 0.0)
     clock.time = 4.0
     body = waiting(pool)
     assert [(item["ticket_id"], item["position"]) for item in body["items"]] == [("b", 1), ("c", 2)]
@@ -157,8 +157,8 @@ def test_the_voice_lends_seats_and_no_slots(pool, clock):
     seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     view = seats.workers["voice"]
     view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
-    seats.queue.worker_up("voice", "voice", 32, 0.0)
-    seats.queue.ask("a", "voice", 0.0, kind="call")
+    seats.scheduler.worker_ready("voice", "voice", 32, 0.0)
+    seats.scheduler.request("a", "voice", 0.0, kind="call")
     body = overview(pool, seats)
     assert (body["seats_total"], body["seats_busy"], body["total_workers"]) == (32, 1, 2)
     assert [task["request_type"] for task in body["running_tasks"]] == ["call"]
@@ -172,20 +172,20 @@ def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
     seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     view = seats.workers["voice"]
     view.state, view.card = "ready", ModelCard("voice", "voice", 0, slots=32)
-    seats.queue.worker_up("voice", "voice", 32, 0.0)
-    seats.queue.ask("a", "voice", 0.0, kind="call")
+    seats.scheduler.worker_ready("voice", "voice", 32, 0.0)
+    seats.scheduler.request("a", "voice", 0.0, kind="call")
     assert overview(pool, seats)["duplex_workers"] == 0
-    seats.queue.ask("b", "voice", 0.0, kind="audio_duplex")
-    seats.queue.ask("c", "voice", 0.0, kind="omni_duplex")
+    seats.scheduler.request("b", "voice", 0.0, kind="audio_duplex")
+    seats.scheduler.request("c", "voice", 0.0, kind="omni_duplex")
     assert overview(pool, seats)["duplex_workers"] == 1
     assert voice_row(seats, view)["status"] == "duplex_active"
 
 
 def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
     seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
-    seats.queue.worker_up("voice", "voice", 1, 0.0)
+    seats.scheduler.worker_ready("voice", "voice", 1, 0.0)
     for ticket in "ab":
-        seats.queue.ask(ticket, "voice", 0.0, kind="speech")
+        seats.scheduler.request(ticket, "voice", 0.0, kind="speech")
     body = waiting(pool, seats)
     assert [(item["ticket_id"], item["request_type"]) for item in body["items"]] == [("b", "speech")]
     assert body["queue_length"] == overview(pool, seats)["queue_length"] == 1
@@ -215,7 +215,7 @@ async def test_a_place_in_the_queue_can_be_given_up(pool):
         await app(scope, receive, send)
 
     come_up(pool, "w0", slots=1)
-    pool.queue.ask("a", "m", 0.0)
+    pool.scheduler.request("a", "m", 0.0)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(as_ada), base_url="http://test") as client:
         with pool.lease("m", user="ada") as own, pool.lease("m", user="bob") as other:
             answers = [await client.delete(f"/api/queue/{lease.ticket}") for lease in (own, own, other)]

@@ -77,7 +77,7 @@ async def test_the_event_loop_asks_the_disk_nothing(desk, http, monkeypatch):
             return real(path, *rest, **more)
 
         monkeypatch.setattr(Path, name, asked)
-    desk.pool.loadout("worker_0").options["bundled"] = True  # then the picture names a better one
+    desk.pool.load_spec("worker_0").options["bundled"] = True  # then the picture names a better one
     assert (await http.get("/api/models")).status_code == 200
     assert (await http.delete("/api/models/tiny")).status_code == 409
 

@@ -72,8 +72,8 @@ def test_loaded_models_are_one_row_a_worker(folder):
     pool = Pool([local("w0", path), LoadSpec("w1", "remote", "far")], Scheduler())
     view = pool.workers["w0"]
     view.state, view.card = "ready", ModelCard("tiny", "llama", 256, slots=2, size=99)
-    pool.queue.worker_up("w0", "tiny", 2, 0.0)
-    pool.queue.ask("a", "tiny", 0.0)
+    pool.scheduler.worker_ready("w0", "tiny", 2, 0.0)
+    pool.scheduler.request("a", "tiny", 0.0)
     first, second = inventory.loaded_rows(pool)
     assert first == {
         "name": "tiny",
@@ -89,7 +89,7 @@ def test_loaded_models_are_one_row_a_worker(folder):
         "removable": True,
     }
     assert (second["name"], second["state"], second["size"]) == ("far", "offline", 0)
-    assert inventory.users_of_files(pool.loadouts()) == {path.resolve(): ["w0"]}
+    assert inventory.users_of_files(pool.load_specs()) == {path.resolve(): ["w0"]}
 
 
 def test_the_last_one_of_the_settings_is_better_left_and_one_that_was_added_is_not(folder):

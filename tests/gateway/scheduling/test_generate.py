@@ -36,7 +36,7 @@ class PlayedLease:
         self._places, self._problem = places, problem
         self.idle = slots
         self.begun = []
-        self.spared = False
+        self.released_idle = False
         self._batches = []
         self.says = None
         """What the first choice says instead."""
@@ -53,8 +53,8 @@ class PlayedLease:
         said = [(choice, TextDelta(str(choice))), (choice, Done("stop", timings=Timings(first=1)))]
         self._batches.extend(self.says or [said])
 
-    def spare(self):
-        self.spared = True
+    def release_idle(self):
+        self.released_idle = True
 
     async def take(self):
         self.idle += 1
@@ -125,13 +125,13 @@ async def test_more_choices_than_slots_run_in_waves_each_with_its_own_seed():
     assert pool.asked["need"] == 5
 
 
-async def test_slots_are_spared_only_once_no_choice_is_left_to_begin():
+async def test_slots_are_released_idle_only_once_no_choice_is_left_to_begin():
     lease = PlayedLease(slots=1)
     async with Generator(PlayedPool(lease))(REQUEST, count=2) as batches:
         await anext(batches)
-        assert not lease.spared
+        assert not lease.released_idle
         await anext(batches)
-        assert lease.spared
+        assert lease.released_idle
 
 
 async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_end():
@@ -181,11 +181,11 @@ class Slots:
     """A pool of one worker, as the queue has it."""
 
     def __init__(self, *leases, verbs=("prefill",), waiting=False):
-        self.queue = Scheduler()
-        self.queue.worker_up("w", "m", 1, 0.0)
+        self.scheduler = Scheduler()
+        self.scheduler.worker_ready("w", "m", 1, 0.0)
         if waiting:
             for ticket in ("a", "b"):
-                self.queue.ask(ticket, "m", 0.0)
+                self.scheduler.request(ticket, "m", 0.0)
         self._verbs = verbs
         self._leases = list(leases)
         self.asked = []
@@ -220,24 +220,24 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
 
 def test_the_reply_is_given_the_slot_its_prompt_was_read_into():
     queue = Scheduler()
-    queue.worker_up("w", "m", 2, 0.0)
-    [granted] = queue.ask("ahead", "m", 1.0, chain=chain(AHEAD)[:1])
+    queue.worker_ready("w", "m", 2, 0.0)
+    [granted] = queue.request("ahead", "m", 1.0, chain=chain(AHEAD)[:1])
     queue.release("ahead", "w", granted.slots[0], 2.0)
     said = ChatRequest((*AHEAD.messages[:1], user("tell me a story")), model="m")
-    [reply] = queue.ask("reply", "m", 3.0, chain=chain(said), ahead=True)
+    [reply] = queue.request("reply", "m", 3.0, chain=chain(said), ahead=True)
     assert reply.slots == granted.slots
 
 
 def test_where_nothing_was_said_before_the_slot_is_found_by_what_opens_every_prompt():
     queue = Scheduler()
-    queue.worker_up("w", "m", 3, 0.0)
+    queue.worker_ready("w", "m", 3, 0.0)
     first = ChatRequest((user("hello"),), model="m")
-    [other] = queue.ask("other", "m", 0.5, chain=chain(AHEAD), opening=opening(AHEAD))
+    [other] = queue.request("other", "m", 0.5, chain=chain(AHEAD), opening=opening(AHEAD))
     queue.release("other", "w", other.slots[0], 0.8)
-    [granted] = queue.ask("ahead", "m", 1.0, opening=opening(first))
+    [granted] = queue.request("ahead", "m", 1.0, opening=opening(first))
     assert granted.slots != other.slots
     queue.release("ahead", "w", granted.slots[0], 2.0)
-    [reply] = queue.ask("reply", "m", 3.0, chain=chain(first), opening=opening(first), ahead=True)
+    [reply] = queue.request("reply", "m", 3.0, chain=chain(first), opening=opening(first), ahead=True)
     assert reply.slots == granted.slots
 
 

@@ -1,4 +1,4 @@
-"""A lease by itself: its place in the line, what it runs in its slots, and that every slot goes back exactly once."""
+"""A lease by itself: its place in the queue, what it runs, and that every slot is given back exactly once."""
 
 import anyio
 import pytest
@@ -17,8 +17,23 @@ pytestmark = pytest.mark.anyio
 REQUEST = ChatRequest((user("hello"),))
 
 
-class Desk:
-    """Whom the lease gives back to, and the link to the worker whose slots it has."""
+class RecordedStream(Stream):
+    """A stream that records what the lease asks of it."""
+
+    def __init__(self, connection, slot, choice, inbox, on_closed):
+        super().__init__(len(connection.streams), slot, choice, inbox, None, on_closed)
+        self._connection = connection
+
+    def cancel(self):
+        self.ended = True
+        self._connection.cancelled.append(self)
+
+    def taken(self, count):
+        self._connection.granted.append((self.choice, count))
+
+
+class FakePool:
+    """The pool that the lease gives back to, and the connection to the worker whose slots it has."""
 
     def __init__(self) -> None:
         self.withdrawn: list[str] = []
@@ -29,7 +44,7 @@ class Desk:
         self.lease = Lease(self, "q_1")
 
     def lend(self, *slots: int) -> Lease:
-        self.lease.told(Granted("q_1", "w", slots), self)
+        self.lease.apply(Granted("q_1", "w", slots), self)
         return self.lease
 
     def withdraw(self, ticket):
@@ -40,101 +55,94 @@ class Desk:
         self.released.append(slot)
 
     def begin(self, slot, choice, request, inbox, request_id, on_closed):
-        stream = Stream(len(self.streams), slot, choice, inbox, on_closed)
+        stream = RecordedStream(self, slot, choice, inbox, on_closed)
         self.streams.append(stream)
         return stream
 
-    def cancel(self, stream):
-        stream.ended = True
-        self.cancelled.append(stream)
-
-    def taken(self, stream, count):
-        self.granted.append((stream.choice, count))
-
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def pool() -> FakePool:
+    return FakePool()
 
 
-async def test_places_are_told_one_by_one_until_the_slots_are_lent(desk):
-    desk.lease.told(Moved("q_1", 2, 4.0, 3), None)
+async def test_places_are_told_one_by_one_until_the_slots_are_lent(pool):
+    pool.lease.apply(Moved("q_1", 2, 4.0, 3), None)
     places = []
     async with anyio.create_task_group() as tasks:
 
         async def wait():
-            places.extend([place.position async for place in desk.lease.places()])
+            places.extend([place.position async for place in pool.lease.places()])
 
         tasks.start_soon(wait)
         await anyio.wait_all_tasks_blocked()
-        desk.lease.told(Moved("q_1", 1, 2.0, 3), None)
+        pool.lease.apply(Moved("q_1", 1, 2.0, 3), None)
         await anyio.wait_all_tasks_blocked()
-        desk.lend(0)
+        pool.lend(0)
     assert places == [2, 1]
-    assert desk.lease.idle == 1
+    assert pool.lease.idle == 1
 
 
-async def test_of_places_that_were_not_asked_for_the_last_alone_is_told(desk):
+async def test_of_places_that_were_not_asked_for_the_last_alone_is_told(pool):
     for position in (3, 2):
-        desk.lease.told(Moved("q_1", position, 4.0, 3), None)
-    places = desk.lease.places()
+        pool.lease.apply(Moved("q_1", position, 4.0, 3), None)
+    places = pool.lease.places()
     assert (await anext(places)).position == 2
     await places.aclose()
 
 
 @pytest.mark.parametrize(("code", "kind"), [("queue_full", QueueFull), (STOPPING.code, Unavailable)])
-async def test_a_refusal_is_a_problem_with_its_code(desk, code, kind):
-    desk.lease.told(Refused("q_1", code, "Not now."), None)
+async def test_a_refusal_is_a_problem_with_its_code(pool, code, kind):
+    pool.lease.apply(Refused("q_1", code, "Not now."), None)
     with pytest.raises(kind, match="Not now") as met:
-        await anext(desk.lease.places())
+        await anext(pool.lease.places())
     assert met.value.code == code
 
 
-async def test_what_only_waited_is_withdrawn(desk):
-    desk.lease.give_back()
-    assert (desk.withdrawn, desk.released) == (["q_1"], [])
+async def test_what_only_waited_is_withdrawn(pool):
+    pool.lease.give_back()
+    assert (pool.withdrawn, pool.released) == (["q_1"], [])
 
 
-async def test_slots_that_run_nothing_go_back_at_once_and_the_others_when_they_are_free(desk):
-    lease = desk.lend(0, 1, 2)
+async def test_slots_that_run_nothing_go_back_at_once_and_the_others_when_they_are_free(pool):
+    lease = pool.lend(0, 1, 2)
     lease.begin(0, REQUEST, "r")
-    lease.spare()
-    assert desk.released == [1, 2]
+    lease.release_idle()
+    assert pool.released == [1, 2]
     lease.give_back()
-    assert desk.cancelled == desk.streams
-    assert desk.released == [1, 2]
-    desk.streams[0].close()
-    assert (desk.released, desk.withdrawn) == ([1, 2, 0], [])
+    assert pool.cancelled == pool.streams
+    assert pool.released == [1, 2]
+    pool.streams[0].close()
+    assert (pool.released, pool.withdrawn) == ([1, 2, 0], [])
 
 
-async def test_a_slot_that_falls_idle_runs_the_next_choice_as_long_as_more_will_begin(desk):
-    lease = desk.lend(0)
+async def test_a_slot_that_falls_idle_runs_the_next_choice_as_long_as_more_will_begin(pool):
+    lease = pool.lend(0)
     lease.begin(0, REQUEST, "r")
-    desk.streams[0].deliver((Done("stop"),))
-    desk.streams[0].close()
-    assert (lease.idle, desk.released) == (1, [])
+    pool.streams[0].deliver((Done("stop"),))
+    pool.streams[0].close()
+    assert (lease.idle, pool.released) == (1, [])
     lease.begin(1, REQUEST, "r")
-    lease.spare()
-    desk.streams[1].close()
+    lease.release_idle()
+    pool.streams[1].close()
     lease.give_back()
-    assert desk.released == [0]
+    assert pool.released == [0]
 
 
-async def test_events_of_all_choices_come_together_and_the_worker_is_told_what_was_taken(desk):
-    lease = desk.lend(0, 1)
+async def test_events_of_all_choices_come_together_and_the_worker_is_told_what_was_taken(pool):
+    lease = pool.lend(0, 1)
     for choice in range(2):
         lease.begin(choice, REQUEST, "r")
-    desk.streams[0].deliver((TextDelta("a"), TextDelta("b")))
-    desk.streams[1].deliver((TextDelta("c"),))
+    pool.streams[0].deliver((TextDelta("a"), TextDelta("b")))
+    pool.streams[1].deliver((TextDelta("c"),))
     assert await lease.take() == [(0, TextDelta("a")), (0, TextDelta("b")), (1, TextDelta("c"))]
-    assert desk.granted == [(0, 1), (0, 1), (1, 1)]
-    desk.streams[0].close()
+    assert pool.granted == [(0, 1), (0, 1), (1, 1)]
+    pool.streams[0].close()
     assert await lease.take() == [], "a slot fell idle"
 
 
-async def test_what_one_choice_alone_sent_is_told_in_one_word(desk):
-    lease = desk.lend(0)
+async def test_what_one_choice_alone_sent_is_told_in_one_word(pool):
+    lease = pool.lend(0)
     lease.begin(0, REQUEST, "r")
-    desk.streams[0].deliver((TextDelta("a"), TextDelta("b")))
+    pool.streams[0].deliver((TextDelta("a"), TextDelta("b")))
     await lease.take()
-    assert desk.granted == [(0, 2)]
+    assert pool.granted == [(0, 2)]

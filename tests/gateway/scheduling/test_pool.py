@@ -149,7 +149,7 @@ async def test_a_lease_runs_a_request_and_its_slot_comes_back(monkeypatch):
             await lent(lease)
             lease.begin(0, REQUEST, "r")
             assert await heard(lease) == [TextDelta("hello"), Done("stop")]
-        await until(lambda: pool.queue.busy("w") == 0)
+        await until(lambda: pool.scheduler.busy("w") == 0)
 
 
 async def test_leaving_early_cancels_the_work_before_the_slot_is_lent_again(monkeypatch):
@@ -159,8 +159,8 @@ async def test_leaving_early_cancels_the_work_before_the_slot_is_lent_again(monk
             await lent(lease)
             lease.begin(0, ChatRequest((user("hang"),)), "r")
             await lease.take()
-        assert pool.queue.busy("w") == 1
-        await until(lambda: pool.queue.busy("w") == 0)
+        assert pool.scheduler.busy("w") == 1
+        await until(lambda: pool.scheduler.busy("w") == 0)
         assert workers.ended == [0]
 
 
@@ -168,7 +168,7 @@ async def test_an_unused_lease_gives_its_slot_back_at_once(monkeypatch):
     async with running(monkeypatch, Workers()) as (pool, _):
         with pool.lease("m") as lease:
             await lent(lease)
-        assert pool.queue.busy("w") == 0
+        assert pool.scheduler.busy("w") == 0
 
 
 async def test_the_second_waits_and_is_told_its_place(monkeypatch):
@@ -178,7 +178,7 @@ async def test_the_second_waits_and_is_told_its_place(monkeypatch):
             with pool.lease("m") as second:
                 place = await anext(second.places())
                 assert (place.position, place.length) == (1, 1)
-            assert pool.queue.entries() == []
+            assert pool.scheduler.entries() == []
 
 
 async def test_a_waiting_lease_is_lent_the_slot_that_returns(monkeypatch):
@@ -218,7 +218,7 @@ async def test_a_lost_worker_ends_its_stream_and_is_started_again(monkeypatch):
             assert (0, WORKER_LOST) in await lease.take()
         await until(lambda: pool.ready and workers.starts == 2)
         assert pool.workers["w"].restarts == 1
-        assert pool.queue.busy("w") == 0
+        assert pool.scheduler.busy("w") == 0
         with pool.lease("m") as lease:
             await lent(lease)
             lease.begin(0, REQUEST, "r")
@@ -277,7 +277,7 @@ async def test_a_choice_that_has_ended_gives_its_slot_to_whoever_waits(monkeypat
             await lent(lease)
             for choice in range(2):
                 lease.begin(choice, ChatRequest((user("hang in slot 1"),)), "r")
-            lease.spare()
+            lease.release_idle()
             with pool.lease("m") as waiting, anyio.fail_after(5):
                 await lent(waiting)
                 assert waiting.idle == 1
@@ -448,7 +448,7 @@ async def test_a_worker_is_added_while_the_pool_runs_and_serves(monkeypatch):
             await lent(lease)
             lease.begin(0, REQUEST, "r")
             assert (await heard(lease))[-1] == Done("stop")
-        assert pool.loadout("worker_1").worker == "worker_1"
+        assert pool.load_spec("worker_1").worker == "worker_1"
 
 
 async def test_an_added_worker_never_takes_a_name_that_is_there(monkeypatch):
@@ -477,7 +477,7 @@ async def test_a_worker_that_is_removed_ends_what_it_runs_and_refuses_who_waits(
                 await lent(waiting)
             assert met.value.code == "model_unloaded"
         assert (pool.workers, pool.cards(), pool.ready) == ({}, [], False)
-        assert pool.queue.tasks(pool.now()) == []
+        assert pool.scheduler.tasks(pool.now()) == []
 
 
 async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypatch):
@@ -586,8 +586,8 @@ async def test_who_waits_can_be_made_to_give_up_by_its_owner_or_an_admin(monkeyp
                 assert pool.cancel(second.ticket, "ada")
                 assert pool.cancel(third.ticket)
                 assert not pool.cancel(third.ticket)
-                assert pool.queue.entries() == []
-                with pytest.raises(Unavailable, match="gave up") as refused:
+                assert pool.scheduler.entries() == []
+                with pytest.raises(Unavailable, match="was cancelled") as refused:
                     await lent(second)
                 assert refused.value.code == "cancelled"
 

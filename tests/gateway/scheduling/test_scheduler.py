@@ -4,23 +4,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused, Scheduler, kept
+from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused, Scheduler, reusable_messages
 
 
 def up(slots: int = 1, limit: int = 1000, model: str = "m") -> Scheduler:
     queue = Scheduler(limit)
-    queue.worker_up("w", model, slots, 0.0)
+    queue.worker_ready("w", model, slots, 0.0)
     return queue
 
 
 def test_a_free_slot_is_lent_at_once():
-    assert up().ask("a", "m", 1.0) == [Granted("a", "w", (0,))]
+    assert up().request("a", "m", 1.0) == [Granted("a", "w", (0,))]
 
 
 def test_the_second_waits_first_in_line_and_is_served_when_the_slot_returns():
     queue = up()
-    queue.ask("a", "m", 0.0)
-    [moved] = queue.ask("b", "m", 1.0)
+    queue.request("a", "m", 0.0)
+    [moved] = queue.request("b", "m", 1.0)
     assert isinstance(moved, Moved)
     assert (moved.position, moved.length) == (1, 1)
     assert queue.release("a", "w", 0, 2.0) == [Granted("b", "w", (0,))]
@@ -28,9 +28,9 @@ def test_the_second_waits_first_in_line_and_is_served_when_the_slot_returns():
 
 def test_far_back_in_a_long_line_not_every_step_is_told():
     queue = Scheduler(1000)
-    queue.worker_up("w", "m", 1, 0.0)
+    queue.worker_ready("w", "m", 1, 0.0)
     for number in range(901):
-        queue.ask(str(number), "m", 0.0)
+        queue.request(str(number), "m", 0.0)
     told: dict[str, list[int]] = {}
     for number in range(900):
         for command in queue.release(str(number), "w", 0, 1.0):
@@ -44,15 +44,15 @@ def test_far_back_in_a_long_line_not_every_step_is_told():
 def test_positions_close_up_when_somebody_leaves():
     queue = up()
     for ticket in "abcd":
-        queue.ask(ticket, "m", 0.0)
+        queue.request(ticket, "m", 0.0)
     moved = queue.cancel("b", 1.0)
     assert [(move.ticket, move.position) for move in moved] == [("c", 1), ("d", 2)]
 
 
 def test_somebody_who_left_leaves_no_trace():
     queue = up()
-    queue.ask("a", "m", 0.0)
-    queue.ask("b", "m", 0.0)
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
     queue.cancel("b", 0.0)
     assert queue.release("a", "w", 0, 1.0) == []
     assert queue.busy("w") == 0
@@ -61,9 +61,9 @@ def test_somebody_who_left_leaves_no_trace():
 
 def test_a_full_queue_refuses_and_says_which_setting_rules_it():
     queue = up(limit=1)
-    queue.ask("a", "m", 0.0)
-    queue.ask("b", "m", 0.0)
-    [refused] = queue.ask("c", "m", 0.0)
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
+    [refused] = queue.request("c", "m", 0.0)
     assert isinstance(refused, Refused)
     assert refused.code == "queue_full"
     assert "queue.limit" in refused.message
@@ -72,50 +72,50 @@ def test_a_full_queue_refuses_and_says_which_setting_rules_it():
 def test_a_starting_worker_keeps_its_line():
     queue = Scheduler()
     queue.worker_starting("w", "m", 0.0)
-    [moved] = queue.ask("a", "m", 0.0)
+    [moved] = queue.request("a", "m", 0.0)
     assert moved.position == 1
-    assert queue.worker_up("w", "m", 1, 1.0) == [Granted("a", "w", (0,))]
+    assert queue.worker_ready("w", "m", 1, 1.0) == [Granted("a", "w", (0,))]
 
 
 def test_a_model_that_cannot_load_refuses_those_who_wait_and_those_who_come():
     queue = Scheduler()
     queue.worker_starting("w", "m", 0.0)
-    queue.ask("a", "m", 0.0)
+    queue.request("a", "m", 0.0)
     assert queue.worker_failed("w", "m", "The file is broken.", 1.0) == [
         Refused("a", "model_unavailable", "The file is broken.")
     ]
-    assert queue.ask("b", "m", 2.0) == [Refused("b", "model_unavailable", "The file is broken.")]
+    assert queue.request("b", "m", 2.0) == [Refused("b", "model_unavailable", "The file is broken.")]
 
 
 def test_a_model_another_worker_still_serves_is_not_refused():
     queue = up()
     queue.worker_failed("v", "m", "broken", 0.0)
-    assert queue.ask("a", "m", 0.0) == [Granted("a", "w", (0,))]
+    assert queue.request("a", "m", 0.0) == [Granted("a", "w", (0,))]
 
 
 def test_a_lease_of_a_worker_that_restarted_frees_nothing():
     queue = up()
-    queue.ask("a", "m", 0.0)
+    queue.request("a", "m", 0.0)
     queue.worker_starting("w", "m", 1.0)
-    queue.worker_up("w", "m", 1, 2.0)
-    queue.ask("b", "m", 3.0)
+    queue.worker_ready("w", "m", 1, 2.0)
+    queue.request("b", "m", 3.0)
     assert queue.release("a", "w", 0, 4.0) == []
     assert queue.busy("w") == 1
 
 
 def test_models_do_not_wait_for_each_other():
     queue = up(model="m")
-    queue.worker_up("v", "n", 1, 0.0)
-    queue.ask("a", "m", 0.0)
-    queue.ask("b", "m", 0.0)
-    assert queue.ask("c", "n", 0.0) == [Granted("c", "v", (0,))]
+    queue.worker_ready("v", "n", 1, 0.0)
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
+    assert queue.request("c", "n", 0.0) == [Granted("c", "v", (0,))]
 
 
 def test_several_slots_come_at_once_or_wait_and_nobody_overtakes():
     queue = up(slots=2)
-    queue.ask("a", "m", 0.0)
-    queue.ask("both", "m", 0.0, need=2)
-    assert isinstance(queue.ask("c", "m", 0.0)[-1], Moved)
+    queue.request("a", "m", 0.0)
+    queue.request("both", "m", 0.0, need=2)
+    assert isinstance(queue.request("c", "m", 0.0)[-1], Moved)
     granted = queue.release("a", "w", 0, 1.0)[0]
     assert isinstance(granted, Granted)
     assert granted.ticket == "both"
@@ -123,39 +123,39 @@ def test_several_slots_come_at_once_or_wait_and_nobody_overtakes():
 
 
 def test_a_need_beyond_the_largest_worker_is_served_with_what_there_is():
-    assert up(slots=2).ask("a", "m", 0.0, need=16) == [Granted("a", "w", (0, 1))]
+    assert up(slots=2).request("a", "m", 0.0, need=16) == [Granted("a", "w", (0, 1))]
 
 
 def test_a_conversation_finds_the_slot_that_holds_its_beginning():
     queue = up(slots=3)
-    queue.ask("a", "m", 0.0, chain=(b"1",))
-    queue.ask("b", "m", 0.0, chain=(b"2",))
+    queue.request("a", "m", 0.0, chain=(b"1",))
+    queue.request("b", "m", 0.0, chain=(b"2",))
     queue.release("a", "w", 0, 1.0)
     queue.release("b", "w", 1, 2.0)
-    [granted] = queue.ask("a2", "m", 3.0, chain=(b"1", b"r", b"q"))
+    [granted] = queue.request("a2", "m", 3.0, chain=(b"1", b"r", b"q"))
     assert granted.slots == (0,)
 
 
 def test_a_new_conversation_takes_a_slot_nobody_used_before_one_that_is_warm():
     queue = up(slots=2)
-    queue.ask("a", "m", 0.0, chain=(b"1",))
+    queue.request("a", "m", 0.0, chain=(b"1",))
     queue.release("a", "w", 0, 1.0)
-    [granted] = queue.ask("b", "m", 2.0, chain=(b"2",))
+    [granted] = queue.request("b", "m", 2.0, chain=(b"2",))
     assert granted.slots == (1,)
 
 
 def test_a_shared_system_prompt_alone_does_not_claim_a_slot():
-    assert kept((b"s", b"u", b"r"), (b"s", b"x")) == 0
-    assert kept((b"s", b"u", b"r"), (b"s", b"u", b"y")) == 2
+    assert reusable_messages((b"s", b"u", b"r"), (b"s", b"x")) == 0
+    assert reusable_messages((b"s", b"u", b"r"), (b"s", b"u", b"y")) == 2
 
 
 def test_the_wait_follows_what_was_measured():
     queue = up()
     for number in range(4):
-        queue.ask(f"t{number}", "m", 10.0 * number)
+        queue.request(f"t{number}", "m", 10.0 * number)
         queue.release(f"t{number}", "w", 0, 10.0 * number + 4.0)
-    queue.ask("a", "m", 100.0)
-    queue.ask("b", "m", 101.0)
+    queue.request("a", "m", 100.0)
+    queue.request("b", "m", 101.0)
     place = queue.place("b", 101.0)
     assert place is not None
     assert place.wait == 3.0
@@ -163,10 +163,10 @@ def test_the_wait_follows_what_was_measured():
 
 def test_whoever_waits_for_a_model_that_is_taken_away_is_refused():
     queue = up()
-    queue.worker_up("v", "other", 1, 0.0)
+    queue.worker_ready("v", "other", 1, 0.0)
     for ticket, model in (("a", "m"), ("b", "m"), ("c", "other"), ("d", "other")):
-        queue.ask(ticket, model, 1.0)
-    [refused] = queue.worker_gone("w", 2.0)
+        queue.request(ticket, model, 1.0)
+    [refused] = queue.worker_removed("w", 2.0)
     assert (refused.ticket, refused.code) == ("b", "model_unloaded")
     assert "'m' was unloaded" in refused.message
     assert [entry.ticket for entry in queue.entries()] == ["d"]
@@ -176,27 +176,27 @@ def test_whoever_waits_for_a_model_that_is_taken_away_is_refused():
 def test_whoever_waits_for_a_model_that_another_worker_has_waits_on():
     queue = up()
     queue.worker_starting("v", "m", 0.0)
-    queue.ask("a", "m", 1.0)
-    queue.ask("b", "m", 1.0)
-    assert queue.worker_gone("w", 2.0) == []
-    assert queue.worker_up("v", "m", 1, 3.0) == [Granted("b", "v", (0,))]
+    queue.request("a", "m", 1.0)
+    queue.request("b", "m", 1.0)
+    assert queue.worker_removed("w", 2.0) == []
+    assert queue.worker_ready("v", "m", 1, 3.0) == [Granted("b", "v", (0,))]
 
 
 def test_when_the_only_other_worker_has_failed_its_reason_is_told():
     queue = up()
     queue.worker_failed("v", "m", "The file is broken.", 0.0)
-    queue.ask("a", "m", 1.0)
-    queue.ask("b", "m", 1.0)
-    [refused] = queue.worker_gone("w", 2.0)
+    queue.request("a", "m", 1.0)
+    queue.request("b", "m", 1.0)
+    [refused] = queue.worker_removed("w", 2.0)
     assert (refused.code, refused.message) == ("model_unavailable", "The file is broken.")
 
 
 def test_a_slot_of_a_worker_that_is_gone_comes_back_to_nobody():
     queue = up()
-    queue.ask("a", "m", 0.0)
-    assert queue.worker_gone("w", 1.0) == []
+    queue.request("a", "m", 0.0)
+    assert queue.worker_removed("w", 1.0) == []
     assert queue.release("a", "w", 0, 2.0) == []
-    assert queue.worker_gone("w", 3.0) == []
+    assert queue.worker_removed("w", 3.0) == []
     assert (queue.slots("w"), queue.totals("w")) == (0, (0, 0.0))
 
 
@@ -236,7 +236,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.number += 1
         ticket = f"t{self.number}"
         self.waiting.append(ticket)
-        self.obey(self.queue.ask(ticket, "m", self.now(), need=need))
+        self.obey(self.queue.request(ticket, "m", self.now(), need=need))
 
     @rule(pick=st.integers(0, 99))
     def release(self, pick):
@@ -254,7 +254,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["w0", "w1"]), slots=st.integers(1, 3))
     def come_up(self, name, slots):
         self.forget(name)
-        self.obey(self.queue.worker_up(name, "m", slots, self.now()))
+        self.obey(self.queue.worker_ready(name, "m", slots, self.now()))
 
     @rule(name=st.sampled_from(["w0", "w1"]))
     def restart(self, name):
@@ -269,7 +269,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["w0", "w1"]))
     def go(self, name):
         self.forget(name)
-        self.obey(self.queue.worker_gone(name, self.now()))
+        self.obey(self.queue.worker_removed(name, self.now()))
 
     def forget(self, name):
         self.held = {key: ticket for key, ticket in self.held.items() if key[0] != name}
@@ -295,9 +295,9 @@ TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=40, deadl
 
 def test_the_reply_of_a_call_goes_ahead_of_the_line():
     queue = up()
-    queue.ask("running", "m", 0.0)
-    queue.ask("chat", "m", 0.0)
-    queue.ask("call", "m", 1.0, kind="voice", ahead=True)
+    queue.request("running", "m", 0.0)
+    queue.request("chat", "m", 0.0)
+    queue.request("call", "m", 1.0, kind="voice", ahead=True)
     assert [entry.ticket for entry in queue.entries()] == ["call", "chat"]
     assert Granted("call", "w", (0,)) in queue.release("running", "w", 0, 2.0)
 
@@ -305,9 +305,9 @@ def test_the_reply_of_a_call_goes_ahead_of_the_line():
 def test_calls_never_have_all_of_several_slots():
     queue = up(slots=4)
     for ticket in ("one", "two", "three"):
-        queue.ask(ticket, "m", 0.0, kind="voice", ahead=True)
+        queue.request(ticket, "m", 0.0, kind="voice", ahead=True)
     assert queue.busy("w") == 2
-    assert Granted("chat", "w", (2,)) in queue.ask("chat", "m", 1.0)
+    assert Granted("chat", "w", (2,)) in queue.request("chat", "m", 1.0)
     assert any(
         isinstance(given, Granted) and given.ticket == "three" for given in queue.release("one", "w", 0, 2.0)
     )
@@ -315,14 +315,14 @@ def test_calls_never_have_all_of_several_slots():
 
 def test_with_a_single_slot_a_running_chat_is_finished_first():
     queue = up()
-    queue.ask("chat", "m", 0.0)
-    [moved] = queue.ask("call", "m", 1.0, kind="voice", ahead=True)
+    queue.request("chat", "m", 0.0)
+    [moved] = queue.request("call", "m", 1.0, kind="voice", ahead=True)
     assert isinstance(moved, Moved)
     assert moved.position == 1
 
 
 def test_a_slot_a_call_has_left_counts_as_nobodys():
     queue = up(slots=2)
-    queue.ask("call", "m", 0.0, ahead=True)
+    queue.request("call", "m", 0.0, ahead=True)
     queue.release("call", "w", 0, 1.0)
-    assert any(isinstance(given, Granted) for given in queue.ask("again", "m", 2.0, ahead=True))
+    assert any(isinstance(given, Granted) for given in queue.request("again", "m", 2.0, ahead=True))

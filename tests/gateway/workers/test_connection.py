@@ -1,6 +1,7 @@
 """The gateway's end of the internal protocol, against a worker that is a WebSocket server in the test."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -8,6 +9,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
+from duologue.notifier import Notifier
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.failures import STOPPING, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, user
@@ -19,230 +21,245 @@ REQUEST = ChatRequest((user("hello"),))
 
 
 class Peer:
-    """A worker seen from its sockets: what it heard, and a hand to answer with."""
+    """A worker seen from its sockets: what it received, and a hand to answer with."""
 
     def __init__(self) -> None:
-        self.heard: list[worker_protocol.Down] = []
+        self.received: list[worker_protocol.Down] = []
         self.paths: list[str] = []
         self.authorization: list[str | None] = []
         self.live: ServerConnection | None = None
         self.losses: list[int] = []
         self._joiner = worker_protocol.Joiner()
-        self._news = anyio.Event()
+        self._notifier = Notifier()
 
-    async def __call__(self, connection: ServerConnection) -> None:
-        assert connection.request is not None
-        self.paths.append(connection.request.path)
-        self.authorization.append(connection.request.headers.get("Authorization"))
-        if connection.request.path == "/live":
-            self.live = connection
-        self._tell()
-        async for frame in connection:
+    async def __call__(self, socket: ServerConnection) -> None:
+        assert socket.request is not None
+        self.paths.append(socket.request.path)
+        self.authorization.append(socket.request.headers.get("Authorization"))
+        if socket.request.path == "/live":
+            self.live = socket
+        self._notifier.notify()
+        async for frame in socket:
             assert isinstance(frame, bytes)
             assert len(frame) < 2 * worker_protocol.PIECE
             for message in worker_protocol.decode_down(frame):
                 if isinstance(message, worker_protocol.Fragment):
                     if (whole := self._joiner.add(message)) is not None:
-                        self.heard.extend(worker_protocol.decode_down(whole))
+                        self.received.extend(worker_protocol.decode_down(whole))
                 else:
-                    self.heard.append(message)
-            self._tell()
-
-    def _tell(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
+                    self.received.append(message)
+            self._notifier.notify()
 
     async def until(self, true: Callable[[], bool]) -> None:
         with anyio.fail_after(5):
             while not true():
-                await self._news.wait()
+                await self._notifier.wait()
 
-    async def say(self, *messages: worker_protocol.Up) -> None:
+    async def send(self, *messages: worker_protocol.Up) -> None:
         assert self.live is not None
         await self.live.send(worker_protocol.encode(messages))
 
 
-async def linked(body: Callable[[Peer, WorkerConnection], Awaitable[None]]) -> list[worker_protocol.Report]:
+class RecordedConnection(WorkerConnection):
+    """A connection that remembers the streams it began."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.streams: list[Stream] = []
+
+    def begin(self, *args: Any) -> Stream:
+        self.streams.append(super().begin(*args))
+        return self.streams[-1]
+
+
+async def connected(
+    body: Callable[[Peer, WorkerConnection], Awaitable[None]],
+) -> list[worker_protocol.Report]:
     reports: list[worker_protocol.Report] = []
     peer = Peer()
     async with serve(peer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        link = WorkerConnection(
-            f"127.0.0.1:{port}", "secret", reports.append, lambda: peer.losses.append(len(link._streams))
+        connection = RecordedConnection(
+            f"127.0.0.1:{port}",
+            "secret",
+            reports.append,
+            lambda: peer.losses.append(sum(not stream.closed for stream in connection.streams)),
         )
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(link.run)
+            tasks.start_soon(connection.run)
             await peer.until(lambda: len(peer.paths) == 2)
-            await body(peer, link)
+            await body(peer, connection)
             tasks.cancel_scope.cancel()
     return reports
 
 
 def begin(
-    link: WorkerConnection, inbox: LeaseInbox, closed: list[Stream], request: ChatRequest = REQUEST
+    connection: WorkerConnection, inbox: LeaseInbox, closed: list[Stream], request: ChatRequest = REQUEST
 ) -> Stream:
-    return link.begin(3, 0, request, inbox, "r1", closed.append)
+    return connection.begin(3, 0, request, inbox, "r1", closed.append)
 
 
 async def test_both_sockets_are_opened_with_the_secret():
-    async def body(peer, link):
+    async def body(peer, connection):
         assert sorted(peer.paths) == ["/bulk", "/live"]
         assert peer.authorization == ["Bearer secret"] * 2
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_events_arrive_in_order_and_the_slot_is_free_only_when_closed():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        stream = begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
-        assert peer.heard[0].slot == 3
-        await peer.say(worker_protocol.Emit(stream.number, (TextDelta("a"), Done("stop"))))
+        stream = begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
+        assert peer.received[0].slot == 3
+        await peer.send(worker_protocol.Emit(stream.number, (TextDelta("a"), Done("stop"))))
         assert await inbox.take() == [(0, TextDelta("a")), (0, Done("stop"))]
         assert not closed
-        await peer.say(worker_protocol.Closed(stream.number))
+        await peer.send(worker_protocol.Closed(stream.number))
         await inbox.take()
         assert closed == [stream]
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_what_arrives_after_a_cancel_is_dropped():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        stream = begin(link, inbox, closed)
-        link.cancel(stream)
-        await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.heard)
-        await peer.say(
+        stream = begin(connection, inbox, closed)
+        stream.cancel()
+        await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.received)
+        await peer.send(
             worker_protocol.Emit(stream.number, (TextDelta("late"),)), worker_protocol.Closed(stream.number)
         )
         assert await inbox.take() == []
         assert closed == [stream]
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_taking_events_grants_new_credit():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        stream = begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
-        await peer.say(worker_protocol.Emit(stream.number, (TextDelta("a"),) * worker_protocol.WINDOW))
-        link.taken(stream, len(await inbox.take()))
-        await peer.until(lambda: len(peer.heard) == 2)
-        assert peer.heard[1] == worker_protocol.Grant(stream.number, worker_protocol.WINDOW)
+        stream = begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
+        await peer.send(worker_protocol.Emit(stream.number, (TextDelta("a"),) * worker_protocol.WINDOW))
+        stream.taken(len(await inbox.take()))
+        await peer.until(lambda: len(peer.received) == 2)
+        assert peer.received[1] == worker_protocol.Grant(stream.number, worker_protocol.WINDOW)
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_large_request_travels_in_pieces_and_arrives_whole():
     large = ChatRequest((Message("user", (ImagePart(bytes(5 * worker_protocol.PIECE)),)),))
 
-    async def body(peer, link):
-        begin(link, LeaseInbox(), [], large)
-        await peer.until(lambda: bool(peer.heard))
-        assert peer.heard[0].request == large
+    async def body(peer, connection):
+        begin(connection, LeaseInbox(), [], large)
+        await peer.until(lambda: bool(peer.received))
+        assert peer.received[0].request == large
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_lost_worker_ends_every_stream_with_a_sentence_and_frees_its_slot():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        stream = begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
+        stream = begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
         assert await inbox.take() == [(0, WORKER_LOST)]
         assert closed == [stream]
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_the_loss_is_told_once_and_before_the_streams_end():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
+        begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
         await inbox.take()
         assert peer.losses == [1]
         seen.append(peer)
 
     seen: list[Peer] = []
-    await linked(body)
+    await connected(body)
     assert seen[0].losses == [1]
 
 
 async def test_a_generation_begun_on_a_lost_link_ends_at_once():
-    async def body(peer, link):
+    async def body(peer, connection):
         first, second, closed = LeaseInbox(), LeaseInbox(), []
-        begin(link, first, closed)
-        await peer.until(lambda: bool(peer.heard))
+        begin(connection, first, closed)
+        await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
         await first.take()
-        stream = begin(link, second, closed)
+        stream = begin(connection, second, closed)
         assert await second.take() == [(0, WORKER_LOST)]
         assert closed[-1] is stream
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
     monkeypatch.setattr("duologue.gateway.workers.connection.PING_EVERY", 0.01)
     monkeypatch.setattr("duologue.gateway.workers.connection.PATIENCE", 0.05)
 
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox = LeaseInbox()
-        begin(link, inbox, [])
-        await peer.until(lambda: bool(peer.heard))
-        await peer.say(worker_protocol.Report("w", "ready"))
+        begin(connection, inbox, [])
+        await peer.until(lambda: bool(peer.received))
+        await peer.send(worker_protocol.Report("w", "ready"))
         peer.live.transport.pause_reading()
         with anyio.fail_after(5):
             assert await inbox.take() == [(0, WORKER_LOST)]
         peer.live.transport.abort()  # or the server waits for its goodbye
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_generation_begun_while_stopping_ends_at_once_with_the_reason():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox = LeaseInbox()
-        link.interrupt(STOPPING)
-        begin(link, inbox, [])
+        connection.interrupt(STOPPING)
+        begin(connection, inbox, [])
         assert await inbox.take() == [(0, STOPPING)]
-        assert peer.heard == []
+        assert peer.received == []
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_stopping_says_so_and_cancels_the_work():
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox = LeaseInbox()
-        stream = begin(link, inbox, [])
-        link.interrupt(STOPPING)
+        stream = begin(connection, inbox, [])
+        connection.interrupt(STOPPING)
         assert await inbox.take() == [(0, STOPPING)]
-        await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.heard)
+        await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.received)
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
-    async def body(peer, link):
-        await peer.say(worker_protocol.Report("w", "ready"))
+    async def body(peer, connection):
+        await peer.send(worker_protocol.Report("w", "ready"))
         inbox = LeaseInbox()
-        begin(link, inbox, [])
-        await peer.until(lambda: bool(peer.heard))
+        begin(connection, inbox, [])
+        await peer.until(lambda: bool(peer.received))
         await peer.live.send(b"not msgpack")
         assert await inbox.take() == [(0, WORKER_LOST)]
 
-    assert await linked(body) == [worker_protocol.Report("w", "ready")]
+    assert await connected(body) == [worker_protocol.Report("w", "ready")]
 
 
-async def counting(link: WorkerConnection, answers: list[object], request: ChatRequest = REQUEST) -> None:
+async def counting(
+    connection: WorkerConnection, answers: list[object], request: ChatRequest = REQUEST
+) -> None:
     """The count, or the problem it met."""
     try:
-        answers.append(await link.count(request))
+        answers.append(await connection.count(request))
     except Problem as problem:
         answers.append(problem)
 
@@ -250,126 +267,128 @@ async def counting(link: WorkerConnection, answers: list[object], request: ChatR
 async def test_counts_are_answered_each_to_whoever_asked():
     answers: list[list[object]] = [[], []]
 
-    async def body(peer, link):
+    async def body(peer, connection):
         async with anyio.create_task_group() as tasks:
             for place in answers:
-                tasks.start_soon(counting, link, place)
-            await peer.until(lambda: len(peer.heard) == 2)
-            assert peer.heard[0].request == REQUEST
-            first, second = (message.ask for message in peer.heard)
-            await peer.say(worker_protocol.Counted(second, 22, 100), worker_protocol.Counted(first, 11, 100))
+                tasks.start_soon(counting, connection, place)
+            await peer.until(lambda: len(peer.received) == 2)
+            assert peer.received[0].request == REQUEST
+            first, second = (message.ask for message in peer.received)
+            await peer.send(worker_protocol.Counted(second, 22, 100), worker_protocol.Counted(first, 11, 100))
         assert [place[0].tokens for place in answers] == [11, 22]
-        assert link.asks == 0
+        assert connection.counts == 0
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_count_that_failed_raises_what_the_worker_met():
-    async def body(peer, link):
+    async def body(peer, connection):
         answers: list[object] = []
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(counting, link, answers)
-            await peer.until(lambda: bool(peer.heard))
-            await peer.say(
-                worker_protocol.Counted(peer.heard[0].ask, code="template_error", message="No.", status=400)
+            tasks.start_soon(counting, connection, answers)
+            await peer.until(lambda: bool(peer.received))
+            await peer.send(
+                worker_protocol.Counted(
+                    peer.received[0].ask, code="template_error", message="No.", status=400
+                )
             )
         [problem] = answers
         assert (problem.code, problem.message, problem.status) == ("template_error", "No.", 400)
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_large_prompt_to_count_travels_in_pieces():
     large = ChatRequest((user("a" * 3 * worker_protocol.PIECE),))
 
-    async def body(peer, link):
+    async def body(peer, connection):
         answers: list[object] = []
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(counting, link, answers, large)
-            await peer.until(lambda: bool(peer.heard))
-            assert peer.heard[0].request == large
-            await peer.say(worker_protocol.Counted(peer.heard[0].ask, 1))
+            tasks.start_soon(counting, connection, answers, large)
+            await peer.until(lambda: bool(peer.received))
+            assert peer.received[0].request == large
+            await peer.send(worker_protocol.Counted(peer.received[0].ask, 1))
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_lost_worker_ends_the_counts_it_was_asked_for_and_takes_no_more():
-    async def body(peer, link):
+    async def body(peer, connection):
         answers: list[object] = []
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(counting, link, answers)
-            await peer.until(lambda: bool(peer.heard))
+            tasks.start_soon(counting, connection, answers)
+            await peer.until(lambda: bool(peer.received))
             peer.live.transport.abort()
-        await counting(link, answers)
+        await counting(connection, answers)
         assert [type(answer) for answer in answers] == [WorkerLost, WorkerLost]
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_stopping_ends_the_counts_too():
-    async def body(peer, link):
+    async def body(peer, connection):
         answers: list[object] = []
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(counting, link, answers)
-            await peer.until(lambda: bool(peer.heard))
-            link.interrupt(STOPPING)
+            tasks.start_soon(counting, connection, answers)
+            await peer.until(lambda: bool(peer.received))
+            connection.interrupt(STOPPING)
         [problem] = answers
         assert (type(problem), problem.code) == (Unavailable, "server_stopping")
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_more_counts_than_a_worker_takes_are_refused_even_when_the_askers_gave_up():
-    async def body(peer, link):
+    async def body(peer, connection):
         for _ in range(worker_protocol.ASKS):
             with anyio.CancelScope() as scope:
                 scope.cancel()
-                await link.count(REQUEST)
+                await connection.count(REQUEST)
         with pytest.raises(Busy):
-            await link.count(REQUEST)
-        await peer.until(lambda: len(peer.heard) == worker_protocol.ASKS)
-        await peer.say(
-            *(worker_protocol.Counted(message.ask, 1) for message in peer.heard), worker_protocol.Closed(0)
+            await connection.count(REQUEST)
+        await peer.until(lambda: len(peer.received) == worker_protocol.ASKS)
+        await peer.send(
+            *(worker_protocol.Counted(message.ask, 1) for message in peer.received), worker_protocol.Closed(0)
         )
-        await peer.say(worker_protocol.Report("w", "ready"))
+        await peer.send(worker_protocol.Report("w", "ready"))
         with anyio.fail_after(5):
-            while link.asks:
+            while connection.counts:
                 await anyio.wait_all_tasks_blocked()
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_an_interrupted_link_that_is_lost_then_keeps_its_reason():
     reason = Failed("model_unloaded", "It was unloaded.", 503)
 
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
-        link.interrupt(reason)
+        begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
+        connection.interrupt(reason)
         assert await inbox.take() == [(0, reason)]
         peer.live.transport.abort()
         with anyio.fail_after(5):
             while not closed:
                 await anyio.wait_all_tasks_blocked()
         assert peer.losses == [1]
-        late = begin(link, inbox, closed)
+        late = begin(connection, inbox, closed)
         assert late.closed
         assert (0, reason) in await inbox.take()
 
-    await linked(body)
+    await connected(body)
 
 
 async def test_a_link_that_is_ended_is_lost_at_once_with_the_reason_given():
     reason = Failed("worker_restarted", "Try again.", 503)
 
-    async def body(peer, link):
+    async def body(peer, connection):
         inbox, closed = LeaseInbox(), []
-        begin(link, inbox, closed)
-        await peer.until(lambda: bool(peer.heard))
-        link.end(reason)
+        begin(connection, inbox, closed)
+        await peer.until(lambda: bool(peer.received))
+        connection.end(reason)
         assert (peer.losses, len(closed)) == ([1], 1)
         assert await inbox.take() == [(0, reason)]
-        assert begin(link, inbox, closed).closed
+        assert begin(connection, inbox, closed).closed
 
-    await linked(body)
+    await connected(body)

@@ -41,6 +41,6 @@ def measure_turn(turn: TurnFigures) -> None:
 def rendered(pool: Pool) -> str:
     """Everything measured so far, and what runs and waits now, in Prometheus' text format."""
     figures = telemetry.metrics()
-    figures.leases_active(sum(pool.queue.busy(worker) for worker in pool.workers))
-    figures.queue_length(len(pool.queue.entries()))
+    figures.leases_active(sum(pool.scheduler.busy(worker) for worker in pool.workers))
+    figures.queue_length(len(pool.scheduler.entries()))
     return figures.render()[0].decode()

@@ -175,7 +175,7 @@ def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
 def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
     """The body of `/status`. Workers and slots are those of models; the voice's are its seats, and its workers are counted while
     they serve duplex sessions, paused ones too."""
-    queue, views = pool.queue, list(pool.workers.values())
+    queue, views = pool.scheduler, list(pool.workers.values())
     busy = [queue.busy(view.worker) for view in views]
     ready = [view.state == "ready" for view in views]
     return {
@@ -189,9 +189,9 @@ def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
         "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
         "slots_total": sum(queue.slots(view.worker) for view in views),
         "slots_busy": sum(busy),
-        "seats_total": 0 if seats is None else sum(seats.queue.slots(name) for name in seats.workers),
-        "seats_busy": 0 if seats is None else sum(seats.queue.busy(name) for name in seats.workers),
-        "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.queue.entries())),
+        "seats_total": 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers),
+        "seats_busy": 0 if seats is None else sum(seats.scheduler.busy(name) for name in seats.workers),
+        "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.scheduler.entries())),
         "max_queue_size": queue.limit,
         "restarts": sum(view.restarts for view in views),
         "running_tasks": [*running(pool), *(running(seats) if seats is not None else ())],
@@ -199,7 +199,7 @@ def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
 
 
 def _serving_duplex(seats: Pool) -> set[str]:
-    return {task.worker for task in seats.queue.tasks(seats.now()) if task.kind in DUPLEX}
+    return {task.worker for task in seats.scheduler.tasks(seats.now()) if task.kind in DUPLEX}
 
 
 def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
@@ -208,14 +208,14 @@ def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
     items = [item for each in pools for item in _waiting(each)]
     return {
         "queue_length": len(items),
-        "max_queue_size": pool.queue.limit,
+        "max_queue_size": pool.scheduler.limit,
         "items": items,
         "running_tasks": [task for each in pools for task in running(each)],
     }
 
 
 def _waiting(pool: Pool) -> list[dict[str, Any]]:
-    queue, at = pool.queue, pool.now()
+    queue, at = pool.scheduler, pool.now()
     since = {entry.ticket: entry for entry in queue.entries()}
     return [
         {
@@ -233,7 +233,7 @@ def _waiting(pool: Pool) -> list[dict[str, Any]]:
 
 
 def running(pool: Pool) -> list[dict[str, Any]]:
-    return [_task_row(task) for task in pool.queue.tasks(pool.now())]
+    return [_task_row(task) for task in pool.scheduler.tasks(pool.now())]
 
 
 def _task_row(task: Task) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _task_row(task: Task) -> dict[str, Any]:
 
 
 def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
-    queue = pool.queue
+    queue = pool.scheduler
     served, seconds = queue.totals(view.worker)
     own = [task for task in queue.tasks(pool.now()) if task.worker == view.worker]
     status = view.state
@@ -274,7 +274,7 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "current_session_id": None,
         "total_requests": served,
         "avg_inference_time_ms": round(1000 * seconds / served, 1) if served else 0.0,
-        "last_heartbeat": view.heard or None,
+        "last_heartbeat": view.last_report or None,
         "current_request_type": own[0].kind if own else None,
         "task_started_at": time.time() - own[0].elapsed if own else None,
     }

@@ -118,7 +118,7 @@ class Call:
         if self._lease is None:
             for control in controls:
                 self._hold(control)
-        elif not self._lease.tell(0, *controls):
+        elif not self._lease.send(0, *controls):
             log.debug("call %s: sound was dropped, the voice worker is behind", self._request_id)
 
     def _hold(self, control: CallControl) -> None:
@@ -192,7 +192,7 @@ class Call:
                 lease.begin(0, setup, self._request_id)
                 self._lease = lease
                 if self._held:
-                    lease.tell(0, *self._held)
+                    lease.send(0, *self._held)
                     self._held.clear()
                 began = anyio.current_time()
                 try:

@@ -59,7 +59,7 @@ def router(
         processes = [view.process for view in pool.workers.values() if view.process]
         seen = await hardware_io(look, folder, processes) if look is not None else None
         hardware = seen[0] if seen else None
-        files = await disk_io(inventory.files_row, folder, headers, pool.loadouts())
+        files = await disk_io(inventory.files_row, folder, headers, pool.load_specs())
         available = await disk_io(inventory.available_rows, folder, hardware)
         return {
             **files,
@@ -91,7 +91,7 @@ def router(
     @routes.delete("/{name:path}", summary="Remove a model's files")
     async def remove(name: Annotated[str, fastapi.Path(max_length=300)]) -> dict[str, Any]:
         """All its parts, and what is unfinished of it."""
-        called, freed = await disk_io(_remove, name, folder, pool.loadouts())
+        called, freed = await disk_io(_remove, name, folder, pool.load_specs())
         events.publish({"type": "here"})
         return {"removed": called, "freed": freed}
 

@@ -126,8 +126,8 @@ def _loaded_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "state": view.state,
         "detail": view.detail,
         "progress": view.progress,
-        "slots": pool.queue.slots(view.worker),
-        "busy": pool.queue.busy(view.worker),
+        "slots": pool.scheduler.slots(view.worker),
+        "busy": pool.scheduler.busy(view.worker),
         "context": card.context if card else 0,
         "size": card.size if card else 0,
         "removable": view.added or len(pool.workers) > 1,
@@ -176,7 +176,7 @@ def engine_rows(
     first = next(iter(pool.workers.values()), None)
     if first is None:
         return []
-    bundled = bool(pool.loadout(first.worker).options.get("bundled"))
+    bundled = bool(pool.load_spec(first.worker).options.get("bundled"))
     proposed = recommend(RECOMMENDED, hardware) if bundled and hardware else None
     return [
         {

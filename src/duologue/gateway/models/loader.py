@@ -20,7 +20,7 @@ from msgspec import Struct
 from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import unloaded
+from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
@@ -95,7 +95,7 @@ class Load:
         """How its worker is now."""
         view = self._view
         if pool.workers.get(view.worker) is not view:
-            return LoadProgress(problem=Unavailable(unloaded(self.name), code="model_unloaded"))
+            return LoadProgress(problem=Unavailable(unloaded_message(self.name), code="model_unloaded"))
         if view.state == "ready":
             return LoadProgress("ready", 1.0)
         if view.state == "failed":

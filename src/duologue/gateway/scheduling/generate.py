@@ -1,6 +1,6 @@
-"""Running a request on lent slots: from an endpoint's request to the worker's events and back.
+"""Runs a chat request on slots of the pool and gives its events: the implementation of `values.generate.Generate`.
 
-Owns `generate`, the one door every dialect goes through. Knows no dialect.
+Every dialect, call and conversation generates through this.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from duologue.values.requests import ChatRequest
 log = logging.getLogger(__name__)
 
 CALL = "voice"
-"""The kind of a call's replies: they go ahead of the line."""
+"""The kind of a call's replies: they go to the front of the queue."""
 AHEAD = "ahead"
 """The kind of a prompt that is read before its reply is requested."""
 
 
 class Generator:
-    """`generate` over a pool. `observe` is told of every choice that ended, cancelled ones too; `wrote` of the tokens of
-    replies: about one with each piece, and at the end the rest that there really were."""
+    """`generate` over a pool. `observe` is called for every choice that ends, cancelled ones too. `wrote` counts tokens of
+    replies: one for each piece as it comes, and at the end the difference to the real number."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Generator:
         self._clock = clock
         self._observe = observe
         self._wrote = wrote
-        self._reading: set[anyio.CancelScope] = set()
+        self._prefills: set[anyio.CancelScope] = set()
 
     @asynccontextmanager
     async def __call__(
@@ -74,18 +74,18 @@ class Generator:
     async def _batches(
         self, lease: Lease, request: ChatRequest, kind: str, count: int, request_id: str
     ) -> AsyncGenerator[Batch]:
-        asked = self._clock()
+        start = self._clock()
         try:
             async with aclosing(lease.places()) as places:
                 async for place in places:
-                    self._give_way()
+                    self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
             failed = Failed(problem.code, problem.message, problem.status, problem.param)
             self._observe(kind, failed)
             yield [(0, failed)]
             return
-        waited = (self._clock() - asked) * 1000
+        waited = (self._clock() - start) * 1000
         log.debug("request %s has its slot after %.1f ms", request_id, waited)
         running: dict[int, int] = {}
         choices = deque(range(count))
@@ -94,7 +94,7 @@ class Generator:
                 running |= dict.fromkeys(_begin(lease, choices, request, request_id), 0)
                 if not running:
                     return
-                # A slot that was given a chat request says nothing but its events.
+                # A slot that runs a chat request gives only the events of one.
                 batch = cast(Batch, await lease.take())
                 pieces = 0
                 for index, (choice, event) in enumerate(batch):
@@ -114,49 +114,49 @@ class Generator:
                 self._observe(kind, Done("cancelled"))
 
     async def ahead(self, request: ChatRequest) -> None:
-        """Read the prompt of `request`, whose last message may still change, into the slot its reply will prefer. Only where
-        the engine can, a slot is idle and nobody waits for one; whoever comes to wait meanwhile ends it."""
+        """Prefill the prompt of `request`, whose last message may still change, in the slot that its reply will prefer. Only if
+        the engine supports it, a slot is idle and no request waits; a request that has to wait meanwhile cancels it."""
         cards = self._pool.cards()
         card = next((card for card in cards if not request.model or card.name == request.model), None)
-        # Without the last message: its words will be others, and the slot is found by what they have in common.
+        # Without the last message: it will be different in the real request, and the slot is chosen by the common prefix.
         common = chain(request)[:-1]
-        if card is None or "prefill" not in card.verbs or self._pool.queue.entries():
+        if card is None or "prefill" not in card.verbs or self._pool.scheduler.entries():
             return
         with self._pool.lease(request.model, kind=AHEAD, chain=common, opening=opening(request)) as lease:
             if not lease.idle:
                 return
             with anyio.CancelScope() as scope:
-                self._reading.add(scope)
+                self._prefills.add(scope)
                 try:
                     lease.begin(0, msgspec.structs.replace(request, ahead=True), "")
                     while not any(isinstance(event, Done | Failed) for _, event in await lease.take()):
                         pass
                 finally:
-                    self._reading.discard(scope)
+                    self._prefills.discard(scope)
 
-    def _give_way(self) -> None:
-        """Somebody waits for a slot: nothing is read ahead for now."""
-        for scope in self._reading:
+    def _cancel_prefills(self) -> None:
+        """A request waits for a slot, and prefills ahead of time occupy some."""
+        for scope in self._prefills:
             scope.cancel()
 
-    def _ended(self, kind: str, event: Done | Failed, told: int) -> None:
-        """A choice of which `told` tokens were told ended."""
+    def _ended(self, kind: str, event: Done | Failed, counted: int) -> None:
+        """A choice ended, of which `counted` tokens were counted as they came."""
         if isinstance(event, Done):
-            self._wrote(event.usage.output - told)
+            self._wrote(event.usage.output - counted)
         self._observe(kind, event)
 
 
 def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:
-    """Start the next choices in whatever slots are idle, each with a seed of its own; those that were started. With
-    none left to start, idle slots go to whoever waits."""
-    begun = []
+    """Start the next choices in idle slots, each with its own seed; gives those that were started. Once all have been started,
+    idle slots are released."""
+    started = []
     while lease.idle and choices:
         choice = choices.popleft()
         lease.begin(choice, _for_choice(request, choice), request_id)
-        begun.append(choice)
+        started.append(choice)
     if not choices:
-        lease.spare()
-    return begun
+        lease.release_idle()
+    return started
 
 
 def _for_choice(request: ChatRequest, choice: int) -> ChatRequest:

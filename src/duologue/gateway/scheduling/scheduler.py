@@ -1,9 +1,9 @@
-"""The one dispatch point: who gets which slot of which worker, and who waits where.
+"""Decides which request gets which slot of which worker, and where the others wait.
 
-A pure machine: facts come in with the time, commands go out. First come, first served for each model; a request
-that needs several slots at its model's head waits until one worker has them, and nobody overtakes it but the replies of
-calls: somebody holds their breath there. They go ahead of the line, into half of a model's slots and at least one. Among
-free slots it prefers the one whose cache already holds the conversation's beginning. Knows no socket, task or clock.
+A pure state machine, driven by the pool: facts come in with the time, commands go out. First come, first served for each model.
+A request at the head that needs several slots waits until one worker has them free, and blocks those behind it. Only requests
+marked `ahead`, the replies of calls, overtake: a caller is waiting in silence. They may hold half of a model's slots, at least
+one. Among free slots the one whose cache already holds the beginning of the conversation is preferred.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from msgspec import Struct
 from duologue.gateway.scheduling.eta import Estimator, waits
 
 Chain = tuple[bytes, ...]
-"""Digests of a conversation's beginnings: item i stands for its first i + 1 messages."""
+"""Digests of a conversation's prefixes: item i stands for its first i + 1 messages."""
 
-Standing = Literal["starting", "up", "failed"]
+SlotsState = Literal["starting", "ready", "failed"]
 
 
 class Granted(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Moved(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The ticket will not be served, and why."""
+    """The ticket will not be served, for this reason."""
 
     ticket: str
     code: str
@@ -50,8 +50,8 @@ Command = Granted | Moved | Refused
 
 
 class Slot(Struct):
-    """One running generation's place. `chain` is what its cache held last, `used` when; `opening` what stands before all
-    messages there."""
+    """A place for one running generation. `chain` and `opening`: what its cache holds, the messages and what precedes them;
+    `used`: when it was last released."""
 
     ticket: str | None = None
     kind: str = ""
@@ -63,10 +63,10 @@ class Slot(Struct):
 
 
 class WorkerSlots(Struct):
-    """A worker as the queue sees it."""
+    """The slots of one worker."""
 
     model: str
-    standing: Standing
+    state: SlotsState
     slots: list[Slot]
     detail: str = ""
 
@@ -82,7 +82,8 @@ class QueueEntry(Struct):
     since: float
     ahead: bool = False
     opening: bytes = b""
-    told: int = 0
+    reported: int = 0
+    """The last position that was sent; 0 before the first."""
 
 
 class Task(Struct, frozen=True):
@@ -95,39 +96,39 @@ class Task(Struct, frozen=True):
     remaining: float
 
 
-def kept(cached: Chain, asked: Chain) -> int:
+def reusable_messages(cached: Chain, requested: Chain) -> int:
     """How many messages of a slot's cache serve the request; 0 unless they are more than half of what it holds.
 
-    A system prompt in common is no reason to overwrite somebody's running conversation while another slot is free.
+    A shared system prompt alone must not overwrite another conversation's cache while a different slot is free.
     """
     count = 0
-    for left, right in zip(cached, asked, strict=False):
+    for left, right in zip(cached, requested, strict=False):
         if left != right:
             break
         count += 1
     return count if 2 * count > len(cached) else 0
 
 
-def serves(slot: Slot, entry: QueueEntry) -> float:
-    """How much of a slot's cache serves the request: messages, or at least what stands before them, where nobody's
-    messages are behind that."""
-    opened = not slot.chain and bool(entry.opening) and slot.opening == entry.opening
-    return kept(slot.chain, entry.chain) or (0.5 if opened else 0)
+def cache_score(slot: Slot, entry: QueueEntry) -> float:
+    """How much of a slot's cache serves the request: messages, or 0.5 for an equal opening (tools, system text) in a slot that
+    holds no messages."""
+    same_opening = not slot.chain and bool(entry.opening) and slot.opening == entry.opening
+    return reusable_messages(slot.chain, entry.chain) or (0.5 if same_opening else 0)
 
 
 NO_MODEL = (
-    "No model is loaded. Load one on the models page, or start the server again; `duologue models list` shows what is "
-    "here."
+    "No model is loaded. Load one on the models page, or restart the server; `duologue models list` shows the models that "
+    "are installed."
 )
 
 
-def unloaded(model: str) -> str:
-    """What is told to whoever used, or waited for, a model that was taken away."""
-    return f"The model {model!r} was unloaded. Choose another model, or have it loaded again."
+def unloaded_message(model: str) -> str:
+    """The sentence for requests that used or waited for a model that was unloaded."""
+    return f"The model {model!r} was unloaded. Choose another model, or load it again."
 
 
 class Scheduler:
-    """The waiting line and the slots. Every method takes the time `at` (seconds, any origin) and returns commands."""
+    """The queue and the slots. Facts take the time `at` (seconds, any origin) and return commands."""
 
     def __init__(self, limit: int = 1000, estimator: Estimator | None = None) -> None:
         self.limit = limit
@@ -139,43 +140,43 @@ class Scheduler:
     # ---- facts about workers
 
     def worker_starting(self, name: str, model: str, at: float) -> list[Command]:
-        """The worker is (re)starting: whatever ran on it is gone, whoever waits for its model goes on waiting."""
+        """The worker is starting, perhaps again: what ran on it is gone, requests for its model keep waiting."""
         self._workers[name] = WorkerSlots(model, "starting", [])
         return self._dispatch(at)
 
-    def worker_up(self, name: str, model: str, slots: int, at: float) -> list[Command]:
-        """The worker is ready with this many slots, all free and cold."""
-        self._workers[name] = WorkerSlots(model, "up", [Slot() for _ in range(slots)])
+    def worker_ready(self, name: str, model: str, slots: int, at: float) -> list[Command]:
+        """The worker is ready with this many slots, all free and with empty caches."""
+        self._workers[name] = WorkerSlots(model, "ready", [Slot() for _ in range(slots)])
         return self._dispatch(at)
 
     def worker_failed(self, name: str, model: str, detail: str, at: float) -> list[Command]:
-        """The worker cannot serve. Those who wait for a model that nobody else serves are refused."""
+        """The worker cannot serve. Requests for a model that no other worker serves are refused."""
         self._workers[name] = WorkerSlots(model, "failed", [], detail)
-        refused: list[Command] = []
+        refusals: list[Command] = []
         for entry in list(self._waiting.values()):
-            if (refusal := self._hopeless(entry.ticket, entry.model)) is not None:
+            if (refusal := self._refusal(entry.ticket, entry.model)) is not None:
                 del self._waiting[entry.ticket]
-                refused.append(refusal)
-        return refused + self._dispatch(at)
+                refusals.append(refusal)
+        return refusals + self._dispatch(at)
 
-    def worker_gone(self, name: str, at: float) -> list[Command]:
-        """The worker was taken away for good. Those who wait for a model that no other worker has are refused."""
-        if (gone := self._workers.pop(name, None)) is None:
+    def worker_removed(self, name: str, at: float) -> list[Command]:
+        """The worker was removed. Requests for a model that no other worker has are refused."""
+        if (removed := self._workers.pop(name, None)) is None:
             return []
         self._totals.pop(name, None)
-        refused: list[Command] = []
-        for entry in [entry for entry in self._waiting.values() if entry.model == gone.model]:
-            if (refusal := self._hopeless(entry.ticket, entry.model)) is None:
+        refusals: list[Command] = []
+        for entry in [entry for entry in self._waiting.values() if entry.model == removed.model]:
+            if (refusal := self._refusal(entry.ticket, entry.model)) is None:
                 continue
-            if all(worker.model != gone.model for worker in self._workers.values()):
-                refusal = Refused(entry.ticket, "model_unloaded", unloaded(gone.model))
+            if all(worker.model != removed.model for worker in self._workers.values()):
+                refusal = Refused(entry.ticket, "model_unloaded", unloaded_message(removed.model))
             del self._waiting[entry.ticket]
-            refused.append(refusal)
-        return refused + self._dispatch(at)
+            refusals.append(refusal)
+        return refusals + self._dispatch(at)
 
     # ---- requests
 
-    def ask(
+    def request(
         self,
         ticket: str,
         model: str,
@@ -187,16 +188,16 @@ class Scheduler:
         opening: bytes = b"",
         ahead: bool = False,
     ) -> list[Command]:
-        """Ask for `need` slots at once (capped at what the model's largest worker has). `ahead`: before those who are not,
-        as far as half of the model's slots go."""
-        if (refusal := self._hopeless(ticket, model)) is not None:
+        """Request `need` slots together (capped at what the model's largest worker has). `ahead`: before all that are not, in up
+        to half of the model's slots."""
+        if (refusal := self._refusal(ticket, model)) is not None:
             return [refusal]
         if len(self._waiting) >= self.limit:
             return [
                 Refused(
                     ticket,
                     "queue_full",
-                    f"The queue is full: {len(self._waiting)} requests wait. Try again in a moment, "
+                    f"The queue is full: {len(self._waiting)} requests are waiting. Try again in a moment, "
                     "or raise queue.limit.",
                 )
             ]
@@ -204,34 +205,34 @@ class Scheduler:
         return self._dispatch(at)
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
-        """A waiting request is withdrawn; nothing of it stays."""
+        """A waiting request is withdrawn."""
         if self._waiting.pop(ticket, None) is None:
             return []
         return self._dispatch(at)
 
-    def release(self, ticket: str, worker: str, slot: int, at: float) -> list[Command]:
-        """Give one slot back. A ticket that does not hold it (its worker restarted meanwhile) changes nothing."""
-        held = self._slot(worker, slot)
-        if held is None or held.ticket != ticket:
+    def release(self, ticket: str, worker: str, number: int, at: float) -> list[Command]:
+        """Give one slot back. Without effect if the ticket does not hold it: its worker may have restarted."""
+        slot = self._slot(worker, number)
+        if slot is None or slot.ticket != ticket:
             return []
-        self.estimator.observe(held.kind, at - held.since)
+        self.estimator.observe(slot.kind, at - slot.since)
         served, seconds = self.totals(worker)
-        self._totals[worker] = (served + 1, seconds + at - held.since)
-        held.ticket, held.used = None, at
+        self._totals[worker] = (served + 1, seconds + at - slot.since)
+        slot.ticket, slot.used = None, at
         return self._dispatch(at)
 
     # ---- views
 
     def place(self, ticket: str, at: float) -> Moved | None:
-        """Where a waiting ticket stands now, or None when it does not wait."""
+        """The position of a ticket; None if it is not waiting."""
         return next((moved for moved in self._places(at) if moved.ticket == ticket), None)
 
     def places(self, at: float) -> list[Moved]:
-        """Everyone who waits, in order."""
+        """The positions of all waiting tickets, in order."""
         return list(self._places(at))
 
     def entries(self) -> list[QueueEntry]:
-        """The waiting requests, in the order of the line."""
+        """The waiting requests, in the order of the queue."""
         return self._line()
 
     def tasks(self, at: float) -> list[Task]:
@@ -244,9 +245,8 @@ class Scheduler:
         ]
 
     def busy(self, worker: str) -> int:
-        """How many of a worker's slots are lent."""
-        seen = self._workers.get(worker)
-        return sum(slot.ticket is not None for slot in seen.slots) if seen else 0
+        """How many of a worker's slots are in use."""
+        return sum(slot.ticket is not None for slot in self._slots_of(worker))
 
     def totals(self, worker: str) -> tuple[int, float]:
         """How many generations a worker has served, and their seconds together."""
@@ -254,13 +254,12 @@ class Scheduler:
 
     def slots(self, worker: str) -> int:
         """How many slots a worker has."""
-        seen = self._workers.get(worker)
-        return len(seen.slots) if seen else 0
+        return len(self._slots_of(worker))
 
     # ---- the decision
 
     def _dispatch(self, at: float) -> list[Command]:
-        """Serve whoever can be served, in order; tell those whose place changed."""
+        """Grant what can be granted, in order, and report changed positions."""
         commands: list[Command] = []
         blocked: set[str] = set()
         for entry in self._line():
@@ -274,10 +273,10 @@ class Scheduler:
             commands.append(granted)
         for moved in self._places(at):
             entry = self._waiting[moved.ticket]
-            # Every step near the head, every twentieth part further back: whoever waits behind hundreds need not hear
-            # of each one that was served, and all of them at once would hold up those who are being answered.
-            if abs(entry.told - moved.position) > moved.position // 20:
-                entry.told = moved.position
+            # Near the head every step is reported, further back only a change by a twentieth: reporting each step to hundreds
+            # of waiting requests would delay those that are being answered.
+            if abs(entry.reported - moved.position) > moved.position // 20:
+                entry.reported = moved.position
                 commands.append(moved)
         return commands
 
@@ -285,7 +284,7 @@ class Scheduler:
         return sorted(self._waiting.values(), key=lambda entry: not entry.ahead)  # stable: oldest first
 
     def _room_ahead(self, model: str) -> bool:
-        """Whether one more of those who go ahead may have a slot: they never have all of several."""
+        """Whether one more `ahead` request may have a slot: they never take all of a model's slots if it has several."""
         slots = [
             slot for worker in self._workers.values() if self._serves(worker, model) for slot in worker.slots
         ]
@@ -304,12 +303,14 @@ class Scheduler:
 
     def _choose(self, entry: QueueEntry) -> tuple[str, tuple[int, ...]] | None:
         """The worker and slots whose caches serve the request best; then the longest unused."""
-        up = [(name, worker) for name, worker in self._workers.items() if self._serves(worker, entry.model)]
-        need = min(entry.need, max((len(worker.slots) for _, worker in up), default=1))
+        ready = [
+            (name, worker) for name, worker in self._workers.items() if self._serves(worker, entry.model)
+        ]
+        need = min(entry.need, max((len(worker.slots) for _, worker in ready), default=1))
         best: tuple[tuple[float, int, float], str, tuple[int, ...]] | None = None
-        for name, worker in up:
+        for name, worker in ready:
             free = sorted(
-                (-serves(slot, entry), slot.used, number)
+                (-cache_score(slot, entry), slot.used, number)
                 for number, slot in enumerate(worker.slots)
                 if slot.ticket is None
             )
@@ -322,11 +323,11 @@ class Scheduler:
 
     @staticmethod
     def _serves(worker: WorkerSlots, model: str) -> bool:
-        return worker.standing == "up" and worker.model == model
+        return worker.state == "ready" and worker.model == model
 
-    def _hopeless(self, ticket: str, model: str) -> Refused | None:
+    def _refusal(self, ticket: str, model: str) -> Refused | None:
         serving = [worker for worker in self._workers.values() if worker.model == model]
-        if any(worker.standing != "failed" for worker in serving):
+        if any(worker.state != "failed" for worker in serving):
             return None
         detail = next((worker.detail for worker in serving if worker.detail), "")
         return Refused(ticket, "model_unavailable", detail or f"No worker serves the model {model!r}.")
@@ -351,5 +352,8 @@ class Scheduler:
         return self.estimator.remaining(slot.kind, at - slot.since)
 
     def _slot(self, worker: str, number: int) -> Slot | None:
-        slots: Sequence[Slot] = self._workers[worker].slots if worker in self._workers else ()
+        slots = self._slots_of(worker)
         return slots[number] if number < len(slots) else None
+
+    def _slots_of(self, worker: str) -> Sequence[Slot]:
+        return self._workers[worker].slots if worker in self._workers else ()

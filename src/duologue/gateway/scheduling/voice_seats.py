@@ -1,8 +1,8 @@
-"""What calls and speech share about the voice worker: the name its seats are leased under, and the refusal without one."""
+"""What calls and speech share about the voice pool: the model name for its seats, and the refusal if there is none."""
 
 SEAT = "voice"
-"""The name under which a voice worker's seats are asked for."""
+"""The model name to lease a seat of the voice worker."""
 NO_VOICE = (
-    "This server has no voice. Install it with `pip install 'duologue[voice]'` and start the server again; "
+    "This server has no voice. Install it with `pip install 'duologue[voice]'` and restart the server; "
     "`voice.enabled` switches it on and off."
 )

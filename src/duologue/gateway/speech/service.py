@@ -193,7 +193,7 @@ class OpenSpeech:
 
     def write(self, text: str, *, last: bool = False) -> None:
         """Add text to an open request; `last`: nothing follows."""
-        self._lease.tell(0, call_events.Text(0, text, last))
+        self._lease.send(0, call_events.Text(0, text, last))
 
     async def sounds(self) -> AsyncGenerator[call_events.ReplyAudio]:
         """The sound, as it is synthesised. Raises Problem."""

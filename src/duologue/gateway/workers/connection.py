@@ -1,6 +1,7 @@
-"""The gateway's end of the internal protocol: two kept sockets to one worker, many leases on them.
+"""The gateway's end of the internal protocol: two sockets to one worker, shared by all leases on it.
 
-Owns the sockets, the inboxes of running leases and their flow credit, and the counts that are asked for. Knows no queue and no process.
+Owns the sockets, the inboxes of running leases, their flow control, and pending counts. A `WorkerKeeper` runs one connection for each
+process; leases begin their work through it. Large requests take the bulk socket, so that they never delay a token.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
+from duologue.notifier import Notifier
 from duologue.values.call_events import CallControl, CallEvent, CallSessionEnded, CallSetup, MicrophoneAudio
 from duologue.values.events import Done, Event, Failed
 from duologue.values.failures import WORKER_LOST
@@ -24,90 +26,45 @@ from duologue.wire import worker_protocol
 log = logging.getLogger(__name__)
 
 OPEN_TIMEOUT = 600.0
-"""Seconds a worker may take from its start to its first word; a dead one is noticed at once by its closed socket."""
+"""Seconds from a worker's start to its first message. A dead worker is noticed at once by its closed socket."""
 PING_EVERY = 5.0
-"""Seconds between two questions whether the worker still answers."""
+"""Seconds between two pings."""
 PATIENCE = 20.0
-"""Seconds a worker may leave such a question open once it is ready. It hangs then, and is as good as dead."""
+"""Seconds a ready worker may take to answer a ping. One that takes longer hangs, and is treated as dead."""
 LOADING_PATIENCE = 600.0
-"""The same while its model loads: libraries hold the interpreter for as long as their constructors take."""
+"""The same while its model loads: the constructors of some libraries hold the interpreter lock for minutes."""
 SOUND_WAITING = 256
-"""Messages that may wait for a socket before further sound of callers is dropped: about five seconds of one caller."""
+"""Messages that may wait for a socket before more microphone audio is dropped: about five seconds of one call."""
 
 Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
-"""What a slot, or a seat, can be given to do."""
+"""What a slot of a model or a seat of the voice worker can run."""
 Item = Event | CallEvent
 
 
 class LeaseInbox:
-    """What arrived for a lease and was not yet taken. Bounded by the credit of its streams."""
+    """What arrived for a lease and was not taken yet. Bounded by the credit of its streams."""
 
     def __init__(self) -> None:
         self._items: list[tuple[int, Item]] = []
-        self._arrived = anyio.Event()
+        self._pending = False
+        self._notifier = Notifier()
 
     def put(self, choice: int, events: tuple[Item, ...]) -> None:
         self._items.extend((choice, event) for event in events)
-        self._arrived.set()
+        self.wake()
 
     def wake(self) -> None:
-        """Let the taker look again, with or without items."""
-        self._arrived.set()
+        """Let the next `take` return, with or without items."""
+        self._pending = True
+        self._notifier.notify()
 
     async def take(self) -> list[tuple[int, Item]]:
-        """All that arrived, waiting for something; a cancelled wait loses nothing."""
-        await self._arrived.wait()
-        self._arrived = anyio.Event()
+        """Wait for something, then give all of it; a cancelled wait loses nothing."""
+        while not self._pending:
+            await self._notifier.wait()
+        self._pending = False
         items, self._items = self._items, []
         return items
-
-
-class Stream:
-    """One running generation in `slot`. `ended`: nothing more will be delivered; `closed`: the slot is free."""
-
-    def __init__(
-        self, number: int, slot: int, choice: int, inbox: LeaseInbox, on_closed: Callable[[Stream], None]
-    ) -> None:
-        self.number = number
-        self.slot = slot
-        self.choice = choice
-        self.inbox = inbox
-        self.ended = False
-        self.closed = False
-        self._on_closed = on_closed
-        self._untold = 0
-
-    def deliver(self, events: tuple[Item, ...]) -> None:
-        if self.ended:
-            return
-        self.ended = isinstance(events[-1], Done | Failed | CallSessionEnded)
-        self.inbox.put(self.choice, events)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._on_closed(self)
-            self.inbox.wake()
-
-    def taken(self, count: int) -> int:
-        """Note that `count` events were taken; the credit to grant now, or 0."""
-        self._untold += count
-        if self.closed or self.ended or self._untold < worker_protocol.WINDOW // 2:
-            return 0
-        credit, self._untold = self._untold, 0
-        return credit
-
-
-class _Ask:
-    """A prompt that is being counted, and its answer once there is one."""
-
-    def __init__(self) -> None:
-        self.answered = anyio.Event()
-        self.answer: worker_protocol.Counted | None = None
-
-    def tell(self, answer: worker_protocol.Counted) -> None:
-        self.answer = answer
-        self.answered.set()
 
 
 class _Outbox:
@@ -116,29 +73,106 @@ class _Outbox:
 
     def __init__(self) -> None:
         self._messages: deque[worker_protocol.Down] = deque()
-        self._posted = anyio.Event()
+        self._notifier = Notifier()
+
+    def __len__(self) -> int:
+        return len(self._messages)
 
     def post(self, message: worker_protocol.Down) -> None:
         self._messages.append(message)
-        self._posted.set()
-
-    @property
-    def waiting(self) -> int:
-        return len(self._messages)
+        self._notifier.notify()
 
     async def take(self) -> list[worker_protocol.Down]:
-        await self._posted.wait()
-        self._posted = anyio.Event()
+        while not self._messages:
+            await self._notifier.wait()
         messages = list(self._messages)
         self._messages.clear()
         return messages
 
 
-class WorkerConnection:
-    """The connection to one worker, for as long as its process lives.
+class Stream:
+    """One running generation, call, speech or transcription in `slot`. Made by `WorkerConnection.begin`.
 
-    `on_lost` is called once, in the moment the worker is lost and before its streams are told: whoever lends its
-    slots must hear of it before they come back.
+    `ended`: no more events will arrive. `closed`: the slot is free. `outbox`: that of the connection's live socket.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        slot: int,
+        choice: int,
+        inbox: LeaseInbox,
+        outbox: _Outbox,
+        on_closed: Callable[[Stream], None],
+    ) -> None:
+        self.number = number
+        self.slot = slot
+        self.choice = choice
+        self.ended = False
+        self.closed = False
+        self._inbox = inbox
+        self._outbox = outbox
+        self._on_closed = on_closed
+        self._ungranted = 0
+
+    def send(self, controls: tuple[CallControl, ...]) -> bool:
+        """Send controls to an open call, in order. False: it was only sound, and it was dropped because the worker is too far
+        behind."""
+        if self.ended or self.closed:
+            return True
+        if len(self._outbox) > SOUND_WAITING and all(
+            isinstance(control, MicrophoneAudio) for control in controls
+        ):
+            return False
+        self._outbox.post(worker_protocol.Tell(self.number, controls))
+        return True
+
+    def taken(self, count: int) -> None:
+        """The consumer took `count` events. Credit is granted to the worker in portions of half a window."""
+        self._ungranted += count
+        if self.closed or self.ended or self._ungranted < worker_protocol.WINDOW // 2:
+            return
+        self._outbox.post(worker_protocol.Grant(self.number, self._ungranted))
+        self._ungranted = 0
+
+    def cancel(self) -> None:
+        """End the work; whatever still arrives is dropped."""
+        self.ended = True
+        if not self.closed:
+            self._outbox.post(worker_protocol.Cancel(self.number))
+
+    # ---- called by the connection
+
+    def deliver(self, events: tuple[Item, ...]) -> None:
+        if self.ended:
+            return
+        self.ended = isinstance(events[-1], Done | Failed | CallSessionEnded)
+        self._inbox.put(self.choice, events)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._on_closed(self)
+            self._inbox.wake()
+
+
+class _PendingCount:
+    """A prompt that is being counted, and its result once there is one."""
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.result: worker_protocol.Counted | None = None
+
+    def answer(self, result: worker_protocol.Counted) -> None:
+        self.result = result
+        self.answered.set()
+
+
+class WorkerConnection:
+    """The connection to one worker process, for its lifetime.
+
+    `on_lost` is called once, when the worker is lost and before its streams end: ending a stream releases its slot, and the
+    scheduler must not grant that slot again.
     """
 
     def __init__(
@@ -153,8 +187,8 @@ class WorkerConnection:
         self._on_report = on_report
         self._on_lost = on_lost
         self._streams: dict[int, Stream] = {}
-        self._asks: dict[int, _Ask] = {}
-        self._next = 1
+        self._counts: dict[int, _PendingCount] = {}
+        self._next_number = 1
         self._live = _Outbox()
         self._bulk = _Outbox()
         self._state: worker_protocol.WorkerState = "loading"
@@ -162,8 +196,8 @@ class WorkerConnection:
         self._lost = False
 
     async def run(self) -> None:
-        """Connect and relay until a socket closes or the worker no longer answers. Every stream still running then
-        ends with `worker_lost`, or as `interrupt` said before, and so does every later one."""
+        """Connect and relay until a socket closes or the worker stops answering. Running streams then end with `worker_lost`,
+        or with the failure given to `interrupt`; later ones end at once."""
         try:
             async with (
                 self._socket("live") as live,
@@ -188,10 +222,10 @@ class WorkerConnection:
         request_id: str,
         on_closed: Callable[[Stream], None],
     ) -> Stream:
-        """Start a generation, or what else a slot can be given; its events go to `inbox`, and `on_closed` is called once its slot is free. On a link
-        that is over it has ended, with the reason, when this returns."""
-        number, self._next = self._next, self._next + 1
-        stream = Stream(number, slot, choice, inbox, on_closed)
+        """Start work in a slot. Its events go to `inbox`; `on_closed` is called once the slot is free. On a connection that is
+        closed the stream has already ended, with the reason, when this returns."""
+        number, self._next_number = self._next_number, self._next_number + 1
+        stream = Stream(number, slot, choice, inbox, self._live, on_closed)
         if self._refusal is not None:
             stream.deliver((self._refusal,))
             stream.close()
@@ -203,38 +237,27 @@ class WorkerConnection:
             self._post(number, worker_protocol.Open(number, slot, request, request_id))
         return stream
 
-    def tell(self, stream: Stream, controls: tuple[CallControl, ...]) -> bool:
-        """Tell an open call these, in order. False: it was sound only, and the worker is so far behind that it was dropped."""
-        if stream.ended or stream.closed:
-            return True
-        if self._live.waiting > SOUND_WAITING and all(
-            isinstance(control, MicrophoneAudio) for control in controls
-        ):
-            return False
-        self._live.post(worker_protocol.Tell(stream.number, controls))
-        return True
-
     @property
-    def asks(self) -> int:
-        """Counts that were asked for and not answered, whether or not somebody still waits for them."""
-        return len(self._asks)
+    def counts(self) -> int:
+        """Pending counts, including those whose caller has given up: the worker still does the work."""
+        return len(self._counts)
 
     async def count(self, request: ChatRequest) -> worker_protocol.Counted:
-        """The size of a request's prompt. Raises Busy when too many are being counted, WorkerLost or Unavailable when
-        the link is over or ends meanwhile, and the Problem the worker met."""
+        """The size of a request's prompt. Raises Busy when too many are being counted, WorkerLost or Unavailable when the
+        connection is closed or closes meanwhile, and the Problem the worker reports."""
         if self._refusal is not None:
-            raise _refused(self._refusal)
-        if len(self._asks) >= worker_protocol.ASKS:
+            raise _count_problem(self._refusal)
+        if len(self._counts) >= worker_protocol.ASKS:
             raise Busy("Too many prompts are being counted at once. Try again in a moment.")
-        number, self._next = self._next, self._next + 1
-        ask = self._asks[number] = _Ask()
+        number, self._next_number = self._next_number, self._next_number + 1
+        pending = self._counts[number] = _PendingCount()
         self._post(number, worker_protocol.Count(number, request))
-        await ask.answered.wait()
-        if ask.answer is None:
-            raise _refused(self._refusal or WORKER_LOST)
-        if ask.answer.code:
-            raise Problem(ask.answer.message, code=ask.answer.code, status=ask.answer.status)
-        return ask.answer
+        await pending.answered.wait()
+        if pending.result is None:
+            raise _count_problem(self._refusal or WORKER_LOST)
+        if pending.result.code:
+            raise Problem(pending.result.message, code=pending.result.code, status=pending.result.status)
+        return pending.result
 
     def _post(
         self, number: int, message: worker_protocol.Begin | worker_protocol.Open | worker_protocol.Count
@@ -246,32 +269,21 @@ class WorkerConnection:
             for fragment in worker_protocol.fragments(number, frame):
                 self._bulk.post(fragment)
 
-    def cancel(self, stream: Stream) -> None:
-        """End a stream's work; whatever still arrives for it is dropped."""
-        stream.ended = True
-        if not stream.closed:
-            self._live.post(worker_protocol.Cancel(stream.number))
-
-    def taken(self, stream: Stream, count: int) -> None:
-        """The consumer took `count` events: grant the worker as many when enough have gathered."""
-        if credit := stream.taken(count):
-            self._live.post(worker_protocol.Grant(stream.number, credit))
-
     def interrupt(self, failure: Failed) -> None:
         """End every running stream with this failure and cancel its work, and refuse later ones with it."""
         self._refusal = failure
         for stream in list(self._streams.values()):
             stream.deliver((failure,))
-            self.cancel(stream)
-        self._drop_asks()
+            stream.cancel()
+        self._drop_counts()
 
     def end(self, failure: Failed) -> None:
-        """The worker is about to be ended: as if it were lost now, with this failure for what it runs."""
+        """The worker is about to be stopped: treat it as lost now. What it runs ends with this failure."""
         self._refusal = failure
         self._lose()
 
     def _lose(self) -> None:
-        """The worker is gone, with its slots: every running stream ends, and every later one at its start."""
+        """The worker and its slots are gone: running streams end now, later ones when they begin."""
         if self._lost:
             return
         self._lost = True
@@ -281,13 +293,13 @@ class WorkerConnection:
         for stream in streams.values():
             stream.deliver((failure,))
             stream.close()
-        self._drop_asks()
+        self._drop_counts()
 
-    def _drop_asks(self) -> None:
-        """Nobody will answer: whoever waits is told by the refusal."""
-        asks, self._asks = self._asks, {}
-        for ask in asks.values():
-            ask.answered.set()
+    def _drop_counts(self) -> None:
+        """No more results will arrive: end every wait with the refusal."""
+        counts, self._counts = self._counts, {}
+        for pending in counts.values():
+            pending.answered.set()
 
     def _socket(self, name: str) -> connect:
         return connect(
@@ -311,14 +323,14 @@ class WorkerConnection:
             scope.cancel()
 
     async def _watch(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
-        """Notice a worker that neither answers nor dies: stopped, swapped out, or caught in a library."""
+        """Notice a worker that neither answers nor dies: suspended, swapped out, or stuck in a library."""
         try:
             while True:
                 await anyio.sleep(PING_EVERY)
                 patience = LOADING_PATIENCE if self._state == "loading" else PATIENCE
-                with anyio.move_on_after(patience) as waiting:
+                with anyio.move_on_after(patience) as limit:
                     await (await socket.ping())
-                if waiting.cancelled_caught:
+                if limit.cancelled_caught:
                     log.error("worker at %s has not answered for %.0f s", self._address, patience)
                     self._lose()
                     scope.cancel()
@@ -346,17 +358,17 @@ class WorkerConnection:
             case worker_protocol.Emit(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(events)
-            case worker_protocol.CallEvents(lease, told):
+            case worker_protocol.CallEvents(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
-                    stream.deliver(told)
+                    stream.deliver(events)
             case worker_protocol.Closed(lease):
                 if (stream := self._streams.pop(lease, None)) is not None:
                     stream.close()
             case worker_protocol.Counted(number):
-                if (ask := self._asks.pop(number, None)) is not None:
-                    ask.tell(message)
+                if (pending := self._counts.pop(number, None)) is not None:
+                    pending.answer(message)
             case worker_protocol.Report():
-                # Frames that were read already may come after the loss; the pool has counted the worker out by then.
+                # Frames that were already read may be handled after the loss. By then the scheduler has no slots of this worker.
                 if not self._lost:
                     self._state = message.state
                     self._on_report(message)
@@ -366,16 +378,16 @@ class WorkerConnection:
                         self._handle(inner, joiner)
 
 
-def _refused(failure: Failed) -> Problem:
+def _count_problem(failure: Failed) -> Problem:
     if failure is WORKER_LOST:
         return WorkerLost(
-            "The worker that was to count this conversation ended unexpectedly. It is being restarted; please try again."
+            "The worker that was counting this conversation ended unexpectedly. It is being restarted; please try again."
         )
     return Unavailable(failure.message, code=failure.code, status=failure.status)
 
 
 def _split(messages: list[worker_protocol.Down]) -> Iterator[Sequence[worker_protocol.Down]]:
-    """Fragments go one a frame, so that pings and closes pass between them; the rest travels together."""
+    """The frames to send: one for each fragment, so that pings pass between them, and one for all the rest."""
     small = [message for message in messages if not isinstance(message, worker_protocol.Fragment)]
     if small:
         yield small

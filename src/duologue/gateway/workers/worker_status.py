@@ -1,4 +1,4 @@
-"""A worker as the gateway shows it. Plain data, kept up to date by the pool."""
+"""The status of a worker. Plain data: its `WorkerKeeper` writes it, the pool and the status pages read it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from duologue.values.speech import SpeechCard
 
 
 class WorkerStatus(Struct):
-    """One worker for the status pages. `state` is the worker's own word, or "offline" while it has no process. A
-    worker that has failed stays so, with or without a process, until it is ready."""
+    """The status of one worker. `state` is what the worker reports, or "offline" while it has no process. A worker that
+    has failed stays "failed", with or without a process, until it is ready."""
 
     worker: str
     model: str
@@ -21,16 +21,16 @@ class WorkerStatus(Struct):
     process: int = 0
     restarts: int = 0
     attempts: int = 0
-    """Starts since it was ready last."""
+    """Starts since it was last ready."""
     detail: str = ""
-    heard: float = 0.0
-    """Unix seconds of the worker's last word."""
+    last_report: float = 0.0
+    """Unix seconds of the worker's last report."""
     card: ModelCard | None = None
     speech: SpeechCard | None = None
-    """Of a voice worker: what of it is there."""
+    """Of a voice worker: which of its engines are usable."""
     progress: float | None = None
-    """How much of loading is done, 0 to 1; None where nobody can say."""
+    """How much of the model is loaded, 0 to 1; None if unknown."""
     ended: str = ""
-    """How its process ended last, in words for the log."""
+    """How its process last ended, for the log."""
     added: bool = False
-    """Whether it was loaded at run time and is in no settings."""
+    """Whether it was loaded at run time and is not in the settings."""
