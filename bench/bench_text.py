@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from duologue.text.output.channels import ChannelMachine, ReasoningTags
-from duologue.text.stream.stops import StopMachine
+from duologue.text.output.channels import ChannelSplitter, ReasoningTags
+from duologue.text.stream.stops import StopMatcher
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import TextDelta
 
@@ -74,7 +74,7 @@ def floor(text: str) -> None:
 
 def split(text: str) -> None:
     numbers = count()
-    machine = ChannelMachine(
+    machine = ChannelSplitter(
         tool_format=tool_format("hermes"),
         reasoning=ReasoningTags(),
         start_in_reasoning=False,
@@ -88,7 +88,7 @@ def split(text: str) -> None:
 
 
 def stopped(text: str) -> None:
-    machine = StopMachine(("\nUser:", "<|im_end|>"))
+    machine = StopMatcher(("\nUser:", "<|im_end|>"))
     for at in range(0, len(text), PIECE):
         machine.feed(text[at : at + PIECE])
     machine.finish()

@@ -22,7 +22,7 @@ from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, 
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
-from duologue.text.output.reply_grammar import AllowedToolCalls, ReplyGrammar, Thought, held, offered
+from duologue.text.output.reply_grammar import AllowedToolCalls, ReplyGrammar, ThoughtPrefix, held, offered
 from duologue.values.events import Progress
 from duologue.values.messages import Tool
 from duologue.values.requests import OutputFormat, Sampling
@@ -672,7 +672,7 @@ class TestGrammar:
     async def test_a_call_can_be_forced_behind_a_thought_or_without_one(
         self, engine: LlamaEngine, thinking: bool
     ) -> None:
-        grammar = held(CALLS, None, Thought(ReasoningTags(), open=thinking))
+        grammar = held(CALLS, None, ThoughtPrefix(ReasoningTags(), open=thinking))
         bias = {
             "]": 40.0,
             str(token_id("</think>" if thinking else "<think>")): NEVER if thinking else -NEVER,

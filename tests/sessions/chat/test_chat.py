@@ -9,7 +9,7 @@ import pytest
 from duologue.engines.scripted.language import ScriptedChatEngine, ScriptedEngine
 from duologue.errors import BadRequest
 from duologue.sessions.chat.chat import MEDIA_TOKENS, count, reply
-from duologue.sessions.chat.thinking_budget import MOST_CLOSINGS, THOUGHT_TOKENS
+from duologue.sessions.chat.thinking_budget import MAX_CLOSINGS, THINKING_TOKENS
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.values.events import (
     Done,
@@ -279,7 +279,7 @@ async def test_a_chat_engine_reads_nothing_ahead():
 @pytest.fixture
 def two_tokens(monkeypatch):
     """A low effort is two tokens of thought."""
-    monkeypatch.setitem(THOUGHT_TOKENS, "low", 2)
+    monkeypatch.setitem(THINKING_TOKENS, "low", 2)
 
 
 THINKS = "/say <think>one two three four </think>Four."
@@ -343,7 +343,7 @@ async def test_a_model_that_begins_to_think_again_every_time_is_let_go_in_the_en
 
     engine = Stubborn("m")
     heard = await ask(user(THINKS), engine=engine, effort="low")
-    assert engine.begun == MOST_CLOSINGS + 1
+    assert engine.begun == MAX_CLOSINGS + 1
     assert text(heard).endswith("Four.")
 
 
@@ -367,7 +367,7 @@ async def test_an_effort_that_changes_nothing_is_listed_unless_nothing_is_though
 async def test_the_bundled_models_thoughts_can_be_limited(monkeypatch):
     from duologue.engines.llama.engine import load
 
-    monkeypatch.setitem(THOUGHT_TOKENS, "low", 8)
+    monkeypatch.setitem(THINKING_TOKENS, "low", 8)
     engine = await load({"log": 0})
     question = user("What is 12 times 7? Explain why the sky is blue.")
     greedy = Sampling(temperature=0.0, max_tokens=200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.gbnf import admits
 
-from duologue.sessions.chat.constraint import offered_tools, shape
+from duologue.sessions.chat.constraint import offered_tools, reply_grammar
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.values.messages import Tool, user
@@ -25,11 +25,11 @@ def shaped(
     tags: ReasoningTags | None = TAGS,
     tool_format: str = "hermes",
     thinking: bool = False,
-    unthinking: bool = False,
+    no_more_thoughts: bool = False,
     **asked: object,
 ) -> ReplyGrammar | None:
     request = ChatRequest(**{"messages": (user("hi"),), "tools": (CLOCK, SEARCH), **asked})  # type: ignore[arg-type]
-    return shape(request, tool_format, tags, thinking=thinking, unthinking=unthinking)
+    return reply_grammar(request, tool_format, tags, thinking=thinking, no_more_thoughts=no_more_thoughts)
 
 
 def text(**asked: object) -> str:
@@ -86,17 +86,17 @@ def test_a_thought_comes_first_where_one_may_come() -> None:
     thought = f"<think>Well.</think>{CALL}"
     assert admits(text(tool_choice="required"), thought)
     assert admits(text(tool_choice="required", thinking=True), "Well.</think>" + CALL)
-    for without in ({"tags": None}, {"unthinking": True}):
+    for without in ({"tags": None}, {"no_more_thoughts": True}):
         assert not admits(text(tool_choice="required", **without), thought)
     request = ChatRequest((user("hi"),), tools=(CLOCK,), tool_choice="required", thinking=False)
-    grammar = shape(request, "hermes", TAGS, thinking=False, unthinking=False)
+    grammar = reply_grammar(request, "hermes", TAGS, thinking=False, no_more_thoughts=False)
     assert grammar is not None
     assert not admits(grammar.text, thought)
 
 
 def test_a_format_alone_is_left_to_the_engine_unless_something_is_thought() -> None:
     assert shaped(format=YES, tools=(), tags=None) is None
-    assert shaped(format=YES, tools=(), unthinking=True) is None
+    assert shaped(format=YES, tools=(), no_more_thoughts=True) is None
     assert admits(text(format=YES, tools=()), '<think>Well.</think>{"yes": true}')
 
 

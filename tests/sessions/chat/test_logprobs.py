@@ -1,7 +1,7 @@
 """Logprobs find their deltas again."""
 
 from duologue.engines.contracts import Piece
-from duologue.sessions.chat.logprobs import Alignment
+from duologue.sessions.chat.logprobs import LogprobAlignment
 from duologue.values.events import TokenLogprob
 
 
@@ -10,7 +10,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_delta_takes_the_tokens_that_begin_in_it_and_each_once():
-    aligned = Alignment()
+    aligned = LogprobAlignment()
     for text in ("<b>", "Hel", "lo", " there"):
         aligned.add(piece(text))
     assert [entry.token for entry in aligned.take(3, 4)] == ["Hel", "lo"]

@@ -1,6 +1,6 @@
 """The limit on thinking."""
 
-from duologue.sessions.chat.thinking_budget import MOST_CLOSINGS, THOUGHT_TOKENS, ThinkingBudget
+from duologue.sessions.chat.thinking_budget import MAX_CLOSINGS, THINKING_TOKENS, ThinkingBudget
 
 
 def test_a_thought_as_long_as_it_may_be_is_at_its_limit():
@@ -18,11 +18,11 @@ def test_without_a_limit_nothing_is_kept():
 
 def test_a_model_that_thinks_again_every_time_is_let_go_in_the_end():
     limit = ThinkingBudget(1, "</think>")
-    for _ in range(MOST_CLOSINGS):
+    for _ in range(MAX_CLOSINGS):
         assert limit.reached("x", 1)
         limit.closed("</think>")
     assert not limit.reached("x", 1)
 
 
 def test_more_effort_is_more_thought():
-    assert THOUGHT_TOKENS["low"] < THOUGHT_TOKENS["medium"] < THOUGHT_TOKENS["high"]
+    assert THINKING_TOKENS["low"] < THINKING_TOKENS["medium"] < THINKING_TOKENS["high"]

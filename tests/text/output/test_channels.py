@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.text.output.channels import PIECE, ChannelMachine, ReasoningTags
+from duologue.text.output.channels import PIECE, ChannelSplitter, ReasoningTags
 from duologue.text.output.parsed import ParsedReply, joined
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
@@ -27,9 +27,9 @@ def machine(
     reasoning: ReasoningTags | None = ReasoningTags(),  # noqa: B008  (an immutable value)
     inside: bool = False,
     positions: bool = False,
-) -> ChannelMachine:
+) -> ChannelSplitter:
     numbers = count()
-    return ChannelMachine(
+    return ChannelSplitter(
         tool_format=tool_format(format) if format else None,
         reasoning=reasoning,
         start_in_reasoning=inside,
@@ -38,7 +38,7 @@ def machine(
     )
 
 
-def run(made: ChannelMachine, pieces: Sequence[str]) -> list[Delta]:
+def run(made: ChannelSplitter, pieces: Sequence[str]) -> list[Delta]:
     deltas: list[Delta] = []
     for piece in pieces:
         deltas += made.feed(piece)

@@ -7,7 +7,15 @@ from tests.support.gbnf import admits
 
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
-from duologue.text.output.reply_grammar import KEPT, MOST, AllowedToolCalls, Thought, _rules, held, offered
+from duologue.text.output.reply_grammar import (
+    MAX_CACHED,
+    MAX_GRAMMAR,
+    AllowedToolCalls,
+    ThoughtPrefix,
+    _rules,
+    constrained_reply,
+    optional_tool_calls,
+)
 from duologue.values.messages import Tool
 
 WEATHER = Tool(
@@ -27,7 +35,7 @@ NOW = '<tool_call>{"name":"clock","arguments":{}}</tool_call>'
 
 
 CALLS = AllowedToolCalls("hermes", BOTH)
-THINKS, THINKING = Thought(TAGS), Thought(TAGS, open=True)
+THINKS, THINKING = ThoughtPrefix(TAGS), ThoughtPrefix(TAGS, open=True)
 ANSWER = {
     "type": "object",
     "properties": {"rain": {"enum": ["yes", "no"]}},
@@ -37,18 +45,18 @@ ANSWER = {
 
 
 def may_be_offered(text: str, *, several: bool = True) -> bool:
-    return admits(offered(AllowedToolCalls("hermes", BOTH, several)).text, text)
+    return admits(optional_tool_calls(AllowedToolCalls("hermes", BOTH, several)).text, text)
 
 
-def forced(text: str, *, thought: Thought | None = THINKS) -> bool:
-    grammar = held(AllowedToolCalls("hermes", BOTH, several=False), None, thought)
+def forced(text: str, *, thought: ThoughtPrefix | None = THINKS) -> bool:
+    grammar = constrained_reply(AllowedToolCalls("hermes", BOTH, several=False), None, thought)
     assert grammar is not None
     assert grammar.trigger == ""
     return admits(grammar.text, text)
 
 
 def test_it_holds_from_the_marker_of_a_call_on() -> None:
-    grammar = offered(CALLS)
+    grammar = optional_tool_calls(CALLS)
     assert grammar.trigger == "<tool_call>"
     assert admits(grammar.text, OSLO)
 
@@ -103,28 +111,28 @@ def test_tools_whose_schemas_are_too_large_are_held_to_their_names() -> None:
     wide = Tool(
         "wide", "", {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(3000)}}
     )
-    grammar = offered(AllowedToolCalls("hermes", (wide, CLOCK)))
-    assert len(grammar.text) < MOST
+    grammar = optional_tool_calls(AllowedToolCalls("hermes", (wide, CLOCK)))
+    assert len(grammar.text) < MAX_GRAMMAR
     assert admits(grammar.text, '<tool_call>{"name": "wide", "arguments": {"q": [1]}}</tool_call>')
     assert not admits(grammar.text, OSLO)
 
 
 def test_what_is_large_is_not_kept_for_the_next_turn() -> None:
     before = _rules.cache_info().currsize
-    offered(AllowedToolCalls("hermes", (Tool("large", "x" * (KEPT + 1), {}),)))
+    optional_tool_calls(AllowedToolCalls("hermes", (Tool("large", "x" * (MAX_CACHED + 1), {}),)))
     assert _rules.cache_info().currsize == before
 
 
 def test_names_of_tools_mean_themselves() -> None:
     tool = Tool('say "é"\\', "", {})
-    grammar = offered(AllowedToolCalls("hermes", (tool,)))
+    grammar = optional_tool_calls(AllowedToolCalls("hermes", (tool,)))
     assert admits(grammar.text, '<tool_call>{"name": "say \\"é\\"\\\\", "arguments": {}}</tool_call>')
 
 
 def test_json_of_a_schema_may_come_behind_a_thought_and_where_calls_are_offered_too() -> None:
     rain = '{"rain": "yes"}'
     for calls in (None, CALLS):
-        grammar = held(calls, ANSWER, THINKS)
+        grammar = constrained_reply(calls, ANSWER, THINKS)
         assert grammar is not None
         assert admits(grammar.text, rain)
         assert admits(grammar.text, f"<think>It pours.</think>\n{rain}")
@@ -149,5 +157,5 @@ def test_json_of_a_schema_may_come_behind_a_thought_and_where_calls_are_offered_
     ids=str,
 )
 def test_a_schema_that_cannot_be_held_to_as_a_whole_is_not_promised(schema: dict[str, object]) -> None:
-    assert held(CALLS, schema, None) is None
-    assert held(CALLS, {"type": "array", "items": schema}, THINKS) is None
+    assert constrained_reply(CALLS, schema, None) is None
+    assert constrained_reply(CALLS, {"type": "array", "items": schema}, THINKS) is None

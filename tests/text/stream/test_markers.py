@@ -8,9 +8,9 @@ MARKERS = Markers(("<a>", "<ab>", "[x"))
 
 
 def test_the_longer_of_two_markers_is_found() -> None:
-    found = Markers(("<a", "<ab>")).pattern.search("x<ab>")
-    assert found is not None
-    assert found[0] == "<ab>"
+    match = Markers(("<a", "<ab>")).pattern.search("x<ab>")
+    assert match is not None
+    assert match[0] == "<ab>"
 
 
 def test_the_end_that_may_become_a_marker_is_held() -> None:
@@ -41,4 +41,4 @@ def test_no_markers_never_match() -> None:
     none = Markers(("",))
     assert none.pattern.search("anything") is None
     assert none.hold("anything") == 8
-    assert none.heads == ""
+    assert none.first_characters == ""

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from duologue.text.stream.repetition import LONGEST, STRETCH, Repetition
+from duologue.text.stream.repetition import LONGEST, STRETCH, RepetitionDetector
 
 
 def circles(text: str, size: int = 7) -> bool:
-    repetition = Repetition()
+    repetition = RepetitionDetector()
     return any(repetition.feed(text[at : at + size]) for at in range(0, len(text), size))
 
 
@@ -41,6 +41,6 @@ def test_what_changes_is_no_circle(text: str) -> None:
 
 
 def test_it_is_told_also_when_it_begins_late() -> None:
-    repetition = Repetition()
+    repetition = RepetitionDetector()
     assert not repetition.feed("Sense. " * 3 + "".join(map(str, range(5000))))
     assert repetition.feed("la " * 2000)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.text.stream.stops import StopMachine
+from duologue.text.stream.stops import StopMatcher
 
 WORDS = st.lists(st.text("ab<", min_size=1, max_size=4), max_size=4)
 
 
 def run(stops: list[str], pieces: list[str]) -> tuple[str, str | None]:
-    made, shown, hit = StopMachine(stops), "", None
+    made, shown, hit = StopMatcher(stops), "", None
     for piece in pieces:
         text, hit = made.feed(piece)
         shown += text
@@ -41,7 +41,7 @@ def test_the_first_stop_wins_wherever_the_text_is_cut(stops: list[str], text: st
 @settings(max_examples=300)
 @given(stops=WORDS, text=st.text("ab<c", max_size=30))
 def test_only_what_may_become_a_stop_is_held(stops: list[str], text: str) -> None:
-    made, shown = StopMachine(stops), ""
+    made, shown = StopMatcher(stops), ""
     for index, char in enumerate(text):
         safe, hit = made.feed(char)
         shown += safe
@@ -69,7 +69,7 @@ def test_what_was_held_is_shown_when_the_text_ends() -> None:
 
 
 def test_after_a_stop_nothing_is_shown() -> None:
-    made = StopMachine(["."])
+    made = StopMatcher(["."])
     assert made.feed("a.b") == ("a", ".")
     assert made.feed("c") == ("", ".")
     assert made.finish() == ""
@@ -88,7 +88,7 @@ def test_the_work_does_not_grow_with_the_length_of_a_stop() -> None:
     """Text that nearly matches everywhere: the automaton still looks at each character a bounded number of times."""
 
     def work(stop: str) -> int:
-        done, made = 0, StopMachine([stop])
+        done, made = 0, StopMatcher([stop])
 
         def note(frame: FrameType, event: str, argument: object) -> None:
             nonlocal done

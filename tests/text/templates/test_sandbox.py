@@ -8,7 +8,7 @@ import pytest
 from jinja2 import TemplateError
 
 from duologue.text.templates import sandbox as limits
-from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, TooMuch
+from duologue.text.templates.sandbox import BUDGET, Budget, BudgetExceeded, Sandbox
 
 
 def render(source: str, steps: int = 10_000, **names: Any) -> str:
@@ -89,7 +89,7 @@ def test_nothing_of_python_can_be_reached(source: str) -> None:
     ],
 )
 def test_what_never_ends_is_ended(source: str) -> None:
-    with pytest.raises(TooMuch, match="too long"):
+    with pytest.raises(BudgetExceeded, match="too long"):
         render(source)
 
 
@@ -116,5 +116,5 @@ def test_what_never_ends_is_ended(source: str) -> None:
 )
 def test_what_would_fill_memory_is_refused(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SIZE", 1_000_000)
-    with pytest.raises(TooMuch):
+    with pytest.raises(BudgetExceeded):
         render(source)

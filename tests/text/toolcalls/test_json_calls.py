@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duologue.text.stream.markers import Markers
-from duologue.text.toolcalls.json_calls import CallObject, wants_object
+from duologue.text.toolcalls.json_calls import ToolCallObject, wants_object
 from duologue.values.messages import Tool
 
 
@@ -28,9 +28,9 @@ class Heard:
         raise AssertionError("an object gives nothing back itself")
 
 
-def made() -> tuple[Heard, CallObject]:
+def made() -> tuple[Heard, ToolCallObject]:
     heard = Heard()
-    return heard, CallObject(heard, Markers(("</x>",)), ())
+    return heard, ToolCallObject(heard, Markers(("</x>",)), ())
 
 
 def test_nothing_is_said_before_name_and_arguments_are_certain() -> None:

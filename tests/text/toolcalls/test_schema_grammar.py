@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as draw
 from tests.support.gbnf import admits
 
-from duologue.text.toolcalls.schema_grammar import MOST_RULES, JsonGrammar, literal
+from duologue.text.toolcalls.schema_grammar import MAX_RULES, JsonGrammar, literal
 
 ANY = [
     None,
@@ -197,7 +197,7 @@ def test_a_schema_makes_no_more_rules_than_there_is_room_for() -> None:
         schema = {"type": ["string", "number", "null", "boolean"], "anyOf": [schema, {"enum": [1, 2]}]}
     grammar = JsonGrammar()
     grammar.schema(schema, "it")
-    assert len(grammar.rules) < 2 * MOST_RULES
+    assert len(grammar.rules) < 2 * MAX_RULES
     assert grammar.loose
 
 

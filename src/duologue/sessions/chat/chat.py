@@ -1,7 +1,8 @@
-"""One model turn: a request in, the one stream of events out, ending with exactly one terminal event; or only its count.
+"""Runs one reply of a language engine: a request in, a stream of events out that ends with exactly one terminal
+event; or only counts the prompt.
 
-Owns the order of things (check, render, prefill, generate, split, finish) and the only knowledge of the two kinds of
-language engine. Knows no socket, no queue and no dialect.
+worker/language.py calls it. Owns the order of things (check, render, prefill, generate, split, finish) and the
+difference between the two kinds of language engine: one takes a prompt, the other takes messages.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from duologue.engines.contracts import (
     PromptEngine,
 )
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
-from duologue.sessions.chat.constraint import offered_tools, shape
-from duologue.sessions.chat.logprobs import Alignment
-from duologue.sessions.chat.spoken_prompt import for_the_ear
-from duologue.sessions.chat.thinking_budget import BEHIND_THOUGHT, THOUGHT_TOKENS, ThinkingBudget
-from duologue.text.output.channels import ChannelMachine
-from duologue.text.stream.repetition import Repetition
-from duologue.text.stream.stops import StopMachine
+from duologue.sessions.chat.constraint import offered_tools, reply_grammar
+from duologue.sessions.chat.logprobs import LogprobAlignment
+from duologue.sessions.chat.spoken_prompt import speakable_request
+from duologue.sessions.chat.thinking_budget import THINKING_TOKENS, THOUGHT_SEPARATOR, ThinkingBudget
+from duologue.text.output.channels import ChannelSplitter
+from duologue.text.stream.repetition import RepetitionDetector
+from duologue.text.stream.stops import StopMatcher
 from duologue.text.templates.chat_template import ChatTemplate, starts_in_reasoning
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import (
@@ -50,17 +51,18 @@ from duologue.values.messages import AudioPart, ImagePart, TextPart, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, unmet
 
 TOGETHER = 256
-"""New tokens up to which a prompt is read together with the generation prompt, in one batch: reading it apart would
-tell nobody anything and costs the first token a millisecond or more."""
+"""New tokens up to which a prompt is processed together with the generation prompt, in one batch: processing it
+separately gives no useful progress and delays the first token by a millisecond or more."""
 LITTLE = 16
-"""New tokens up to which nothing is read ahead: the reply's own request reads them as soon."""
+"""New tokens up to which nothing is prefilled ahead: the reply's own request processes them just as fast."""
 BYTES_A_TOKEN = 3.6
-"""Bytes of UTF-8; English has a little more, code and most other languages less."""
+"""Bytes of UTF-8. English has a little more, code and most other languages less."""
 TOKENS_A_MESSAGE = 4
 FAR_TOO_LONG = 4
-"""Times the context: nobody needs the exact number of such a prompt, and counting it would keep replies waiting."""
+"""Multiple of the context at which a prompt is only estimated: its exact number is of no use, and counting it would
+delay replies."""
 MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
-"""What a part of each kind is taken for where the engine cannot say."""
+"""Estimated tokens of a part where the engine cannot count it."""
 
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
@@ -69,16 +71,16 @@ Clock = Callable[[], float]
 async def reply(
     engine: LanguageEngine, slot: int, request: ChatRequest, emit: Emit, *, now: datetime, clock: Clock
 ) -> None:
-    """Run one turn in `slot`, emitting its events. `clock` gives seconds; `now` is told to the template.
+    """Run one reply in `slot`, emitting its events. `clock` gives seconds; `now` is passed to the template.
 
-    Problems become `Failed`. Cancelling it ends the engine's work first; nothing terminal is emitted then.
+    Problems become `Failed`. Cancelling it ends the engine's work first, and no terminal event is emitted then.
     """
     try:
         _check(engine.card, request)
         if request.spoken:
-            request = for_the_ear(request, engine.card)
+            request = speakable_request(request, engine.card)
         if isinstance(engine, PromptEngine):
-            await _PromptTurn(engine, slot, request, emit, clock).run(now)
+            await _PromptReply(engine, slot, request, emit, clock).run(now)
         else:
             await _relay(engine, slot, request, emit)
     except Problem as problem:
@@ -86,7 +88,7 @@ async def reply(
 
 
 class PromptTokens(Struct, frozen=True):
-    """Tokens of a prompt, and of the `context` one chat has (0: not known)."""
+    """The tokens of a prompt, and the `context` that one chat has (0: unknown)."""
 
     tokens: int
     context: int
@@ -94,12 +96,11 @@ class PromptTokens(Struct, frozen=True):
 
 
 async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) -> PromptTokens:
-    """The tokens a reply to `request` would begin with, rendered as `reply` renders them; `now` is told to the
-    template. It takes no slot. What the engine cannot count is estimated: all of it on a chat engine, pictures, sound
-    and film on any, and what is far too long for the context. Raises the Problems of rendering.
-    """
+    """The tokens that a reply to `request` would begin with, rendered as `reply` renders them; `now` is passed to the
+    template. Needs no slot. What the engine cannot count is estimated: everything on a chat engine, media on any, and
+    prompts far beyond the context. Raises the Problems of rendering."""
     if request.spoken:
-        request = for_the_ear(request, engine.card)
+        request = speakable_request(request, engine.card)
     context = engine.card.context
     media = sum(MEDIA_TOKENS[type(part)] for message in request.messages for part in message.parts)
     if not isinstance(engine, PromptEngine):
@@ -114,20 +115,20 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
 
 
 def _estimated(request: ChatRequest) -> int:
-    """Roughly the tokens of a prompt's text."""
+    """A rough number of tokens for the text of a prompt."""
     size = sum(len(msgspec.json.encode(tool)) for tool in offered_tools(request))
     for message in request.messages:
-        written = (message.text, message.reasoning or "", *(call.arguments for call in message.tool_calls))
-        size += sum(len(text.encode(errors="replace")) for text in written)
+        texts = (message.text, message.reasoning or "", *(call.arguments for call in message.tool_calls))
+        size += sum(len(text.encode(errors="replace")) for text in texts)
     return math.ceil(size / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * len(request.messages)
 
 
 def _rendered(
     template: ChatTemplate, request: ChatRequest, now: datetime, *, generation_prompt: bool = True
 ) -> str:
-    """The prompt of a request; one that continues its last message has no generation prompt."""
+    """The prompt of a request. One that continues its last message has no generation prompt."""
     variables = request.template_variables
-    if request.effort is not None:  # some models were trained on the word
+    if request.effort is not None:  # some models were trained with this word
         variables = {"reasoning_effort": request.effort, **variables}
     if request.continue_final:
         return template.render_open(
@@ -148,36 +149,36 @@ def _rendered(
 
 
 def _check(card: ModelCard, request: ChatRequest) -> None:
-    """Refuse what the model cannot take, naming the part."""
+    """Refuse what the model cannot take, naming the parameter."""
     if not request.messages:
-        raise BadRequest("messages must hold at least one message.", param="messages")
+        raise BadRequest("messages must contain at least one message.", param="messages")
     if (lack := unmet(card, request)) is not None:
         raise Unsupported(lack.message, param=lack.param)
 
 
 def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
-    """The names of request fields that change nothing here: unknown ones and those the engine cannot apply."""
-    asked = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
+    """The names of request fields without effect here: unknown ones, and those that the engine cannot apply."""
+    names = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
     if request.effort is not None and request.thinking is not False and "effort" not in card.verbs:
-        asked.add("reasoning_effort")
-    return (*sorted(asked), *request.unapplied, *request.unknown)
+        names.add("reasoning_effort")
+    return (*sorted(names), *request.unapplied, *request.unknown)
 
 
 async def _relay(engine: ChatEngine, slot: int, request: ChatRequest, emit: Emit) -> None:
-    """A chat engine makes the events itself; what it ignores is added here. It reads nothing ahead."""
+    """Pass on the events of a chat engine, adding what it ignores. It cannot prefill ahead."""
     if request.ahead:
         await emit(Done("stop"))
         return
-    left_out = ignored(engine.card, request)
+    unapplied = ignored(engine.card, request)
     async with engine.chat(slot, request) as events:
         async for event in events:
-            if isinstance(event, Prefilled) and left_out:
-                event = msgspec.structs.replace(event, ignored=(*event.ignored, *left_out))
+            if isinstance(event, Prefilled) and unapplied:
+                event = msgspec.structs.replace(event, ignored=(*event.ignored, *unapplied))
             await emit(event)
 
 
-class _PromptTurn:
-    """A turn on a prompt engine: the template around it, the text machine behind it."""
+class _PromptReply:
+    """A reply of a prompt engine: renders the template before it, splits the text after it."""
 
     def __init__(
         self, engine: PromptEngine, slot: int, request: ChatRequest, emit: Emit, clock: Clock
@@ -187,13 +188,13 @@ class _PromptTurn:
         self.request = request
         self.emit = emit
         self.clock = clock
-        self.began = clock()
-        self.prefilled: float | None = None
-        self.first: float | None = None
+        self.started_at = clock()
+        self.prefilled_at: float | None = None
+        self.first_at: float | None = None
         self.cached = 0
         self.generated = 0
         self.reasoning = 0
-        self.unthinking = False
+        self.no_more_thoughts = False
         """No thought may begin any more."""
 
     async def run(self, now: datetime) -> None:
@@ -202,8 +203,8 @@ class _PromptTurn:
             return
         head, prompt = self._render(now)
         tags = self.engine.template.reasoning
-        # A template says that nothing is to be thought by a thought that is over.
-        self.unthinking = head == prompt or (tags is not None and tags.end in prompt[len(head) :])
+        # A template switches thinking off by writing a thought that is already closed.
+        self.no_more_thoughts = head == prompt or (tags is not None and tags.end in prompt[len(head) :])
         tokens = await self.engine.tokenize(prompt)
         card = self.engine.card
         if len(tokens) >= card.context:
@@ -214,27 +215,27 @@ class _PromptTurn:
             )
         await self.emit(Started(card.name, card.context))
         if len(tokens) - self.engine.cached_tokens(self.slot, tokens) > TOGETHER:
-            await self._prefill(await self._kept(head, prompt, tokens), tokens)
-        machine = self._machine(head, prompt)
-        ended, stop = await self._generate(tokens, machine)
+            await self._prefill(await self._stable_prefix(head, prompt, tokens), tokens)
+        splitter = self._splitter(head, prompt)
+        ended, stop = await self._generate(tokens, splitter)
         finished = self.clock()
-        prefilled = finished if self.prefilled is None else self.prefilled
+        prefilled = finished if self.prefilled_at is None else self.prefilled_at
         await self.emit(
             Done(
-                "tool_calls" if self._called_enough(machine) else _finish(ended, stop, machine),
+                "tool_calls" if self._has_its_tool_call(splitter) else _finish(ended, stop, splitter),
                 Usage(len(tokens), ended.generated, self.cached, self.reasoning),
                 Timings(
-                    prefill=(prefilled - self.began) * 1000,
+                    prefill=(prefilled - self.started_at) * 1000,
                     generate=(finished - prefilled) * 1000,
-                    first=((self.first or finished) - self.began) * 1000,
+                    first=((self.first_at or finished) - self.started_at) * 1000,
                 ),
                 stop,
             )
         )
 
     async def _read_ahead(self, now: datetime) -> None:
-        """Read the prompt into the slot, and that is all: whoever asks for the reply finds it there. What is too long is
-        refused then."""
+        """Only prefill the prompt; the reply's own request finds it in the slot. A prompt that is too long is refused
+        then."""
         head = _rendered(self.engine.template, self.request, now, generation_prompt=False)
         tokens = await self.engine.tokenize(head)
         new = len(tokens) - self.engine.cached_tokens(self.slot, tokens)
@@ -243,7 +244,7 @@ class _PromptTurn:
         await self.emit(Done("stop", Usage(len(tokens), 0, self.cached)))
 
     def _render(self, now: datetime) -> tuple[str, str]:
-        """The prompt without and with the generation prompt; the same text twice when a reply is continued."""
+        """The prompt without and with the generation prompt; twice the same text when a reply is continued."""
         request, template = self.request, self.engine.template
         if request.continue_final:
             prompt = _rendered(template, request, now)
@@ -251,10 +252,10 @@ class _PromptTurn:
         head = _rendered(template, request, now, generation_prompt=False)
         return head, _rendered(template, request, now)
 
-    async def _kept(self, head: str, prompt: str, tokens: Sequence[int]) -> Sequence[int]:
-        """The tokens to prefill: those of the rendering without the generation prompt.
+    async def _stable_prefix(self, head: str, prompt: str, tokens: Sequence[int]) -> Sequence[int]:
+        """The tokens to prefill: those of the prompt without the generation prompt.
 
-        The generation prompt's few tokens are the same every time, and end the whole's. Where they do not, because a
+        The tokens of the generation prompt are the same every time, and end the prompt. Where they do not, because a
         tokenizer merged across the seam or the template renders the two differently, it is what both have in common.
         """
         if head == prompt:
@@ -270,28 +271,29 @@ class _PromptTurn:
         )
         return tokens[:common]
 
-    async def _prefill(self, kept: Sequence[int], tokens: Sequence[int]) -> None:
-        """Read the prompt into the slot before the generation prompt is appended to it."""
-        if not kept:
+    async def _prefill(self, prefix: Sequence[int], tokens: Sequence[int]) -> None:
+        """Process the prompt in the slot before the generation prompt is appended to it."""
+        if not prefix:
             return
         last = Progress(0, 0)
-        async with self.engine.prefill(self.slot, kept) as progress:
+        async with self.engine.prefill(self.slot, prefix) as progress:
             async for last in progress:
                 if last.processed < last.total:
                     await self.emit(msgspec.structs.replace(last, total=len(tokens)))
-        await self._read(tokens, last.cached)
+        await self._report_prefill(tokens, last.cached)
 
-    async def _read(self, tokens: Sequence[int], cached: int) -> None:
-        """The prompt is in the slot; said once."""
-        if self.prefilled is None:
-            self.prefilled, self.cached = self.clock(), cached
+    async def _report_prefill(self, tokens: Sequence[int], cached: int) -> None:
+        """Emit `Prefilled`, once."""
+        if self.prefilled_at is None:
+            self.prefilled_at, self.cached = self.clock(), cached
             await self.emit(Prefilled(len(tokens), cached, ignored(self.engine.card, self.request)))
 
-    def _machine(self, head: str, prompt: str) -> ChannelMachine:
+    def _splitter(self, head: str, prompt: str) -> ChannelSplitter:
+        """The splitter for this reply."""
         card, template, request = self.engine.card, self.engine.template, self.request
         takes_calls = bool(offered_tools(request)) and bool(card.tool_format)
         tags = template.reasoning
-        return ChannelMachine(
+        return ChannelSplitter(
             tool_format=tool_format(card.tool_format) if takes_calls else None,
             reasoning=tags,
             start_in_reasoning=starts_in_reasoning(prompt, tags, None if request.continue_final else head),
@@ -301,115 +303,123 @@ class _PromptTurn:
         )
 
     def _markers(self) -> tuple[str, ...]:
-        """What must come out as text although a tokenizer may hold it for control tokens."""
+        """Text that must be generated as text although a tokenizer may treat it as control tokens."""
         tags, name = self.engine.template.reasoning, self.engine.card.tool_format
-        found = () if tags is None else (tags.start, tags.end)
-        return found if not name else (*found, *tool_format(name).starts, *tool_format(name).ends)
+        words = () if tags is None else (tags.start, tags.end)
+        return words if not name else (*words, *tool_format(name).starts, *tool_format(name).ends)
 
     async def _generate(
-        self, tokens: Sequence[int], machine: ChannelMachine
+        self, tokens: Sequence[int], splitter: ChannelSplitter
     ) -> tuple[GenerationEnded, str | None]:
-        """Generate until the engine or a stop string ends it. A thought that is longer than it may be is closed, and
-        the reply goes on behind it in the same slot, whose cache has all of it."""
-        stops = StopMachine(self.request.stop) if self.request.stop else None
-        aligned = Alignment() if self.request.sampling.logprobs is not None else None
+        """Generate until the engine or a stop string ends it. A thought that exceeds its limit is closed, and the
+        reply continues after it in the same slot, which has everything cached."""
+        stops = StopMatcher(self.request.stop) if self.request.stop else None
+        alignment = LogprobAlignment() if self.request.sampling.logprobs is not None else None
         limit = self._thought_limit()
-        # Done here and not by llama.cpp's own limit, which does not see a thought that the prompt leaves open.
-        written: Sequence[int] = tokens
-        while (ended := await self._write(written, machine, stops, aligned, limit)) is None:
+        # llama.cpp has a limit of its own, but it misses a thought that the prompt leaves open.
+        context_tokens: Sequence[int] = tokens
+        while (ended := await self._generate_part(context_tokens, splitter, stops, alignment, limit)) is None:
             closing = f"\n{limit.end}"
-            limit.closed(closing + BEHIND_THOUGHT)
-            self.unthinking = True
-            if aligned is not None:
-                aligned.add(Piece(closing, 0))
-            await self._say(machine.feed(closing), machine, stops, aligned)
-            written = (*tokens, *await self.engine.tokenize(limit.text, start=False))
-            most = self.request.sampling.max_tokens
-            if len(written) >= self.engine.card.context or (most is not None and self.generated >= most):
-                return GenerationEnded("length", self.generated), await self._last(machine, stops, aligned)
+            limit.closed(closing + THOUGHT_SEPARATOR)
+            self.no_more_thoughts = True
+            if alignment is not None:
+                alignment.add(Piece(closing, 0))
+            await self._emit_deltas(splitter.feed(closing), splitter, stops, alignment)
+            context_tokens = (*tokens, *await self.engine.tokenize(limit.text, start=False))
+            limit_tokens = self.request.sampling.max_tokens
+            if len(context_tokens) >= self.engine.card.context or (
+                limit_tokens is not None and self.generated >= limit_tokens
+            ):
+                return GenerationEnded("length", self.generated), await self._flush(
+                    splitter, stops, alignment
+                )
         return ended
 
     def _thought_limit(self) -> ThinkingBudget:
         request, tags = self.request, self.engine.template.reasoning
         if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
             return ThinkingBudget(None, "")
-        return ThinkingBudget(THOUGHT_TOKENS[request.effort], tags.end)
+        return ThinkingBudget(THINKING_TOKENS[request.effort], tags.end)
 
-    async def _write(
+    async def _generate_part(
         self,
         tokens: Sequence[int],
-        machine: ChannelMachine,
-        stops: StopMachine | None,
-        aligned: Alignment | None,
+        splitter: ChannelSplitter,
+        stops: StopMatcher | None,
+        alignment: LogprobAlignment | None,
         limit: ThinkingBudget,
     ) -> tuple[GenerationEnded, str | None] | None:
-        """Write on behind `tokens`; None when a thought has become too long."""
+        """Generate from `tokens` on; None when a thought has become too long."""
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
             sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
         tool_format, tags = self.engine.card.tool_format, self.engine.template.reasoning
-        grammar = shape(
-            self.request, tool_format, tags, thinking=machine.thinking, unthinking=self.unthinking
+        grammar = reply_grammar(
+            self.request,
+            tool_format,
+            tags,
+            thinking=splitter.thinking,
+            no_more_thoughts=self.no_more_thoughts,
         )
         format = self.request.format if grammar is None else None
         generation = Generation(sampling, format, self._markers(), grammar)
-        repetition = Repetition()
+        repetition = RepetitionDetector()
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:
                 if isinstance(item, Progress):
                     if item.processed >= item.total:
-                        await self._read(tokens, item.cached)
-                    elif self.prefilled is None:
+                        await self._report_prefill(tokens, item.cached)
+                    elif self.prefilled_at is None:
                         await self.emit(item)
                     continue
-                if self.prefilled is None:
-                    await self._read(tokens, 0)
+                if self.prefilled_at is None:
+                    await self._report_prefill(tokens, 0)
                 if isinstance(item, GenerationEnded):
-                    stop = await self._last(machine, stops, aligned)
+                    stop = await self._flush(splitter, stops, alignment)
                     return msgspec.structs.replace(item, generated=before + item.generated), stop
                 self.generated += item.tokens
-                if aligned is not None:
-                    aligned.add(item)
-                deltas = machine.feed(item.text)
-                if machine.thinking:
+                if alignment is not None:
+                    alignment.add(item)
+                deltas = splitter.feed(item.text)
+                if splitter.thinking:
                     self.reasoning += item.tokens
                 if deltas:
-                    stop = await self._say(deltas, machine, stops, aligned)
-                    if stop is not None or self._called_enough(machine):
+                    stop = await self._emit_deltas(deltas, splitter, stops, alignment)
+                    if stop is not None or self._has_its_tool_call(splitter):
                         return GenerationEnded("stop", self.generated), stop
-                if machine.in_call and repetition.feed(item.text):
-                    # A grammar leaves no way out of a string but its end, which a lost model never finds.
-                    return GenerationEnded("length", self.generated), await self._last(
-                        machine, stops, aligned
+                if splitter.in_call and repetition.feed(item.text):
+                    # Inside a string a grammar allows anything but leaving it, so a model that loops there never stops.
+                    return GenerationEnded("length", self.generated), await self._flush(
+                        splitter, stops, alignment
                     )
-                if limit.reached(item.text, self.reasoning) and machine.in_open_thought:
+                if limit.reached(item.text, self.reasoning) and splitter.in_open_thought:
                     return None
-        raise AssertionError("a generation must end with Ended")
+        raise AssertionError("a generation must end with GenerationEnded")
 
-    async def _last(
-        self, machine: ChannelMachine, stops: StopMachine | None, aligned: Alignment | None
+    async def _flush(
+        self, splitter: ChannelSplitter, stops: StopMatcher | None, alignment: LogprobAlignment | None
     ) -> str | None:
-        """Say what was held back, now that nothing follows; the stop string that it completed."""
-        stop = await self._say(machine.finish(), machine, stops, aligned)
+        """Emit what was held back, now that nothing follows; returns the stop string that it completed."""
+        stop = await self._emit_deltas(splitter.finish(), splitter, stops, alignment)
         if stop is None and stops is not None and (rest := stops.finish()):
             await self.emit(TextDelta(rest))
         return stop
 
-    def _called_enough(self, machine: ChannelMachine) -> bool:
-        """Whether the one call that a request without parallel calls may have is complete."""
-        return not self.request.parallel_tool_calls and machine.complete_calls > 0
+    def _has_its_tool_call(self, splitter: ChannelSplitter) -> bool:
+        """Whether the only tool call of a request without parallel tool calls is complete."""
+        return not self.request.parallel_tool_calls and splitter.complete_calls > 0
 
-    async def _say(
+    async def _emit_deltas(
         self,
         deltas: list[Delta],
-        machine: ChannelMachine,
-        stops: StopMachine | None,
-        aligned: Alignment | None,
+        splitter: ChannelSplitter,
+        stops: StopMatcher | None,
+        alignment: LogprobAlignment | None,
     ) -> str | None:
-        """Emit deltas; the stop string that one of them completed, after which nothing is said."""
-        if self.first is None and deltas:
-            self.first = self.clock()
-        positions = machine.positions() if aligned is not None else ()
+        """Emit deltas; returns the stop string that one of them completed, after which nothing is emitted."""
+        if self.first_at is None and deltas:
+            self.first_at = self.clock()
+        positions = splitter.positions() if alignment is not None else ()
         for index, delta in enumerate(deltas):
             if isinstance(delta, ToolCallDelta) and delta.index and not self.request.parallel_tool_calls:
                 return None
@@ -417,7 +427,7 @@ class _PromptTurn:
                 await self.emit(delta)
                 continue
             text, stop = (delta.text, None) if stops is None else stops.feed(delta.text)
-            logprobs = aligned.take(positions[index], len(delta.text)) if aligned is not None else ()
+            logprobs = alignment.take(positions[index], len(delta.text)) if alignment is not None else ()
             if text:
                 await self.emit(TextDelta(text, logprobs))
             if stop is not None:
@@ -425,10 +435,11 @@ class _PromptTurn:
         return None
 
 
-def _finish(ended: GenerationEnded, stop: str | None, machine: ChannelMachine) -> Finish:
-    """Honest: calls count only when complete and the model itself ended; a cut is a cut."""
-    if stop is None and ended.finish == "stop" and machine.complete_calls and not machine.truncated:
+def _finish(ended: GenerationEnded, stop: str | None, splitter: ChannelSplitter) -> Finish:
+    """The finish reason: "tool_calls" only for complete calls that the model ended itself; a reply that was cut off
+    is "length"."""
+    if stop is None and ended.finish == "stop" and splitter.complete_calls and not splitter.truncated:
         return "tool_calls"
-    if machine.truncated and stop is None:
+    if splitter.truncated and stop is None:
         return "length"
     return ended.finish

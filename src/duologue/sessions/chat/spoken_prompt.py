@@ -1,7 +1,4 @@
-"""A request whose reply will be read aloud: asked for in words that can be said, and kept free of symbols.
-
-Owns what is added to such a request. Knows no engine beyond its card and no voice.
-"""
+"""Prepares a request whose reply will be read aloud: a speakable style, and a bias against symbols."""
 
 from __future__ import annotations
 
@@ -12,12 +9,12 @@ from duologue.values.messages import Message, TextPart, system
 from duologue.values.requests import ChatRequest, ModelCard
 
 NEVER = -100.0
-"""A bias after which a token is not chosen."""
+"""A bias at which a token is never chosen."""
 
 
-def for_the_ear(request: ChatRequest, card: ModelCard) -> ChatRequest:
-    """The request with the spoken style in its system message, and with a bias against symbols where the engine takes one.
-    A bias of the caller's own stands."""
+def speakable_request(request: ChatRequest, card: ModelCard) -> ChatRequest:
+    """The request with the spoken style in its system message, and with a bias against symbols if the engine supports
+    one. A bias of the request itself takes precedence."""
     first, *rest = request.messages
     style = spoken_style()
     if first.role == "system":

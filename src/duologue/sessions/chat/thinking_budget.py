@@ -1,22 +1,19 @@
-"""How long a model may think before it answers, and what closes a thought that is longer.
-
-Pure: text and counts in. Knows no engine.
-"""
+"""How long a model may think before it answers, and the text that closes a longer thought."""
 
 from __future__ import annotations
 
 from duologue.values.requests import Effort
 
-THOUGHT_TOKENS: dict[Effort, int] = {"low": 512, "medium": 2048, "high": 8192}
-"""How long a model may think, by the effort asked for."""
-BEHIND_THOUGHT = "\n\n"
-"""What models are used to between a thought and the answer; the answer is said without it."""
-MOST_CLOSINGS = 8
+THINKING_TOKENS: dict[Effort, int] = {"low": 512, "medium": 2048, "high": 8192}
+"""Tokens of thought by the requested effort."""
+THOUGHT_SEPARATOR = "\n\n"
+"""What models write between a thought and the answer; it is not part of the answer."""
+MAX_CLOSINGS = 8
 """Thoughts of one reply that are closed for being too long."""
 
 
 class ThinkingBudget:
-    """How many tokens a reply may think (None: as many as it likes), and what it has written so far."""
+    """How many tokens a reply may think (None: unlimited), and the text it has written so far."""
 
     def __init__(self, tokens: int | None, end: str) -> None:
         self.end = end
@@ -26,18 +23,20 @@ class ThinkingBudget:
 
     @property
     def text(self) -> str:
+        """The text written so far, including closed thoughts."""
         return "".join(self._written)
 
     def reached(self, text: str, thought: int) -> bool:
-        """Take what was written; whether the tokens thought are as many as there may be."""
+        """Add what was written; whether the tokens of thought have reached the limit."""
         if self._tokens is None:
             return False
         self._written.append(text)
         return thought >= self._tokens
 
     def closed(self, closing: str) -> None:
-        """The thought was closed with these words. A model that begins another one every time is let go in the end."""
+        """The thought was closed with this text. A model that starts another one every time is eventually left
+        alone."""
         self._written.append(closing)
         self._closings += 1
-        if self._closings >= MOST_CLOSINGS:
+        if self._closings >= MAX_CLOSINGS:
             self._tokens = None

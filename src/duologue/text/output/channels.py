@@ -1,22 +1,24 @@
-"""The channels of a reply: raw model text in pieces goes in, deltas of reasoning, content and tool calls come out.
+"""Splits a reply into its channels: raw model text goes in piece by piece, deltas of reasoning, content and tool
+calls come out.
 
-Owns which channel a piece of text belongs to. Cutting the input elsewhere never changes what comes out, and the cost
-is linear in the text. Knows no tool format (`toolcalls/`), no tokens, no stop strings (`stops.py`).
+sessions/chat/chat.py feeds it. Where the input is cut into pieces never changes the result, and the cost is linear in
+the text. How calls are written is in `toolcalls/`.
 
-What is decided here:
+The rules:
 
-* Reasoning runs from its opening marker, or from the start where the template opened it, to its closing marker; any
-  number of spans; never closed, it runs to the end. An opening marker inside it, and a closing one outside, are
-  dropped. A span of nothing but whitespace is none.
-* A tool call may stand inside reasoning where its format allows that. It ends the reasoning: text behind the call is
+* Reasoning runs from its opening marker, or from the start if the template opened it, to its closing marker; there
+  may be several spans; an unclosed one runs to the end. An opening marker inside reasoning, and a closing one
+  outside, are dropped. A span of whitespace only is ignored.
+* A tool call may occur inside reasoning if its format allows that. It ends the reasoning: text after the call is
   content, and the closing marker that may still come is dropped.
 * In content, a marker inside a fenced block or inline code is a quotation and stays text (`fences.py`). Reasoning is
   not read as Markdown: a fence left open in a thought must not swallow the answer.
-* Whitespace between the parts of a reply (before its first word, behind reasoning and calls, line ends before
-  a call) is held, comes out when text follows, and is dropped when none does.
-* What turns out to be no call goes back to the channel it stood in. What was streamed of a call stands; nothing is
-  ever invented to close it. Tools the request does not know are called all the same: the caller decides.
-* Without a tool format calls are plain content; without reasoning tags so is reasoning.
+* Whitespace between the parts of a reply (before its first word, after reasoning and calls, line ends before a call)
+  is held back, emitted when text follows, and dropped otherwise.
+* Text that turns out not to be a call returns to the channel it was in. What was streamed of a call stands; it is
+  never completed on the model's behalf. Calls of tools that the request does not offer are emitted as well: the
+  caller decides.
+* Without a tool format, calls are plain content; without reasoning tags, so is reasoning.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from msgspec import Struct
 
 from duologue.text.stream.fences import CodeSpans
 from duologue.text.stream.markers import NEVER, Markers
-from duologue.text.toolcalls import CallScanner, ToolFormat
+from duologue.text.toolcalls import ToolCallScanner, ToolFormat
 from duologue.values.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.messages import Tool
 
 PIECE = 4096
-"""Characters handled at a time. Longer input is cut, so that handing on the rest of it stays linear."""
+"""Characters processed at a time. Longer input is cut, so that passing on the rest of it stays linear."""
 WHITESPACE = " \t\r\n"
 CODE_MARKS = "`~\n"
 
@@ -42,17 +44,17 @@ Put = Callable[[Delta, int], None]
 
 
 class ReasoningTags(Struct, frozen=True):
-    """The markers around what a model thinks aloud."""
+    """The markers around a model's reasoning."""
 
     start: str = "<think>"
     end: str = "</think>"
 
 
-class ChannelMachine:
+class ChannelSplitter:
     """Splits one reply. `feed` every piece, then `finish` once.
 
-    `tool_format` None: calls are not looked for (no tools, or none wanted). `new_call_id` makes the ids of calls whose
-    format writes none. `positions=True` keeps where each delta came from, at the price of the fast path.
+    `tool_format` None: calls are not parsed (no tools, or tools switched off). `new_call_id` generates ids for
+    formats that write none. `positions=True` records where each delta came from, at the price of the fast path.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class ChannelMachine:
         self._deltas: list[Delta] = []
         self._starts: list[int] = []
         self._offset = 0
-        """Characters of raw text taken so far. Counted only off the fast path, so true only with positions."""
+        """Characters of raw text so far. Counted only off the fast path, so correct only with positions."""
         self._pending = ""
         """An end of the text that may still become a marker."""
 
@@ -81,12 +83,12 @@ class ChannelMachine:
         self._thinking = start_in_reasoning and reasoning is not None
         self._code = CodeSpans()
         self._calls = _Calls(self._put, self._hand_back, new_call_id)
-        self._scanner: CallScanner | None = None
+        self._scanner: ToolCallScanner | None = None
         self._region = 0
-        """Where in the raw text the region of calls in hand began, its marker included."""
-        self._owed = False
-        """An opening marker went back as text, so the next closing one is text too."""
-        self._cut = False
+        """Where in the raw text the current region of calls began, including its marker."""
+        self._unmatched_start = False
+        """An opening marker was returned as text, so the next closing one is text too."""
+        self._truncated = False
 
         starts, ends = (tool_format.starts, tool_format.ends) if tool_format else ((), ())
         thoughts = (reasoning.start, reasoning.end) if reasoning else ()
@@ -94,24 +96,25 @@ class ChannelMachine:
         self._content_view = _View((*thoughts, *starts, *ends), CODE_MARKS if split else "")
         nested = (*starts, *ends) if tool_format and tool_format.in_reasoning else ()
         self._reasoning_view = _View((*thoughts, *nested), "")
-        self._calm: Callable[[str], object] | None = None
+        self._plain_text: Callable[[str], object] | None = None
         self._delta: type[TextDelta] | type[ReasoningDelta] = TextDelta
         self._settle()
 
     @property
     def complete_calls(self) -> int:
-        """Calls that are whole and whose arguments are JSON."""
+        """Number of complete calls whose arguments are JSON."""
         return self._calls.complete
 
     @property
     def broken_calls(self) -> int:
-        """Calls the model closed, or gave up, whose arguments are not JSON. They stand as it wrote them."""
+        """Number of calls that the model closed or abandoned and whose arguments are not JSON. They are emitted as
+        written."""
         return self._calls.broken
 
     @property
     def truncated(self) -> bool:
         """After finish(): the reply ended inside a call."""
-        return self._cut
+        return self._truncated
 
     @property
     def thinking(self) -> bool:
@@ -120,25 +123,25 @@ class ChannelMachine:
 
     @property
     def in_open_thought(self) -> bool:
-        """Whether the thought could be closed right here: no call and no half of a marker stands open in it."""
+        """Whether the thought could be closed right here: no call and no partial marker is open in it."""
         return self._thinking and self._scanner is None and not self._pending
 
     @property
     def in_call(self) -> bool:
-        """Whether a call stands open."""
+        """Whether a call is open."""
         return self._scanner is not None
 
     def positions(self) -> list[int]:
-        """For each delta just returned, where its text began in the raw text: characters since the beginning; -1 for
-        a piece of a call. Only on a machine made with `positions=True`."""
+        """For each delta just returned, where its text began in the raw text, in characters from the beginning; -1
+        for a piece of a call. Only available with `positions=True`."""
         if not self._tracking:
             raise RuntimeError("this machine was not made with positions=True")
         return self._starts
 
     def feed(self, text: str) -> list[Delta]:
-        """The next piece of raw text; the deltas that are certain now."""
-        calm = self._calm
-        if calm is not None and text and calm(text) is None:
+        """Add raw text; returns the deltas that are certain now."""
+        transparent = self._plain_text
+        if transparent is not None and text and transparent(text) is None:
             return [self._delta(text)]
         self._deltas, self._starts = [], []
         for start in range(0, len(text), PIECE):
@@ -147,16 +150,16 @@ class ChannelMachine:
         return self._deltas
 
     def finish(self) -> list[Delta]:
-        """The reply is over: whatever was held and is text after all."""
+        """The reply is over: returns what was held back and is text after all."""
         self._deltas, self._starts = [], []
         if self._scanner is not None:
-            self._cut = self._scanner.finish()
+            self._truncated = self._scanner.finish()
             self._leave_region(self._scanner)
         elif self._pending:
             pending, self._pending = self._pending, ""
             self._channel.write(self._offset - len(pending), pending)
         self._content.finish()
-        self._calm = None
+        self._plain_text = None
         return self._deltas
 
     @property
@@ -171,15 +174,15 @@ class ChannelMachine:
         self._channel.write(self._region + at, text)
 
     def _settle(self) -> None:
-        """Take the fast path for what comes next, if nothing is open: then text without a character at which anything
-        could begin is a delta as it stands."""
-        self._calm = None
-        if self._tracking or self._scanner is not None or self._pending or not self._channel.calm:
+        """Choose the fast path for the next text if nothing is open: text without a character that could begin
+        anything is then a delta as it is."""
+        self._plain_text = None
+        if self._tracking or self._scanner is not None or self._pending or not self._channel.transparent:
             return
         if self._thinking:
-            self._delta, self._calm = ReasoningDelta, self._reasoning_view.alert
-        elif not self._content_view.follows_code or self._code.calm:
-            self._delta, self._calm = TextDelta, self._content_view.alert
+            self._delta, self._plain_text = ReasoningDelta, self._reasoning_view.may_begin_marker
+        elif not self._content_view.follows_code or self._code.transparent:
+            self._delta, self._plain_text = TextDelta, self._content_view.may_begin_marker
 
     def _advance(self, piece: str) -> None:
         self._offset += len(piece)
@@ -188,17 +191,17 @@ class ChannelMachine:
         while rest:
             rest = self._read_text(rest) if self._scanner is None else self._read_calls(self._scanner, rest)
 
-    def _read_calls(self, scanner: CallScanner, text: str) -> str:
-        """The region's share of `text`; what is left behind it."""
+    def _read_calls(self, scanner: ToolCallScanner, text: str) -> str:
+        """Pass `text` to the region's scanner; returns what follows the region."""
         rest = scanner.feed(text)
         if rest is None:
             return ""
         self._leave_region(scanner)
         return rest
 
-    def _leave_region(self, scanner: CallScanner) -> None:
+    def _leave_region(self, scanner: ToolCallScanner) -> None:
         self._scanner = None
-        self._owed = self._owed or scanner.unclosed
+        self._unmatched_start = self._unmatched_start or scanner.unclosed
         self._code.restart()
         if not self._calls.opened:
             self._code.text("not blank")
@@ -209,7 +212,7 @@ class ChannelMachine:
         self._content.part()
 
     def _read_text(self, text: str) -> str:
-        """Up to the first marker that counts; what is left behind it."""
+        """Emit text up to the first marker that counts; returns what follows it."""
         at = self._offset - len(text)
         view = self._reasoning_view if self._thinking else self._content_view
         hold = view.markers.hold(text)
@@ -219,14 +222,14 @@ class ChannelMachine:
             self._pending = text[hold:]
             return ""
         self._channel.write(at, text[: marker.start()])
-        self._meet(marker[0], at + marker.start())
+        self._handle_marker(marker[0], at + marker.start())
         return text[marker.end() :]
 
     def _next_marker(self, text: str, hold: int, view: _View) -> re.Match[str] | None:
         """The first marker before `hold` that is not quoted in code."""
         if not view.follows_code:
-            found = view.tokens.search(text)
-            return found if found and found.start() < hold else None
+            match = view.tokens.search(text)
+            return match if match and match.start() < hold else None
         code, read = self._code, 0
         for token in view.tokens.finditer(text):
             if token.start() >= hold:
@@ -245,8 +248,8 @@ class ChannelMachine:
         code.text(text[read:hold])
         return None
 
-    def _meet(self, word: str, at: int) -> None:
-        """A marker that counts, at `at` of the raw text."""
+    def _handle_marker(self, word: str, at: int) -> None:
+        """Handle a marker that counts, at `at` of the raw text."""
         if self._format is not None and word in self._call_starts:
             self._region = at
             self._calls.opened = False
@@ -261,17 +264,18 @@ class ChannelMachine:
                 self._reasoning.part()
             self._content.part()
             self._code.restart()
-        elif self._owed:
-            self._owed = False
+        elif self._unmatched_start:
+            self._unmatched_start = False
             self._channel.write(at, word)
         elif not self._thinking:
             self._content.part()
 
 
 class _View:
-    """What is looked for in a channel: its markers, and where code is followed, what code begins and ends with."""
+    """What is searched for in a channel: its markers and, where code is followed, the characters code begins and ends
+    with."""
 
-    __slots__ = ("alert", "follows_code", "markers", "tokens")
+    __slots__ = ("follows_code", "markers", "may_begin_marker", "tokens")
 
     def __init__(self, words: Sequence[str], code_marks: str) -> None:
         self.markers = Markers(words)
@@ -279,12 +283,14 @@ class _View:
         self.tokens = self.markers.pattern
         if code_marks:
             self.tokens = re.compile(self.markers.pattern.pattern + r"|`+|~+|\n")
-        heads = re.escape(self.markers.heads + code_marks)
-        self.alert: Callable[[str], object] = re.compile(f"[{heads}]" if heads else NEVER).search
+        first_characters = re.escape(self.markers.first_characters + code_marks)
+        self.may_begin_marker: Callable[[str], object] = re.compile(
+            f"[{first_characters}]" if first_characters else NEVER
+        ).search
 
 
 class _Channel:
-    """A channel's text on its way out: holds the whitespace that is structure if no text follows it."""
+    """A channel's output. Holds back whitespace that is only structure if no text follows it."""
 
     __slots__ = ("_delta", "_held", "_holds_ends", "_keeps", "_put", "fresh")
 
@@ -295,44 +301,44 @@ class _Channel:
         self._keeps, self._holds_ends = keeps, holds_ends
         self._held: list[tuple[int, str]] = []
         self.fresh = True
-        """No text yet in this part."""
+        """This part has no text yet."""
 
     @property
-    def calm(self) -> bool:
-        """Whether text without a line end can go out as it comes."""
+    def transparent(self) -> bool:
+        """Whether text without a line end can be emitted as it comes."""
         return not (self.fresh or self._held)
 
     def write(self, at: int, text: str) -> None:
-        """Text from `at` of the raw text on."""
+        """Add text that begins at `at` of the raw text."""
         if not text:
             return
-        said = len(text.rstrip(WHITESPACE))
-        if said == 0 and not self.calm:
+        visible = len(text.rstrip(WHITESPACE))
+        if visible == 0 and not self.transparent:
             self._held.append((at, text))
             return
-        cut = text.find("\n", said) if self._holds_ends else -1
+        cut = text.find("\n", visible) if self._holds_ends else -1
         if cut < 0:
             cut = len(text)
         if cut:
-            self._say(at, text[:cut])
+            self._emit(at, text[:cut])
             self.fresh = False
         if cut < len(text):
             self._held.append((at + cut, text[cut:]))
 
     def part(self) -> None:
-        """The part ends; what is held waits for text in a later part, or was the span's own and is dropped."""
+        """End a part. Held whitespace waits for text in a later part; that of a reasoning span is dropped."""
         self.fresh = True
         if not self._keeps:
             self._held.clear()
 
     def finish(self) -> None:
-        """Line ends directly behind text are text; other whitespace that nothing followed is dropped."""
+        """Emit line ends directly after text; other whitespace at the end is dropped."""
         if not self.fresh and self._held:
             at, text = self._held.pop()
-            self._say(at, text)
+            self._emit(at, text)
 
-    def _say(self, at: int, text: str) -> None:
-        """One delta for each stretch that is contiguous in the raw text."""
+    def _emit(self, at: int, text: str) -> None:
+        """Emit one delta for each stretch that is contiguous in the raw text."""
         pieces: list[str] = []
         start = end = self._held[0][0] if self._held else at
         for where, piece in (*self._held, (at, text)):
@@ -346,7 +352,7 @@ class _Channel:
 
 
 class _Calls:
-    """The sink of the scanners: numbers the calls, names them, counts how they ended."""
+    """The sink of the scanners: numbers calls, gives them ids, and counts how they ended."""
 
     __slots__ = ("_count", "_hand_back", "_new_id", "_put", "broken", "complete", "opened")
 

@@ -1,6 +1,6 @@
-"""A whole raw reply, parsed: what `duologue parse` prints, the tool of whoever adds a format.
+"""Parses a complete raw reply, for `duologue parse` and for tests of tool-call formats.
 
-Owns no rule of its own: the text goes through the same machine as a running reply, in pieces of any size.
+The text goes through the same splitter as a running reply, in pieces of any size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import count
 
 import msgspec
 
-from duologue.text.output.channels import ChannelMachine, ReasoningTags
+from duologue.text.output.channels import ChannelSplitter, ReasoningTags
 from duologue.text.toolcalls import tool_format
 from duologue.text.toolcalls.json_values import is_json
 from duologue.values.events import Delta, ReasoningDelta, TextDelta
@@ -21,7 +21,7 @@ THINK = ReasoningTags()
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
-    """A reply by channels. `truncated`: it ended inside a call."""
+    """A reply by channel. `truncated`: it ended inside a call."""
 
     reasoning: str = ""
     content: str = ""
@@ -30,7 +30,7 @@ class ParsedReply(msgspec.Struct, frozen=True):
 
 
 def joined(deltas: Sequence[Delta], *, truncated: bool = False) -> ParsedReply:
-    """The reply these deltas make."""
+    """The reply that these deltas form."""
     reasoning: list[str] = []
     content: list[str] = []
     calls: list[tuple[str, str, list[str]]] = []
@@ -43,8 +43,8 @@ def joined(deltas: Sequence[Delta], *, truncated: bool = False) -> ParsedReply:
             if delta.index == len(calls):
                 calls.append((delta.id or "", delta.name or "", []))
             calls[delta.index][2].append(delta.arguments)
-    made = tuple(ToolCall(id, name, "".join(pieces)) for id, name, pieces in calls)
-    return ParsedReply("".join(reasoning), "".join(content), made, truncated)
+    tool_calls = tuple(ToolCall(id, name, "".join(pieces)) for id, name, pieces in calls)
+    return ParsedReply("".join(reasoning), "".join(content), tool_calls, truncated)
 
 
 def parse_reply(
@@ -55,10 +55,10 @@ def parse_reply(
     tools: Sequence[Tool] = (),
     reasoning: ReasoningTags | None = THINK,
 ) -> ParsedReply:
-    """Parse `raw`, fed in pieces of `chunk` characters (0: in one). `format` is a name of `TOOL_FORMATS`, or "" for
-    plain text without calls; an unknown one raises BadRequest."""
+    """Parse `raw`, fed in pieces of `chunk` characters (0: all at once). `format` is a name in `TOOL_FORMATS`, or ""
+    for plain text without calls. Raises BadRequest for an unknown one."""
     numbers = count()
-    machine = ChannelMachine(
+    machine = ChannelSplitter(
         tool_format=tool_format(format) if format else None,
         reasoning=reasoning,
         start_in_reasoning=start_in_reasoning,
@@ -78,8 +78,8 @@ def parse(
     chunk: int = 0,
     tools: Sequence[Tool] = (),
 ) -> dict[str, object]:
-    """`{"reasoning", "content", "tool_calls": [{"name", "arguments"}]}`; arguments as the value their JSON text has,
-    or the text itself where it is no JSON."""
+    """`{"reasoning", "content", "tool_calls": [{"name", "arguments"}]}`. Arguments are the value of their JSON text,
+    or the text itself if it is not JSON."""
     reply = parse_reply(raw, format, start_in_reasoning, chunk, tools)
     return {
         "reasoning": reply.reasoning,
@@ -95,8 +95,8 @@ def parse_to_json(
     chunk: int = 0,
     tools: Sequence[Tool] = (),
 ) -> str:
-    """What parse() gives, as one line of JSON in which arguments stand character by character as the model wrote
-    them: a number too long for a float keeps its digits, a key that occurs twice stays twice."""
+    """The result of parse() as one line of JSON, in which arguments are exactly the characters the model wrote: a
+    number too long for a float keeps its digits, and a repeated key stays repeated."""
     reply = parse_reply(raw, format, start_in_reasoning, chunk, tools)
     calls = [
         {

@@ -1,8 +1,9 @@
-"""What a reply may be: free until it calls, and then a call of a tool that is offered; or held from its beginning to a call,
-to JSON of a schema, or to either.
+"""Grammars for whole replies: free text that may call offered tools, or a reply constrained to calls, to JSON of a
+schema, or to either.
 
-Pure. Owns how a reply is put together of a thought, calls and content; the calls themselves are written by their format,
-what is in them by `json_grammar.py`. Knows no engine: the grammar is GBNF, and `trigger` the text from which on it holds.
+Combines the thought, the calls and the content of a reply. The calls themselves are written by their format, their
+JSON by `toolcalls/schema_grammar.py`. The result is GBNF for llama.cpp, and the `trigger` text from which on it
+applies. `sessions/chat/constraint.py` decides which grammar a request needs.
 """
 
 from __future__ import annotations
@@ -18,33 +19,33 @@ from duologue.text.toolcalls import tool_format
 from duologue.text.toolcalls.schema_grammar import JsonGrammar, literal
 from duologue.values.messages import Tool
 
-MOST = 256 * 1024
-"""Characters of a grammar. It is compiled for every reply on the engine's one loop, while every slot waits: 340,000, of 160 tools,
-take it 12 ms. Where schemas of tools are larger, only their names are held to."""
+MAX_GRAMMAR = 256 * 1024
+"""Characters of a grammar. It is compiled for each reply on the engine's only loop while every slot waits: 340,000
+characters, for 160 tools, take 12 ms. For larger tool schemas only the names are enforced."""
 
 
-KEPT = 1024 * 1024
-"""Bytes of tools or of a schema whose rules are kept for the next turn."""
+MAX_CACHED = 1024 * 1024
+"""Bytes of tools or of a schema up to which their rules are cached for the next turn."""
 
 
 class ReplyGrammar(Struct, frozen=True):
-    """`text` is GBNF with a rule `root`. With a `trigger` it holds from there on, and begins with it; without one from the
-    reply's first character on."""
+    """GBNF `text` with a rule `root`. With a `trigger` it applies from that text on, which it includes; without one
+    from the reply's first character."""
 
     text: str
     trigger: str = ""
 
 
 class AllowedToolCalls(Struct, frozen=True):
-    """The calls there may be: of these tools, in the format of this name; `several` behind each other."""
+    """The allowed calls: of these tools, in the format of this name; `several` in a row if true."""
 
     format: str
     tools: tuple[Tool, ...]
     several: bool = True
 
 
-class Thought(Struct, frozen=True):
-    """What may stand before the reply. `open`: the prompt has begun it."""
+class ThoughtPrefix(Struct, frozen=True):
+    """A thought that may precede the reply. `open`: the prompt has begun it."""
 
     tags: ReasoningTags
     open: bool = False
@@ -54,17 +55,18 @@ _encode = msgspec.json.Encoder().encode
 _decode_calls = msgspec.json.Decoder(AllowedToolCalls).decode
 
 
-def offered(calls: AllowedToolCalls) -> ReplyGrammar:
-    """A reply that may call."""
-    rules, _ = _known_rules(calls, None)
+def optional_tool_calls(calls: AllowedToolCalls) -> ReplyGrammar:
+    """The grammar of a reply that may call."""
+    rules, _ = _cached_rules(calls, None)
     return ReplyGrammar(f"root ::= reply\n{rules}", tool_format(calls.format).starts[0])
 
 
-def held(
-    calls: AllowedToolCalls | None, schema: Mapping[str, object] | None, thought: Thought | None
+def constrained_reply(
+    calls: AllowedToolCalls | None, schema: Mapping[str, object] | None, thought: ThoughtPrefix | None
 ) -> ReplyGrammar | None:
-    """A reply that is one of these calls, or else JSON of the schema. None where it cannot be held to all of the schema."""
-    rules, exact = _known_rules(calls, schema)
+    """The grammar of a reply that is one of these calls, or else JSON of the schema. None if it cannot enforce the
+    whole schema."""
+    rules, exact = _cached_rules(calls, schema)
     if schema is not None and not exact:
         return None
     if thought is None:
@@ -75,16 +77,16 @@ def held(
     return ReplyGrammar(f"root ::= {first} space reply\nthought ::= {_without(end)}\n{rules}")
 
 
-def _known_rules(calls: AllowedToolCalls | None, schema: Mapping[str, object] | None) -> tuple[str, bool]:
-    """The same tools come with every turn of a conversation."""
-    asked = tuple(None if one is None else _encode(one) for one in (calls, schema))
-    rules = _rules if sum(len(one or b"") for one in asked) <= KEPT else _rules.__wrapped__
-    return rules(*asked)
+def _cached_rules(calls: AllowedToolCalls | None, schema: Mapping[str, object] | None) -> tuple[str, bool]:
+    """The rules, from the cache if possible: every turn of a conversation has the same tools."""
+    keys = tuple(None if one is None else _encode(one) for one in (calls, schema))
+    rules = _rules if sum(len(one or b"") for one in keys) <= MAX_CACHED else _rules.__wrapped__
+    return rules(*keys)
 
 
 @lru_cache(maxsize=64)
 def _rules(calls: bytes | None, schema: bytes | None) -> tuple[str, bool]:
-    """The rules of a reply, `reply` the first of them, and whether they admit nothing but the schema."""
+    """The rules of a reply, beginning with `reply`, and whether they admit nothing but the schema."""
     for shaped in (True, False):
         grammar = JsonGrammar()
         choices = []
@@ -94,7 +96,7 @@ def _rules(calls: bytes | None, schema: bytes | None) -> tuple[str, bool]:
         if calls is not None:
             choices.append(_calls(_decode_calls(calls), grammar, shaped))
         text = f"reply ::= {' | '.join(choices)}\n{grammar}"
-        if len(text) <= MOST:
+        if len(text) <= MAX_GRAMMAR:
             return text, exact
     return text, False
 
@@ -112,7 +114,7 @@ def _calls(calls: AllowedToolCalls, grammar: JsonGrammar, shaped: bool) -> str:
 
 
 def _without(marker: str) -> str:
-    """Any text that does not hold a marker of two characters or more. Its first character may not be doubled either."""
+    """Text that does not contain a marker of two or more characters. Its first character may not be doubled either."""
     first = _excluded(marker[0])
     steps = [f"[^{first}]"]
     for at in range(1, len(marker)):

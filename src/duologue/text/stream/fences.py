@@ -1,14 +1,12 @@
-"""Code in Markdown, followed while the text is being written: fenced blocks and inline code.
+"""Follows code in Markdown while the text is being written: fenced blocks and inline code.
 
-Owns one answer: does the text so far end inside code, where a marker is quoted and not meant? The rules are
-CommonMark's, read in the direction of a stream:
+Answers one question for `output/channels.py`: does the text so far end inside code, where a marker is quoted and not
+meant? The rules are CommonMark's, applied to a stream:
 
 * A fence opens with three or more backticks or tildes, first on their line (spaces and `>` may precede), and closes
   with as many of the same, alone on their line. A backtick on the opening line makes it inline code instead.
-* Inline code opens with a run of backticks and closes with a run as long, but reaches no further than its line: a
-  backtick someone forgot to close must not hide a tool call on a later line.
-
-Knows no marker.
+* Inline code opens with a run of backticks and closes with a run of the same length, but ends with its line: a
+  backtick that was never closed must not hide a tool call on a later line.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ INDENT = " \t\r>"
 
 
 class CodeSpans:
-    """Fed with stretches of text, runs of backticks or tildes, and line ends, in order; a run may come in pieces."""
+    """Takes stretches of text, runs of backticks or tildes, and line ends, in order; a run may come in pieces."""
 
     __slots__ = (
         "_blank",
@@ -35,9 +33,9 @@ class CodeSpans:
         self.restart()
 
     def restart(self) -> None:
-        """A new line outside code."""
+        """Begin a new line outside code."""
         self._blank = True
-        """Nothing but indentation on this line so far."""
+        """Only indentation on this line so far."""
         self._fence, self._size = "", 0
         self._opening = False
         self._closing = False
@@ -45,13 +43,13 @@ class CodeSpans:
         self._run, self._run_size, self._run_blank = "", 0, False
 
     @property
-    def calm(self) -> bool:
+    def transparent(self) -> bool:
         """Whether text without backticks, tildes and line ends would change nothing."""
         return not (self._blank or self._run or self._closing)
 
     @property
     def inside(self) -> bool:
-        """Whether what comes next, if it is neither a backtick nor a tilde, stands in code."""
+        """Whether the next character, unless it is a backtick or a tilde, is in code."""
         self._end_run()
         return bool(self._fence or self._inline)
 
@@ -71,6 +69,7 @@ class CodeSpans:
         self._run_size += len(ticks)
 
     def newline(self) -> None:
+        """A line end."""
         self._end_run()
         if self._closing:
             self._fence, self._size = "", 0
@@ -79,7 +78,7 @@ class CodeSpans:
         self._inline = 0
 
     def _end_run(self) -> None:
-        """What the run meant is known once it is over."""
+        """Interpret a run once its length is known."""
         mark, size = self._run, self._run_size
         if not mark:
             return

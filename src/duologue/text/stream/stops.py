@@ -1,8 +1,8 @@
-"""Stop strings: cuts a text where one of them occurs, without ever showing part of it.
+"""Stop strings: cuts a text where one of them occurs, without ever emitting part of it.
 
-Owns the search, by one automaton over all stops, so the cost is linear in the text whatever the stops are. Held back
-is exactly the longest end of the text that may still become a stop. The stop that is complete first wins; of several
-that end at the same character, the longest. Knows no channel: the caller feeds it what stops apply to.
+Searches with one Aho-Corasick automaton over all stops, so the cost is linear in the text whatever the stops are.
+Exactly the longest end that may still become a stop is held back. The stop that completes first wins; of several that
+end at the same character, the longest. The caller decides which text the stops apply to.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from collections.abc import Callable, Iterable
 from duologue.text.stream.markers import NEVER
 
 
-class StopMachine:
+class StopMatcher:
     """`feed` every piece, then `finish` once. Empty stops are ignored."""
 
     def __init__(self, stops: Iterable[str]) -> None:
         words = [stop for stop in dict.fromkeys(stops) if stop]
-        self._next, self._fail, self._found = _automaton(words)
+        self._next, self._fail, self._longest_at = _automaton(words)
         self._depths = _depths(self._next)
         heads = re.escape("".join(sorted({word[0] for word in words})))
-        self._alert: Callable[[str], object] = re.compile(f"[{heads}]" if heads else NEVER).search
+        self._may_begin: Callable[[str], object] = re.compile(f"[{heads}]" if heads else NEVER).search
         self._node = 0
         self._held = ""
-        self._hit: str | None = None
+        self._stop_found: str | None = None
 
     def feed(self, text: str) -> tuple[str, str | None]:
-        """The text that is safe to show now, and the stop that was hit, once one was. After that nothing is shown."""
-        if self._hit is not None:
-            return "", self._hit
-        if self._node == 0 and self._alert(text) is None:
+        """The text that may be shown now, and the stop string once one was found. After that nothing is shown."""
+        if self._stop_found is not None:
+            return "", self._stop_found
+        if self._node == 0 and self._may_begin(text) is None:
             return text, None
-        node, follow, fail, found = self._node, self._next, self._fail, self._found
+        node, follow, fail, longest = self._node, self._next, self._fail, self._longest_at
         for index, char in enumerate(text):
             while node and char not in follow[node]:
                 node = fail[node]
             node = follow[node].get(char, 0)
-            if found[node] is not None:
-                return self._stop(found[node] or "", text, index + 1)
+            if longest[node] is not None:
+                return self._stop(longest[node] or "", text, index + 1)
         self._node = node
         return self._release(text)
 
     def finish(self) -> str:
-        """The text is over; what was held and is no stop after all. "" when one was hit."""
+        """The text is over: returns what was held back and is not a stop after all. "" after a stop."""
         held, self._held = self._held, ""
-        return "" if self._hit is not None else held
+        return "" if self._stop_found is not None else held
 
     def _release(self, text: str) -> tuple[str, None]:
         depth = self._depths[self._node]
@@ -59,25 +59,25 @@ class StopMachine:
         return whole[:cut], None
 
     def _stop(self, stop: str, text: str, end: int) -> tuple[str, str]:
-        self._hit = stop
+        self._stop_found = stop
         shown = (self._held + text[:end])[: -len(stop)]
         self._held = ""
         return shown, stop
 
 
 def _automaton(words: Iterable[str]) -> tuple[list[dict[str, int]], list[int], list[str | None]]:
-    """The trie of the words, with the node to fall back to from each, and the longest word that ends there."""
+    """The trie of the words, the fallback node of each node, and the longest word that ends there."""
     follow: list[dict[str, int]] = [{}]
-    found: list[str | None] = [None]
+    longest: list[str | None] = [None]
     for word in words:
         node = 0
         for char in word:
             if char not in follow[node]:
                 follow[node][char] = len(follow)
                 follow.append({})
-                found.append(None)
+                longest.append(None)
             node = follow[node][char]
-        found[node] = word
+        longest[node] = word
     fail = [0] * len(follow)
     queue = deque(follow[0].values())
     while queue:
@@ -87,14 +87,14 @@ def _automaton(words: Iterable[str]) -> tuple[list[dict[str, int]], list[int], l
             while back and char not in follow[back]:
                 back = fail[back]
             fail[child] = follow[back].get(char, 0)
-            if found[child] is None:
-                found[child] = found[fail[child]]
+            if longest[child] is None:
+                longest[child] = longest[fail[child]]
             queue.append(child)
-    return follow, fail, found
+    return follow, fail, longest
 
 
 def _depths(follow: list[dict[str, int]]) -> list[int]:
-    """How many characters lead to each node: a child is always numbered after its parent."""
+    """The number of characters that lead to each node. A child always has a higher number than its parent."""
     depths = [0] * len(follow)
     for node, children in enumerate(follow):
         for child in children.values():

@@ -1,13 +1,13 @@
-"""Chat templates: messages and tools to the prompt text a model was trained on.
+"""Chat templates: render messages and tools to the prompt text that a model was trained on.
 
-Owns the conversion of messages to what templates expect, what a template's source tells about the model (does it
-think, does it take tools, how does it write calls), and whether a prompt leaves the model inside its reasoning. The
-Jinja environment and its limits are `sandbox.py`. Knows no tokenizer and no engine.
+Converts messages to what templates expect, reads from a template's source what the model can do (does it think, does
+it take tools, how does it write calls), and finds out whether a prompt leaves the model inside its reasoning. The
+Jinja environment and its limits are in `sandbox.py`.
 
-A user's text, or a tool's, must not end its own message: a control marker of the model typed there (`<|im_end|>`)
-gets a space behind its first character (`< |im_end|>`), so that the tokenizer reads it as plain text. System and
-assistant messages, and tools, come from whoever calls the API and are rendered as given. Markers that are ordinary
-text to the tokenizer, such as `<think>` and `<tool_call>`, are left alone.
+Text of a user or a tool must not end its own message: a control marker of the model in it (`<|im_end|>`) gets a space
+after its first character (`< |im_end|>`), so that the tokenizer reads it as plain text. System and assistant
+messages, and tools, come from the API client and are rendered as they are. Markers that are ordinary text to the
+tokenizer, such as `<think>` and `<tool_call>`, are left alone.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
 
 from duologue.errors import BadRequest, Problem, Unsupported
 from duologue.text.output.channels import ReasoningTags
-from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, WrittenObject, fit
+from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, VerbatimObject, check_size
 from duologue.text.toolcalls import guess_tool_format
 from duologue.values.messages import Message, Tool
 
 CODE = "template_error"
 
 THINKING_VARIABLES = ("enable_thinking", "thinking")
-"""What templates call the switch: most the first, DeepSeek and Granite the second."""
+"""Names of the switch: most templates use the first, DeepSeek and Granite the second."""
 
 KNOWN_TAGS = (
     ReasoningTags("<think>", "</think>"),
@@ -73,14 +73,15 @@ CHATML = """\
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
 """
-"""The template for models that bring none: ChatML, with calls as Hermes writes them."""
+"""The template for models without one: ChatML, with calls in Hermes format."""
 
 
 class ChatTemplate:
-    """One model's template, compiled once. `bos` and `eos` are the texts of those tokens.
+    """The template of one model, compiled once. `bos` and `eos` are the texts of those tokens.
 
-    `control`: the model's control markers, neutralised in users' and tools' text; None takes those that stand in the
-    template's source, an empty sequence turns it off. Raises Unsupported (`template_error`) when it does not compile.
+    `control`: the model's control markers, neutralised in text of users and tools; None takes those in the template's
+    source, an empty sequence switches this off. Raises Unsupported (`template_error`) if the template does not
+    compile.
     """
 
     def __init__(
@@ -97,34 +98,37 @@ class ChatTemplate:
             ) from error
         except (TemplateError, RecursionError, ValueError) as error:
             raise Unsupported(f"The model's chat template cannot be read: {error}", code=CODE) from error
-        found = CONTROL_MARKER.findall(source) if control is None else control
-        given = () if control is not None and not control else (bos, eos)
-        markers = sorted({marker for marker in (*found, *given) if len(marker) > 1}, key=len, reverse=True)
+        pattern_markers = CONTROL_MARKER.findall(source) if control is None else control
+        token_texts = () if control is not None and not control else (bos, eos)
+        markers = sorted(
+            {marker for marker in (*pattern_markers, *token_texts) if len(marker) > 1}, key=len, reverse=True
+        )
         self.control = tuple(markers)
         self._control = re.compile("|".join(map(re.escape, markers))) if markers else None
 
     @property
     def thinks(self) -> bool:
-        """Whether the template knows of thinking: a switch for it, or the marker."""
+        """Whether the template supports thinking: it has a switch for it, or the markers."""
         return self.thinking_switch or self.reasoning is not None
 
     @property
     def thinking_switch(self) -> bool:
-        """Whether thinking can be turned on and off."""
+        """Whether thinking can be switched on and off."""
         return any(name in self._variables for name in THINKING_VARIABLES)
 
     @property
     def takes_tools(self) -> bool:
+        """Whether the template renders tools."""
         return "tools" in self._variables
 
     @property
     def tool_format(self) -> str:
-        """The name of the tool-call format the template writes; "" when none is recognised."""
+        """The name of the tool-call format in the template; "" if none is recognised."""
         return guess_tool_format(self.source)
 
     @property
     def reasoning(self) -> ReasoningTags | None:
-        """The markers the template puts around thoughts; None when it shows none."""
+        """The markers that the template puts around thoughts; None if it has none."""
         for tags in KNOWN_TAGS:
             if tags.start in self.source or tags.end in self.source:
                 return tags
@@ -136,7 +140,7 @@ class ChatTemplate:
         return "bos_token" in self._variables or (bool(self.bos) and self.bos in self.source)
 
     def strip_bos(self, prompt: str) -> str:
-        """The prompt without the BOS text it begins with: for a tokenizer that adds its own."""
+        """The prompt without the BOS text at its beginning, for a tokenizer that adds its own."""
         return prompt.removeprefix(self.bos) if self.bos else prompt
 
     def render(
@@ -150,7 +154,7 @@ class ChatTemplate:
         now: datetime,
     ) -> str:
         """The prompt's text. `thinking` None leaves the template its default; `variables` are the request's own and
-        may set anything but messages and tools. Raises BadRequest (`template_error`) with the template's words."""
+        may set anything but messages and tools. Raises BadRequest (`template_error`) with the template's message."""
         return self._render(self._dicts(messages), tools, generation_prompt, thinking, variables, now)
 
     def render_open(
@@ -162,9 +166,9 @@ class ChatTemplate:
         variables: Mapping[str, object] = {},
         now: datetime,
     ) -> str:
-        """The prompt with the last message, the assistant's, left open, to be written on where it stops. A message of
-        thoughts alone is left open inside them. Raises BadRequest when the last message is not the assistant's or has
-        tool calls, Unsupported when the template does not show where it stops."""
+        """The prompt with the last message, the assistant's, left open so that it can be continued. A message that
+        consists of thoughts alone is left open inside them. Raises BadRequest if the last message is not the
+        assistant's or has tool calls, Unsupported if the template does not show where the message ends."""
         if not messages or messages[-1].role != "assistant" or messages[-1].tool_calls:
             raise BadRequest(
                 "To continue a message, the last one must be the assistant's, without tool calls.",
@@ -213,7 +217,7 @@ class ChatTemplate:
         try:
             for piece in self._template.generate(names):
                 size += len(piece)
-                fit(size)
+                check_size(size)
                 pieces.append(piece)
         except TemplateError as error:
             raise _failed(str(error)) from error
@@ -225,22 +229,22 @@ class ChatTemplate:
         return "".join(pieces)
 
     def _dicts(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        """The messages as templates know them, tool results in the order of their calls."""
+        """The messages as templates expect them, tool results in the order of their calls."""
         names = {call.id: call.name for message in messages for call in message.tool_calls}
         return [self._dict(message, names) for message in in_call_order(messages)]
 
     def _dict(self, message: Message, names: Mapping[str, str]) -> dict[str, Any]:
         foreign = message.role in ("user", "tool")
-        made: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "role": message.role,
             "content": self.neutral(message.text) if foreign else message.text,
         }
         if message.name is not None:
-            made["name"] = self.neutral(message.name)
+            fields["name"] = self.neutral(message.name)
         if message.reasoning is not None:
-            made["reasoning_content"] = message.reasoning
+            fields["reasoning_content"] = message.reasoning
         if message.tool_calls:
-            made["tool_calls"] = [
+            fields["tool_calls"] = [
                 {
                     "type": "function",
                     "id": call.id,
@@ -249,15 +253,15 @@ class ChatTemplate:
                 for call in message.tool_calls
             ]
         if message.tool_call_id is not None:
-            made["tool_call_id"] = self.neutral(message.tool_call_id)
+            fields["tool_call_id"] = self.neutral(message.tool_call_id)
             if message.name is None and message.tool_call_id in names:
-                made["name"] = names[message.tool_call_id]
-        return made
+                fields["name"] = names[message.tool_call_id]
+        return fields
 
 
 def in_call_order(messages: Sequence[Message]) -> list[Message]:
-    """The messages, each run of tool results in the order of the calls before it; results of no known call stay
-    behind them in their own order."""
+    """The messages, with each run of tool results in the order of the calls before it. Results of unknown calls
+    follow in their own order."""
     ordered: list[Message] = []
     results: list[Message] = []
     places: dict[str | None, int] = {}
@@ -280,9 +284,9 @@ OTHER_TAG = re.compile(r"<\S{1,30}>|\[\S{1,30}\]|◁\S{1,30}▷")
 def starts_in_reasoning(prompt: str, tags: ReasoningTags | None, without: str | None = None) -> bool:
     """Whether a reply to `prompt` begins inside reasoning, because the prompt left it open.
 
-    `without` is the same prompt rendered without the generation prompt: then only what the template added decides, and
-    a marker in somebody's message cannot mislead. Without it (a message left open) the last marker decides: it must be
-    an opening one, near the end, with no other tag behind it.
+    `without` is the same prompt rendered without the generation prompt: then only what the template added decides,
+    and a marker in a message cannot mislead. Without it (a message left open) the last marker decides: it must be an
+    opening one, near the end, with no other tag after it.
     """
     if tags is None:
         return False
@@ -303,22 +307,22 @@ def _failed(words: str) -> Problem:
 
 
 def _absent_mark(messages: list[dict[str, Any]]) -> str:
-    """A word that occurs in no message, to find the end of the last one by."""
-    said = json.dumps(messages, ensure_ascii=False, default=str)
+    """A word that occurs in no message, to find the end of the last one."""
+    text = json.dumps(messages, ensure_ascii=False, default=str)
     number = 0
-    while f"ContinuesHere{number}" in said:
+    while f"ContinuesHere{number}" in text:
         number += 1
     return f"ContinuesHere{number}"
 
 
 def _object(arguments: str) -> object:
-    """The arguments as the object templates loop over; as written when they are none."""
+    """The arguments as the object that templates loop over; unchanged if they are not an object."""
     try:
         value: object = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
     if isinstance(value, dict):
-        return WrittenObject(value, arguments)
+        return VerbatimObject(value, arguments)
     return value if isinstance(value, list) else arguments
 
 

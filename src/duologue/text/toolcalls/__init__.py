@@ -1,10 +1,8 @@
-"""How model families write tool calls: the contract of a format, and the table of their names.
+"""How model families write tool calls: the contract of a format, and the table of formats.
 
-A new format is one new file here and one line in `TOOL_FORMATS`. It names the markers that open a region of calls and
-makes a scanner for the region; the machine in `text/output/channels.py` finds the marker, hands the region over and takes
-what is left after it. Formats that wrap JSON share `json_calls.py`.
-
-Knows no channel and no dialect. A format is imported when it is asked for.
+A new format is one new file here and one row in `TOOL_FORMATS`. It names the markers that open a region of calls and
+creates a scanner for the region. `text/output/channels.py` finds the marker, passes the region to the scanner and
+takes what follows it. Formats that wrap JSON share `json_calls.py`. A format is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -20,11 +18,11 @@ from duologue.text.toolcalls.schema_grammar import JsonGrammar
 from duologue.values.messages import Tool
 
 
-class CallSink(Protocol):
-    """Where a scanner says what it read, in the order of the text."""
+class ToolCallSink(Protocol):
+    """Receives what a scanner reads, in the order of the text."""
 
     def open(self, name: str, id: str | None = None) -> None:
-        """A call to `name` begins. `id` where the format writes ids of its own. There is no way back from here."""
+        """A call to `name` begins; it cannot be taken back. `id` if the format writes ids."""
         ...
 
     def arguments(self, text: str) -> None:
@@ -32,35 +30,36 @@ class CallSink(Protocol):
         ...
 
     def close(self, valid: bool) -> None:
-        """The open call is whole. `valid`: its arguments are JSON."""
+        """The open call is complete. `valid`: its arguments are JSON."""
         ...
 
     def reject(self, text: str, at: int) -> None:
-        """This text of the region was no call and goes back to where it came from. `at` characters after the
-        region's first, the opening marker included."""
+        """This text of the region was not a call and returns to its channel. `at` counts characters from the region's
+        first, including the opening marker."""
         ...
 
 
-class CallScanner(Protocol):
-    """Reads one region of calls, from behind its opening marker. Cutting its input elsewhere changes nothing."""
+class ToolCallScanner(Protocol):
+    """Reads one region of calls, from after its opening marker. Where its input is cut into pieces makes no
+    difference."""
 
     @property
     def unclosed(self) -> bool:
-        """Once the region is over: its opening marker was given back as text, so the closing one that will follow
-        is text as well."""
+        """Once the region is over: its opening marker was returned as text, so the closing one that follows is text
+        as well."""
         ...
 
     def feed(self, text: str) -> str | None:
-        """None while the region goes on; once it is over, the text behind it (perhaps "")."""
+        """None while the region continues; once it is over, the text after it (perhaps "")."""
         ...
 
     def finish(self) -> bool:
-        """The reply ends inside the region. True when it cut a call that had begun and is not whole."""
+        """The reply ends inside the region. True if that cut off a call that had begun."""
         ...
 
 
 class ToolFormat(Protocol):
-    """One family's way to write calls."""
+    """How one model family writes calls."""
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -69,7 +68,7 @@ class ToolFormat(Protocol):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Markers that close one; met on their own in text, they are dropped."""
+        """Markers that close one. They are dropped where they occur alone in text."""
         ...
 
     @property
@@ -77,18 +76,18 @@ class ToolFormat(Protocol):
         """Whether a region may open inside reasoning, which it then ends."""
         ...
 
-    def scanner(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> CallScanner:
+    def scanner(self, start: str, sink: ToolCallSink, tools: Sequence[Tool]) -> ToolCallScanner:
         """A scanner for the region that `start` opened."""
         ...
 
     def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
-        """The rule of one call with its markers, added to a grammar; it begins with the first of `starts`. `tools` are names,
-        and the rules of their arguments."""
+        """Add the rule of one call with its markers to a grammar; it begins with the first of `starts`. `tools` are
+        names and the rules of their arguments."""
         ...
 
 
-class KnownFormat(Struct, frozen=True):
-    """A row of the table. A chat template writes this format when it holds all of `marks` and none of `unless`."""
+class ToolFormatEntry(Struct, frozen=True):
+    """A row of the table. A chat template uses this format if it contains all of `marks` and none of `unless`."""
 
     module: str
     marks: tuple[str, ...] = ()
@@ -103,18 +102,18 @@ class KnownFormat(Struct, frozen=True):
 
 
 # Each module holds FORMAT, a ToolFormat.
-TOOL_FORMATS: dict[str, KnownFormat] = {
-    "hermes": KnownFormat(
+TOOL_FORMATS: dict[str, ToolFormatEntry] = {
+    "hermes": ToolFormatEntry(
         "duologue.text.toolcalls.hermes",
         ("<tool_call>", "arguments"),
         ("<function=", "<arg_key>", "<parameter=", "<tool_sep"),
     ),
-    "qwen": KnownFormat("duologue.text.toolcalls.hermes"),
+    "qwen": ToolFormatEntry("duologue.text.toolcalls.hermes"),
 }
 
 
 def tool_format(name: str) -> ToolFormat:
-    """The format called `name`. Raises BadRequest, with the known names, when there is none."""
+    """The format of this name. Raises BadRequest, listing the known names, if there is none."""
     known = TOOL_FORMATS.get(name)
     if known is None:
         names = ", ".join(sorted(TOOL_FORMATS))
@@ -128,5 +127,5 @@ def tool_format(name: str) -> ToolFormat:
 
 
 def guess_tool_format(template: str) -> str:
-    """The name of the format a chat template (its source) writes; "" when none is recognised."""
+    """The name of the format in a chat template's source; "" if none is recognised."""
     return next((name for name, known in TOOL_FORMATS.items() if known.written_by(template)), "")

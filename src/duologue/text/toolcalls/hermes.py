@@ -4,9 +4,9 @@
     {"name": "f", "arguments": {"a": "x"}}
     </tool_call>
 
-Owns the wrapper; the object inside is `json_calls.py`. Tolerated: no line ends at all, several objects or an array of
-them in one wrapper, a missing end marker once the JSON is whole. What is no call is given back: an opening marker
-with no JSON behind it (prose about markers) only itself, broken JSON with everything up to its end marker.
+This file reads the wrapper; the object inside is read by `json_calls.py`. Tolerated: no line ends at all, several
+objects or an array of them in one wrapper, a missing end marker once the JSON is complete. Text that is not a call is
+returned: an opening marker without JSON after it (prose about markers) alone, broken JSON up to its end marker.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from duologue.text.stream.markers import Markers
-from duologue.text.toolcalls import CallScanner, CallSink
-from duologue.text.toolcalls.json_calls import CallObject
+from duologue.text.toolcalls import ToolCallScanner, ToolCallSink
+from duologue.text.toolcalls.json_calls import ToolCallObject
 from duologue.text.toolcalls.schema_grammar import JsonGrammar, literal
 from duologue.values.messages import Tool
 
@@ -33,13 +33,13 @@ NOISE = re.compile(r"\S+")
 
 
 class Hermes:
-    """The format. Qwen's family may call from within its reasoning, which ends there."""
+    """The format. Qwen models may call from within their reasoning, which ends there."""
 
     starts: tuple[str, ...] = (START,)
     ends: tuple[str, ...] = (END,)
     in_reasoning = True
 
-    def scanner(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> CallScanner:
+    def scanner(self, start: str, sink: ToolCallSink, tools: Sequence[Tool]) -> ToolCallScanner:
         return HermesScanner(start, sink, tools)
 
     def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
@@ -58,21 +58,22 @@ FORMAT = Hermes()
 
 
 class HermesScanner:
-    """One region, from behind `<tool_call>` to behind `</tool_call>`."""
+    """One region, from after `<tool_call>` to after `</tool_call>`."""
 
-    def __init__(self, start: str, sink: CallSink, tools: Sequence[Tool]) -> None:
+    def __init__(self, start: str, sink: ToolCallSink, tools: Sequence[Tool]) -> None:
         self.unclosed = False
         self._sink, self._tools = sink, tools
         self._state: Literal["before", "object", "after", "rejected", "over"] = "before"
-        self._object = CallObject(sink, MARKERS, tools)
+        self._object = ToolCallObject(sink, MARKERS, tools)
         self._raw = [start]
-        """Text that goes back if it turns out to be no call, and where in the region it began."""
+        """Text that is returned if it turns out not to be a call,"""
         self._raw_at = 0
+        """and where in the region it began."""
         self._base = len(start)
-        """Where in the region the text in hand begins."""
+        """Where in the region the current text begins."""
         self._pending = ""
         self._gap: list[str] = []
-        """Whitespace behind a call: structure, unless text follows. Brackets and commas there are always noise."""
+        """Whitespace after a call: structure, unless text follows. Brackets and commas there are always noise."""
 
     def feed(self, text: str) -> str | None:
         if self._pending:
@@ -103,7 +104,7 @@ class HermesScanner:
         return False
 
     def _step(self, text: str, at: int) -> int | None:
-        """Where to go on; None to wait for more text, which is then kept."""
+        """The position to continue from; None to wait for more text, with the rest stored as pending."""
         if self._state == "object":
             return self._read_object(text, at)
         if self._state == "before":
@@ -150,7 +151,7 @@ class HermesScanner:
         return stop
 
     def _read_after(self, text: str, at: int) -> int | None:
-        """Behind a call: another one, the end marker, or text that is none of this."""
+        """After a call: another one, the end marker, or other text."""
         match = BETWEEN.match(text, at)
         stop = match.end() if match else at
         self._gap.append(NOISE.sub("", text[at:stop]))
@@ -163,7 +164,7 @@ class HermesScanner:
         if text[stop] == "{":
             self._gap = []
             self._raw_at = self._base + stop
-            self._object = CallObject(self._sink, MARKERS, self._tools)
+            self._object = ToolCallObject(self._sink, MARKERS, self._tools)
             self._state = "object"
             return stop
         self._state = "over"

@@ -1,12 +1,12 @@
-"""One call written as a JSON object, `{"name": "f", "arguments": {…}}`, in text that arrives in pieces.
+"""Reads one call written as a JSON object, `{"name": "f", "arguments": {…}}`, in text that arrives in pieces.
 
-Owns the reading of such an object for every format that wraps one: the name first or last, arguments as an object
-(streamed as they come), as a JSON string (unwrapped once where the tool wants an object), missing, empty or null
-(`{}`), braces doubled as by a format string (`{{…}}`), an outer brace left out. Other keys are skipped.
+Shared by every format that wraps such objects. Accepts: the name first or last; arguments as an object (streamed as
+they come), as a JSON string (unwrapped once if the tool takes an object), missing, empty or null (`{}`); braces
+doubled as in a format string (`{{…}}`); a missing outer brace. Other keys are skipped.
 
-The call is opened in the sink when its name is known and its arguments look like JSON; before that nothing has been
-said and the text can still be given back, after that what was streamed stands. Knows no wrapper: the markers at
-which to stop are given.
+The call is opened in the sink when its name is known and its arguments look like JSON. Before that nothing was
+emitted and the text can still be returned; after that, what was streamed stands. The wrapper passes the markers at
+which to stop.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from duologue.text.stream.markers import Markers
-from duologue.text.toolcalls import CallSink
+from duologue.text.toolcalls import ToolCallSink
 from duologue.text.toolcalls.json_values import ValueScanner, is_json
 from duologue.values.messages import Tool
 
@@ -28,19 +28,19 @@ Step = Literal["start", "key", "colon", "value", "head", "stream", "collect", "t
 
 
 def wants_object(name: str, tools: Sequence[Tool]) -> bool:
-    """Whether the tool's schema takes an object; an unknown tool is taken to."""
+    """Whether the tool's schema takes an object. Assumed for an unknown tool."""
     tool = next((tool for tool in tools if tool.name == name), None)
     return tool is None or tool.parameters.get("type", "object") == "object"
 
 
-class CallObject:
-    """Reads one call from its opening brace on. `state` says whether it is over, and how."""
+class ToolCallObject:
+    """Reads one call from its opening brace on. `state` tells whether and how it ended."""
 
     __slots__ = (
         "_arguments",
+        "_arguments_read",
         "_collected",
         "_doubled",
-        "_given",
         "_halts",
         "_head",
         "_key",
@@ -53,16 +53,16 @@ class CallObject:
         "state",
     )
 
-    def __init__(self, sink: CallSink, halts: Markers, tools: Sequence[Tool]) -> None:
+    def __init__(self, sink: ToolCallSink, halts: Markers, tools: Sequence[Tool]) -> None:
         self.state: Literal["open", "ended", "broken"] = "open"
         self.committed = False
-        """The sink has heard of the call."""
+        """The call was opened in the sink."""
         self._sink, self._halts, self._tools = sink, halts, tools
         self._step: Step = "start"
         self._key: str | None = None
         self._name: str | None = None
         self._arguments: list[str] = []
-        self._given = False
+        self._arguments_read = False
         """The arguments were read to their end."""
         self._doubled = False
         self._head: list[str] = []
@@ -70,8 +70,8 @@ class CallObject:
         self._value = ValueScanner(halts)
 
     def feed(self, text: str, at: int) -> int:
-        """Read on from `at`; where it stopped. In the state "open" that is the end of `text`, or where an end begins
-        that may still become a marker."""
+        """Read from `at`; returns where it stopped. In the state "open" that is the end of `text`, or where an end
+        begins that may still become a marker."""
         end = len(text)
         while at < end and self.state == "open":
             if self._step == "stream":
@@ -91,15 +91,15 @@ class CallObject:
         return at
 
     def finish(self, rest: str) -> bool:
-        """The text ends here; `rest` is what feed() left. True when the call is cut. An uncommitted call is the
-        caller's to give back."""
+        """The text ends here; `rest` is what feed() left. True if the call is cut off. The caller returns the text of
+        an uncommitted call."""
         if not self.committed:
             return True
-        if self._given:
+        if self._arguments_read:
             self._end()
             return False
         if rest:
-            self._say(rest)
+            self._add_arguments(rest)
         return True
 
     def _skip(self, text: str, at: int) -> int:
@@ -107,7 +107,7 @@ class CallObject:
         return match.end() if match else at
 
     def _structure(self, char: str, at: int) -> int:
-        """One character between keys and values."""
+        """Read one character between keys and values."""
         step = self._step
         if step == "start":
             return self._expect(char == "{", "key", at)
@@ -133,9 +133,9 @@ class CallObject:
         return at
 
     def _break(self) -> None:
-        """This goes on as no call. Where name and arguments are whole it is one but for its last brace, and what
-        follows is not part of it; where arguments have been streamed they stand as they are."""
-        if self._given and self.committed:
+        """What follows does not continue the call. If name and arguments are complete, it is a call that only lacks
+        its last brace, and what follows is not part of it; arguments that were streamed stand as they are."""
+        if self._arguments_read and self.committed:
             self._end()
             return
         self.state = "broken"
@@ -151,14 +151,15 @@ class CallObject:
 
     def _begin_value(self, char: str, at: int) -> int:
         self._value = ValueScanner(self._halts)
-        wanted = self._key in ARGUMENTS and not self._given
-        self._step = "head" if wanted and char == "{" else "collect"
+        is_arguments = self._key in ARGUMENTS and not self._arguments_read
+        self._step = "head" if is_arguments and char == "{" else "collect"
         if char in ",}:]":
             self._break()
         return at
 
     def _read_head(self, text: str, at: int) -> int:
-        """The opening brace of the arguments up to what follows it: only a key or the closing brace make it JSON."""
+        """Read the opening brace of the arguments up to what follows it: only a key or the closing brace makes it
+        JSON."""
         if not self._head:
             self._head.append(text[at])
             at += 1
@@ -179,23 +180,23 @@ class CallObject:
             self._commit(self._name)
         opening = "".join(self._head)
         self._value.scan(opening, 0)
-        self._say(opening)
+        self._add_arguments(opening)
         return stop
 
     def _stream(self, text: str, at: int) -> int:
-        """Arguments as they are written."""
+        """Pass on arguments as they are written."""
         value = self._value
         piece, at = value.scan(text, at)
         if piece:
-            self._say(piece)
+            self._add_arguments(piece)
         if value.state == "done":
-            self._given, self._step = True, "tail"
+            self._arguments_read, self._step = True, "tail"
         elif value.state == "halted":
             self._break()
         return at
 
     def _collect(self, text: str, at: int) -> int:
-        """A key, or a value that is needed whole or not at all."""
+        """Read a key, or a value that is needed as a whole."""
         value = self._value
         piece, at = value.scan(text, at)
         self._collected.append(piece)
@@ -205,7 +206,7 @@ class CallObject:
             whole = "".join(self._collected)
             self._collected = []
             if self._key is None:
-                self._key, self._step = _text(whole) or "", "colon"
+                self._key, self._step = _string_value(whole) or "", "colon"
             else:
                 self._step = "tail"
                 self._take(self._key, whole)
@@ -213,26 +214,26 @@ class CallObject:
 
     def _take(self, key: str, whole: str) -> None:
         if key == "name" and self._name is None:
-            name = _text(whole)
+            name = _string_value(whole)
             if not name:
                 self._break()
                 return
             self._name = name
-        elif key in ARGUMENTS and not self._given:
-            self._arguments, self._given = [whole], True
-        if self._name is not None and self._given and not self.committed:
+        elif key in ARGUMENTS and not self._arguments_read:
+            self._arguments, self._arguments_read = [whole], True
+        if self._name is not None and self._arguments_read and not self.committed:
             self._commit(self._name)
 
     def _commit(self, name: str) -> None:
-        """The call is one. Whatever of its arguments is there already goes out."""
+        """It is a call: open it and emit the arguments so far."""
         self.committed = True
         self._sink.open(name)
         if self._arguments:
-            written = "".join(self._arguments)
-            self._arguments = [_unwrapped(written, wants_object(name, self._tools))]
+            source = "".join(self._arguments)
+            self._arguments = [_unwrap(source, wants_object(name, self._tools))]
             self._sink.arguments(self._arguments[0])
 
-    def _say(self, piece: str) -> None:
+    def _add_arguments(self, piece: str) -> None:
         self._arguments.append(piece)
         if self.committed:
             self._sink.arguments(piece)
@@ -244,13 +245,13 @@ class CallObject:
             return
         self.state = "ended"
         if not self.committed:
-            self._arguments, self._given = ["{}"], True
+            self._arguments, self._arguments_read = ["{}"], True
             self._commit(self._name)
         self._sink.close(is_json("".join(self._arguments)))
 
 
-def _text(literal: str) -> str | None:
-    """The text of a JSON string, None when it is none."""
+def _string_value(literal: str) -> str | None:
+    """The text of a JSON string; None if it is not one."""
     try:
         value = json.loads(literal) if literal.startswith('"') else None
         if not isinstance(value, str):
@@ -262,14 +263,14 @@ def _text(literal: str) -> str | None:
     return value
 
 
-def _unwrapped(written: str, object_wanted: bool) -> str:
+def _unwrap(source: str, takes_object: bool) -> str:
     """The arguments' JSON text where they were not written as an object."""
-    if written in ("null", ""):
+    if source in ("null", ""):
         return "{}"
-    text = _text(written) if object_wanted else None
+    text = _string_value(source) if takes_object else None
     if text is None:
-        return written
+        return source
     text = text.strip()
     if not text:
         return "{}"
-    return text if text.startswith("{") and is_json(text) else written
+    return text if text.startswith("{") and is_json(text) else source

@@ -1,8 +1,7 @@
-"""One JSON value in text that arrives in pieces: where it ends, copied as it was written.
+"""Scans one JSON value in text that arrives in pieces: finds its end and copies it as it was written.
 
-Owns the structure of JSON only: strings, their escapes, and how deep the brackets stand. Digits are copied, never
-read; whether the value as a whole is JSON is asked once, at its end (`is_json`). Markers halt the scan only outside
-strings. Knows no tool call.
+Follows only the structure: strings, their escapes, and the depth of brackets. Digits are copied, never read; whether
+the value as a whole is JSON is checked once, at its end (`is_json`). Markers stop the scan only outside strings.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ State = Literal["more", "done", "halted"]
 
 
 def is_json(text: str) -> bool:
-    """Whether `text` is one JSON value, numbers of any length included."""
+    """Whether `text` is one JSON value, including numbers of any length."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -32,25 +31,25 @@ def is_json(text: str) -> bool:
 
 
 @cache
-def _stops(heads: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What to look at outside strings, and what ends a number or a literal."""
-    halts = re.escape(heads)
+def _stops(first_characters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The characters to look at outside strings, and those that end a number or a literal."""
+    halts = re.escape(first_characters)
     return re.compile(rf'["{{}}\[\]{halts}]'), re.compile(rf"[,}}\]\s{halts}]")
 
 
 class ValueScanner:
     """Follows one JSON value to its end.
 
-    A control character inside a string, which JSON forbids and models nevertheless write (code with real line ends),
-    is copied as its escape: the same value, and the caller's JSON reader takes it.
+    A control character inside a string, which JSON forbids and models write all the same (code with real line ends),
+    is copied as its escape: the same value, and the client's JSON parser accepts it.
     """
 
     __slots__ = (
         "_begun",
         "_depth",
         "_escaped",
+        "_first_characters",
         "_halts",
-        "_heads",
         "_scalar",
         "_scalar_stop",
         "_string",
@@ -60,9 +59,9 @@ class ValueScanner:
 
     def __init__(self, halts: Markers) -> None:
         self.state: State = "more"
-        """"done": the value ended where the scan stopped; "halted": a marker stands there, outside a string."""
-        self._halts, self._heads = halts, halts.heads
-        self._structure, self._scalar_stop = _stops(self._heads)
+        """"done": the value ended where the scan stopped; "halted": a marker is there, outside a string."""
+        self._halts, self._first_characters = halts, halts.first_characters
+        self._structure, self._scalar_stop = _stops(self._first_characters)
         self._begun = self._string = self._escaped = self._scalar = False
         self._depth = 0
 
@@ -101,7 +100,7 @@ class ValueScanner:
         return at + 1
 
     def _in_string(self, text: str, at: int) -> tuple[int, str]:
-        """Where to go on, and the control character just before it, if one was met."""
+        """The position to continue from, and the control character just before it, if there was one."""
         if self._escaped:
             self._escaped = False
             return at + 1, ""
@@ -120,12 +119,12 @@ class ValueScanner:
         return match.end(), ""
 
     def _between(self, text: str, at: int) -> tuple[int, bool]:
-        """Outside strings: where to go on, and whether to wait there because a marker may begin."""
+        """Outside strings: the position to continue from, and whether to wait there because a marker may begin."""
         match = (self._scalar_stop if self._scalar else self._structure).search(text, at)
         if match is None:
             return len(text), False
         at, mark = match.start(), match[0]
-        if mark in self._heads:
+        if mark in self._first_characters:
             if self._halts.at(text, at) is not None:
                 self.state = "done" if self._scalar else "halted"
                 return at, False
