@@ -174,7 +174,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "resvg_py": ("media/images.py",),
     "pypdfium2": ("media/documents.py",),
     "lxml": ("tools/builtin/html_tree.py",),
-    "cryptography": ("gateway/tls.py",),
+    "cryptography": ("gateway/tls.py", "gateway/local_ca.py"),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "mcp": ("tools/",),

@@ -5,7 +5,7 @@ import socket
 import ssl
 import stat
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import anyio
 import httpx
@@ -24,22 +24,29 @@ from fastapi import FastAPI
 from duologue.config import load
 from duologue.errors import Problem, StartFailed
 from duologue.gateway import tls
-from duologue.gateway.tls import (
+from duologue.gateway.local_ca import (
     CA_FILE,
     SERVER_FILE,
-    Reached,
+    ServerNames,
+    ensure_certificate,
+    new_server_pair,
+    read_pair,
+    write_pair,
+)
+from duologue.gateway.tls import (
     authority_certificate,
     is_on,
     keep_fresh,
     machine_addresses,
-    made,
-    reached,
     router,
+    server_names,
     tls_files,
 )
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-HERE = Reached(frozenset({"localhost", "box", "box.local"}), frozenset({ipaddress.ip_address("192.168.1.5")}))
+HERE = ServerNames(
+    frozenset({"localhost", "box", "box.local"}), frozenset({ipaddress.ip_address("192.168.1.5")})
+)
 
 
 def settings(tmp_path, **flags):
@@ -59,21 +66,16 @@ def held(file) -> tuple[set, set]:
 def pair(tmp_path_factory):
     """A certificate and its key in a file each, as an operator has them."""
     folder = tmp_path_factory.mktemp("own")
-    content = made(folder, HERE, datetime.now(UTC)).read_bytes()
+    content = ensure_certificate(folder, HERE, datetime.now(UTC)).read_bytes()
     start = content.index(b"-----BEGIN CERTIFICATE")
     (folder / "own.crt").write_bytes(content[start:])
     (folder / "own.key").write_bytes(content[:start])
     return folder / "own.crt", folder / "own.key"
 
 
-def test_it_holds_every_name_and_address_this_server_is_reached_by(tmp_path):
-    file = made(tmp_path, HERE, AT)
-    assert held(file) == (set(HERE.names), set(HERE.addresses))
-
-
 def test_names_of_the_settings_and_of_the_machine_are_reached(tmp_path, monkeypatch):
     monkeypatch.setattr(socket, "gethostname", lambda: "Box.example.org")
-    where = reached(settings(tmp_path, host="192.168.7.7", host_names=["Chat.Example.org", "10.1.2.3"]))
+    where = server_names(settings(tmp_path, host="192.168.7.7", host_names=["Chat.Example.org", "10.1.2.3"]))
     assert where.names == {"localhost", "box", "box.local", "box.example.org", "chat.example.org"}
     addresses = {str(address) for address in where.addresses}
     assert {"127.0.0.1", "::1", "192.168.7.7", "10.1.2.3"} <= addresses
@@ -81,14 +83,16 @@ def test_names_of_the_settings_and_of_the_machine_are_reached(tmp_path, monkeypa
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_every_address_is_no_address(tmp_path, host):
-    assert not any(address.is_unspecified for address in reached(settings(tmp_path, host=host)).addresses)
+    assert not any(
+        address.is_unspecified for address in server_names(settings(tmp_path, host=host)).addresses
+    )
 
 
 def test_a_machine_with_a_strange_name_gets_its_certificate(tmp_path, monkeypatch):
     for name in ("a" * 64, "b\u00fcro", "", "with space"):
         monkeypatch.setattr(socket, "gethostname", lambda name=name: name)
-        assert "localhost" in reached(settings(tmp_path)).names
-        made(tmp_path, Reached(frozenset({"localhost"}), frozenset()), AT)
+        assert "localhost" in server_names(settings(tmp_path)).names
+        ensure_certificate(tmp_path, ServerNames(frozenset({"localhost"}), frozenset()), AT)
 
 
 def test_the_machine_knows_its_loopback():
@@ -103,84 +107,9 @@ def test_only_the_owner_can_read_the_keys(tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_the_authority_may_sign_for_this_servers_names_and_no_others(tmp_path):
-    made(tmp_path, HERE, AT)
-    found = certificate_in(tmp_path / CA_FILE).extensions
-    constraints = found.get_extension_for_class(x509.NameConstraints)
-    assert constraints.critical
-    assert {name.value for name in constraints.value.permitted_subtrees} == {"localhost", "local", "box"}
-    basic = found.get_extension_for_class(x509.BasicConstraints).value
-    assert (basic.ca, basic.path_length) == (True, 0)
-
-
-def test_what_fits_is_kept(tmp_path):
-    before = made(tmp_path, HERE, AT).read_bytes()
-    fewer = Reached(frozenset({"localhost"}), frozenset())
-    assert made(tmp_path, HERE, AT + timedelta(days=300)).read_bytes() == before
-    assert made(tmp_path, fewer, AT).read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("where", "later"),
-    [
-        (HERE, timedelta(days=370)),
-        (HERE, timedelta(days=500)),
-        (Reached(HERE.names, HERE.addresses | {ipaddress.ip_address("10.0.0.9")}), timedelta(0)),
-        (Reached(HERE.names | {"other.local"}, HERE.addresses), timedelta(0)),
-    ],
-    ids=["near its end", "over", "a new address", "a new name"],
-)
-def test_what_ends_or_lacks_something_is_renewed_under_the_same_authority(tmp_path, where, later):
-    before = made(tmp_path, HERE, AT).read_bytes()
-    authority = (tmp_path / CA_FILE).read_bytes()
-    file = made(tmp_path, where, AT + later)
-    assert file.read_bytes() != before
-    assert held(file) == (set(where.names), set(where.addresses))
-    assert (tmp_path / CA_FILE).read_bytes() == authority, "devices need not be told again"
-    assert certificate_in(file).not_valid_after_utc > AT + later + timedelta(days=300)
-
-
-@pytest.mark.parametrize(
-    ("where", "later"),
-    [(Reached(HERE.names | {"chat.example.org"}, frozenset()), 0), (HERE, 3650 - 300)],
-    ids=["a name it may not sign for", "near its end"],
-)
-def test_an_authority_that_does_not_do_is_made_anew_and_said_so(tmp_path, caplog, where, later):
-    made(tmp_path, HERE, AT)
-    authority = (tmp_path / CA_FILE).read_bytes()
-    file = made(tmp_path, where, AT + timedelta(days=later))
-    assert (tmp_path / CA_FILE).read_bytes() != authority
-    certificate_in(file).verify_directly_issued_by(certificate_in(tmp_path / CA_FILE))
-    assert "told again" in caplog.text
-
-
-@pytest.mark.parametrize("name", [CA_FILE, SERVER_FILE])
-@pytest.mark.parametrize(
-    "content", [b"", b"garbage", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]
-)
-def test_a_file_that_was_damaged_is_made_anew(tmp_path, name, content):
-    made(tmp_path, HERE, AT)
-    (tmp_path / name).write_bytes(content)
-    made(tmp_path, HERE, AT)
-    certificate_in(tmp_path / SERVER_FILE).verify_directly_issued_by(certificate_in(tmp_path / CA_FILE))
-
-
-def test_a_write_that_fails_leaves_what_was_there_and_no_piece(tmp_path, monkeypatch):
-    before = made(tmp_path, HERE, AT).read_bytes()
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tls.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        made(tmp_path, HERE, AT + timedelta(days=390))
-    assert (tmp_path / SERVER_FILE).read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == [CA_FILE, SERVER_FILE]
-
-
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     (tmp_path / "tls").write_text("a file where the folder should be")
-    with pytest.raises(StartFailed, match=r"cannot be kept in .*DUOLOGUE_DATA"):
+    with pytest.raises(StartFailed, match=r"cannot be written to .*DUOLOGUE_DATA"):
         tls_files(settings(tmp_path))
 
 
@@ -216,7 +145,7 @@ def test_a_certificate_of_ones_own_that_cannot_be_used_is_a_sentence(tmp_path, p
     key = load_pem_private_key(key_file.read_bytes(), None)
     locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")))
     assert "without a password" in refused(certificate=certificate_file, private_key=locked).message
-    other = made(tmp_path, HERE, AT)
+    other = ensure_certificate(tmp_path, HERE, AT)
     assert "are not a certificate" in refused(certificate=certificate_file, private_key=other).message
 
 
@@ -282,11 +211,11 @@ def test_without_a_certificate_of_our_making_programs_trust_as_usual(tmp_path):
 
 
 def test_a_certificate_for_a_name_the_authority_may_not_sign_for_is_refused_by_clients(tmp_path):
-    made(tmp_path, HERE, AT)
-    authority = tls._read(tmp_path / CA_FILE)
+    ensure_certificate(tmp_path, HERE, AT)
+    authority = read_pair(tmp_path / CA_FILE)
     now = datetime.now(UTC)
-    forged = tls._new_server(authority, Reached(frozenset({"bank.example"}), frozenset()), now)
-    tls._write(tmp_path / "forged.pem", forged, authority.certificate)
+    forged = new_server_pair(authority, ServerNames(frozenset({"bank.example"}), frozenset()), now)
+    write_pair(tmp_path / "forged.pem", forged, authority.certificate)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(tmp_path / "forged.pem")
     client = trusting(authority.certificate.public_bytes(Encoding.PEM))
@@ -376,6 +305,6 @@ def test_the_key_is_no_part_of_what_is_given_away(tmp_path):
     given = authority_certificate(own)
     assert given is not None
     assert b"PRIVATE" not in given
-    authority = tls._read(tmp_path / "tls" / CA_FILE)
+    authority = read_pair(tmp_path / "tls" / CA_FILE)
     secret = authority.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     assert secret not in given
