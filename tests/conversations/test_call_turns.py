@@ -81,7 +81,7 @@ async def test_other_views_hear_of_every_turn(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         told: list[object] = []
-        kept.feed.tell = lambda user, event: told.append((user, event))  # type: ignore[method-assign]
+        kept.feed.publish = lambda user, event: told.append((user, event))  # type: ignore[method-assign]
         turns = await spoken_turns(kept, "ann", "c")
         await turns.user_said("m5", "Hi.")
         assert told == [("ann", ListChanged("c"))]
@@ -195,9 +195,9 @@ async def test_only_what_others_do_is_a_change(tmp_path: Path) -> None:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         turns = await spoken_turns(kept, "ann", "c")
         await turns.user_said("m19", "Hi.")
-        kept.feed.tell("ann", ListChanged("another"))
-        kept.feed.tell("ann", ListChanged("c"))
-        kept.feed.tell("ann", ListRemoved("c"))
+        kept.feed.publish("ann", ListChanged("another"))
+        kept.feed.publish("ann", ListChanged("c"))
+        kept.feed.publish("ann", ListRemoved("c"))
         told: list[str] = []
         with anyio.fail_after(5):
             async for change in turns.changes():

@@ -26,7 +26,7 @@ async def take(
 
 async def test_a_viewer_hears_what_is_told_from_now_on() -> None:
     feed = Feed(1000)
-    feed.tell("ann", ListChanged("old"))
+    feed.publish("ann", ListChanged("old"))
     heard: list[NumberedEvent[ListEvent]] = []
 
     async def look() -> None:
@@ -35,15 +35,15 @@ async def test_a_viewer_hears_what_is_told_from_now_on() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(look)
         await anyio.wait_all_tasks_blocked()
-        feed.tell("ann", ListChanged("a"))
-        feed.tell("ann", ListRemoved("b"))
+        feed.publish("ann", ListChanged("a"))
+        feed.publish("ann", ListRemoved("b"))
     assert heard == [NumberedEvent(1002, ListChanged("a")), NumberedEvent(1003, ListRemoved("b"))]
 
 
 async def test_a_viewer_that_was_away_gets_what_it_missed() -> None:
     feed = Feed(0)
     for name in "abc":
-        feed.tell("ann", ListChanged(name))
+        feed.publish("ann", ListChanged(name))
     assert await take(feed.events("ann", 1), 2) == [
         NumberedEvent(2, ListChanged("b")),
         NumberedEvent(3, ListChanged("c")),
@@ -52,10 +52,10 @@ async def test_a_viewer_that_was_away_gets_what_it_missed() -> None:
 
 async def test_of_the_drafts_of_a_conversation_the_last_alone_is_remembered() -> None:
     feed = Feed(0, remembered=3)
-    feed.tell("ann", ListChanged("a"))
+    feed.publish("ann", ListChanged("a"))
     for at in range(1, 6):
-        feed.tell("ann", ListDraft("new", at))
-    feed.tell("ann", ListDraft("a", 9))
+        feed.publish("ann", ListDraft("new", at))
+    feed.publish("ann", ListDraft("a", 9))
     assert await take(feed.events("ann", 0), 3) == [
         NumberedEvent(1, ListChanged("a")),
         NumberedEvent(6, ListDraft("new", 5)),
@@ -65,15 +65,15 @@ async def test_of_the_drafts_of_a_conversation_the_last_alone_is_remembered() ->
 
 async def test_users_never_hear_each_other() -> None:
     feed = Feed(0)
-    feed.tell("ann", ListChanged("a"))
-    feed.tell("bob", ListChanged("b"))
+    feed.publish("ann", ListChanged("a"))
+    feed.publish("bob", ListChanged("b"))
     assert await take(feed.events("bob", 0), 1) == [NumberedEvent(2, ListChanged("b"))]
 
 
 async def test_more_than_is_remembered_is_a_reset_and_then_goes_on() -> None:
     feed = Feed(0, remembered=2)
     for name in "abcd":
-        feed.tell("ann", ListChanged(name))
+        feed.publish("ann", ListChanged(name))
     events = feed.events("ann", 1)
     assert await take(events, 1) == [NumberedEvent(4, ListReset())]
     events = feed.events("ann", 2)  # c and d are still there
@@ -82,14 +82,14 @@ async def test_more_than_is_remembered_is_a_reset_and_then_goes_on() -> None:
 
 async def test_a_slow_viewer_that_was_overtaken_is_reset() -> None:
     feed = Feed(0, remembered=2)
-    feed.tell("ann", ListChanged("a"))
-    feed.tell("ann", ListChanged("b"))
+    feed.publish("ann", ListChanged("a"))
+    feed.publish("ann", ListChanged("b"))
     events = feed.events("ann", 0)
     assert await anext(events) == NumberedEvent(1, ListChanged("a"))
     for name in "cde":
-        feed.tell("ann", ListChanged(name))
+        feed.publish("ann", ListChanged(name))
     assert await anext(events) == NumberedEvent(5, ListReset())
-    feed.tell("ann", ListChanged("f"))
+    feed.publish("ann", ListChanged("f"))
     assert await anext(events) == NumberedEvent(6, ListChanged("f"))
     await events.aclose()
 
@@ -102,13 +102,13 @@ async def test_a_number_of_an_earlier_life_is_a_reset() -> None:
 
 async def test_a_forgotten_user_is_reset_and_one_who_is_looked_at_is_kept() -> None:
     feed = Feed(0, users=2)
-    feed.tell("ann", ListChanged("a"))
+    feed.publish("ann", ListChanged("a"))
     looking = feed.events("bob")
     async with anyio.create_task_group() as group:
         group.start_soon(anext, looking)
         await anyio.wait_all_tasks_blocked()
-        feed.tell("cid", ListChanged("c"))  # ann goes, bob is looked at
-        feed.tell("bob", ListChanged("b"))
+        feed.publish("cid", ListChanged("c"))  # ann goes, bob is looked at
+        feed.publish("bob", ListChanged("b"))
     assert await take(feed.events("ann", 0), 1) == [NumberedEvent(3, ListReset())]
     await looking.aclose()
 

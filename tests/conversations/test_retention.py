@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from duologue.conversations.retention import DELETED_MS, EVERY_S, LOGS_MS, TEMPORARY_MS, Housekeeping
+from duologue.conversations.retention import DELETED_MS, INTERVAL_S, LOGS_MS, TEMPORARY_MS, Retention
 from duologue.conversations.runs.event_log import LogEntry
 from duologue.errors import Unavailable
 from duologue.store.database import Database
@@ -34,7 +34,7 @@ class Bench:
         self.stores = Stores(durable, temporary, lambda: self.at)
         self.blobs = Blobs()
         self.slept: list[float] = []
-        self.housekeeping = Housekeeping(self.stores, self.blobs, sleep=self.sleep)
+        self.retention = Retention(self.stores, self.blobs, sleep=self.sleep)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -43,7 +43,7 @@ class Bench:
 
     async def after(self, ms: int) -> None:
         self.at += ms
-        await self.housekeeping.round()
+        await self.retention.round()
 
 
 @pytest.fixture
@@ -91,17 +91,17 @@ async def test_what_fails_is_logged_and_tried_again(
     bench: Bench, problem: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.blobs.problem = problem
-    await bench.housekeeping.round()
-    await bench.housekeeping.round()
+    await bench.retention.round()
+    await bench.retention.round()
     assert bench.blobs.collected == 2
-    assert "cleaning up" in caplog.text
+    assert "the retention" in caplog.text
 
 
 async def test_it_comes_round_again_and_again_and_not_at_the_start(bench: Bench) -> None:
     async with anyio.create_task_group() as group:
-        group.start_soon(bench.housekeeping.run)
+        group.start_soon(bench.retention.run)
         while len(bench.slept) < 3:
             await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
-    assert bench.slept == [EVERY_S] * 3
+    assert bench.slept == [INTERVAL_S] * 3
     assert bench.blobs.collected == 2

@@ -173,7 +173,7 @@ class CallTurns:
 
     def _tell(self) -> None:
         feed = self._service.feed
-        feed.tell(self._user, ListChanged(self._conversation))
+        feed.publish(self._user, ListChanged(self._conversation))
         self._told.append(feed.number)
 
     def _row(

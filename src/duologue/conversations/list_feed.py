@@ -35,7 +35,7 @@ class Feed:
         """The number of the last event of all users: where a new reader starts."""
         return self._numbers.last
 
-    def tell(self, user: str, event: ListEvent) -> None:
+    def publish(self, user: str, event: ListEvent) -> None:
         """Send an event to every reader of this user."""
         # A draft is saved every second while its author types, and only the last state matters.
         replaces = partial(_same_draft, event) if isinstance(event, ListDraft) else None

@@ -1,6 +1,6 @@
-"""What is cleaned up by and by: deleted conversations, forgotten temporary chats, old logs, files nobody names.
+"""Retention: removes deleted conversations, old temporary chats, old logs and unreferenced files, every few minutes.
 
-Owns how long each is kept, and that a failure of one leaves the others to their turn.
+Run by `service.py`. Owns how long each is kept. A failure of one does not keep the others from their turn.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ log = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
 DELETED_MS = HOUR_MS
-"""A deleted conversation can be restored for so long."""
+"""How long a deleted conversation can be restored."""
 TEMPORARY_MS = 24 * HOUR_MS
-"""A temporary chat in which nothing was said for so long is forgotten."""
+"""How long a temporary chat is kept after its last change."""
 LOGS_MS = 24 * HOUR_MS
-"""The events of a run that ended can be read again for so long; what it wrote is in its messages."""
-EVERY_S = 600.0
-"""Seconds between two rounds. The first comes when the server has had time to start."""
+"""How long the events of an ended run can be read. Its text stays in the messages."""
+INTERVAL_S = 600.0
+"""Seconds between two rounds, and before the first one, so that the server starts undisturbed."""
 
 
-class Collector(Protocol):
-    """`blobs.Blobs`: removes the files nobody names."""
+class FileCollector(Protocol):
+    """`files.blobs.Blobs`: removes unreferenced files."""
 
     async def collect(self) -> int: ...
 
 
-class Housekeeping:
-    """`forgotten` is told the ids of temporary chats that went by themselves."""
+class Retention:
+    """The rounds over all stores."""
 
     def __init__(
-        self, stores: Stores, blobs: Collector, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+        self, stores: Stores, blobs: FileCollector, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     ) -> None:
         self._stores = stores
         self._blobs = blobs
         self._sleep = sleep
 
     async def run(self) -> None:
-        """Round after round, for ever."""
+        """Round after round, until cancelled."""
         while True:
-            await self._sleep(EVERY_S)
+            await self._sleep(INTERVAL_S)
             await self.round()
 
     async def round(self) -> None:
-        """Clean up everything that is due. What fails is logged and has its turn again in the next round."""
-        for work in (self._purge, self._forget_temporary, self._forget_logs, self._collect):
+        """Remove everything that is due. Failures are logged and tried again in the next round."""
+        for step in (self._purge, self._forget_temporary, self._forget_logs, self._collect):
             try:
-                await work()
+                await step()
             except Problem as problem:
-                log.warning("cleaning up was put off: %s", problem.message)
+                log.warning("a round of the retention was put off: %s", problem.message)
             except Exception:
-                log.exception("cleaning up failed")
+                log.exception("a round of the retention failed")
 
     async def _purge(self) -> None:
         conversations = self._stores.durable.conversations
-        while gone := await conversations.purge(DELETED_MS):
-            log.info("%d deleted conversations are gone for good", len(gone))
+        while purged := await conversations.purge(DELETED_MS):
+            log.info("%d deleted conversations were removed permanently", len(purged))
 
     async def _forget_temporary(self) -> None:
         await self._stores.forget_temporary(TEMPORARY_MS)
@@ -73,5 +73,5 @@ class Housekeeping:
         await self._stores.durable.runs.forget_logs(LOGS_MS)
 
     async def _collect(self) -> None:
-        if gone := await self._blobs.collect():
-            log.info("%d files that no message names are gone", gone)
+        if removed := await self._blobs.collect():
+            log.info("%d unreferenced files were removed", removed)

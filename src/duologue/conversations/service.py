@@ -1,7 +1,7 @@
-"""The conversations of this server, put together: store, files, tools, runs, and what looks after them.
+"""The conversations of this server: store, files, tools, runs and maintenance, put together.
 
-The composition root of the room. Owns the order in which the parts are opened and closed, and hands each what it
-needs; decides nothing else. Heavy parts are loaded when the service is opened, not when this file is imported.
+The composition root of this package, opened by `gateway/app.py`. Owns the order in which the parts are opened and closed. Heavy
+parts are imported when the service is opened, not with this module.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from duologue.conversations.agent.dependencies import Count, RunDependencies
-from duologue.conversations.files.message_content import Contents
+from duologue.conversations.files.message_content import MessageContents
 from duologue.conversations.history.compaction import Compaction
 from duologue.conversations.history.editing import Editing
 from duologue.conversations.history.generation_options import inherited
-from duologue.conversations.history.title_generator import Naming
+from duologue.conversations.history.title_generator import TitleGenerator
 from duologue.conversations.list_feed import Feed
-from duologue.conversations.retention import Housekeeping
+from duologue.conversations.retention import Retention
 from duologue.errors import BadRequest, StartFailed
 from duologue.values.conversations import Content, GenerationOptions, Hit
 from duologue.values.generate import Generate
@@ -45,7 +45,7 @@ def milliseconds() -> int:
 
 
 class Service:
-    """The parts, for the routes. Made by `opened` alone."""
+    """The parts, for the routes and calls. Created only by `opened`."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class Service:
         self.blobs = blobs
         self.toolbox = toolbox
         self.feed = Feed(now())
-        self._lasting = Attachments(blobs, settings.limits)
+        self._durable = Attachments(blobs, settings.limits)
         self._temporary = Attachments(blobs, settings.limits, temporary=True)
-        self.contents = Contents(self.attachments, blobs, settings.limits)
-        self.editing = Editing(stores, now=now, publish=self.feed.tell)
-        self.naming = Naming(
-            stores, generate, resolve, publish=self.feed.tell, has_waiting_requests=has_waiting_requests
+        self.contents = MessageContents(self.attachments, blobs, settings.limits)
+        self.editing = Editing(stores, now=now, publish=self.feed.publish)
+        self.titles = TitleGenerator(
+            stores, generate, resolve, publish=self.feed.publish, has_waiting_requests=has_waiting_requests
         )
         self.compaction = Compaction(
             stores,
@@ -89,11 +89,11 @@ class Service:
             count=count,
             toolbox=toolbox,
             defaults=self.defaults,
-            publish=self.feed.tell,
+            publish=self.feed.publish,
         )
-        self.housekeeping = Housekeeping(stores, blobs)
+        self.retention = Retention(stores, blobs)
         self._titles_by_model = settings.runs.titles == "model"
-        self._operators = _operators_options(settings)
+        self._operator_options = _operator_options(settings)
         self.runs = RunService(
             stores,
             RunDependencies(
@@ -107,43 +107,43 @@ class Service:
                 toolbox=toolbox,
                 count=count,
                 make_room=self.compaction.make_room,
-                publish=self.feed.tell,
+                publish=self.feed.publish,
                 on_end=self._on_end,
             ),
             settings.runs,
         )
 
     def attachments(self, conversation: str) -> Attachments:
-        """Those of a conversation: a temporary one's files are in memory."""
-        return self._temporary if self.stores.is_temporary(conversation) else self._lasting
+        """Those of a conversation: a temporary conversation has its files in memory."""
+        return self._temporary if self.stores.is_temporary(conversation) else self._durable
 
     async def defaults(self, user: str) -> GenerationOptions:
-        """What a user's settings say of every reply, over what the operator's say. What an older page left there and is
-        not understood says nothing."""
+        """The generation options in a user's settings, over those of the operator. Invalid options that an older page may have
+        left there are ignored."""
         options = (await self.stores.durable.settings.get(user)).get("options")
         if not isinstance(options, dict):
-            return self._operators
+            return self._operator_options
         try:
-            return inherited(api.read(api.OptionsBody, options).options(), self._operators)
+            return inherited(api.read(api.OptionsBody, options).options(), self._operator_options)
         except BadRequest:
-            return self._operators
+            return self._operator_options
 
     async def keep(self, user: str, data: bytes, name: str, mime: str) -> Content:
-        """Keep a file a tool server gave outside of any conversation."""
-        return await self._lasting.keep(user, data, name, mime)
+        """Store a file that a tool server gave outside of any conversation."""
+        return await self._durable.keep(user, data, name, mime)
 
     def _on_end(self, user: str, run: Run) -> None:
         if self._titles_by_model and run.outcome == "done":
-            self.naming.later(user, run.conversation)
+            self.titles.enqueue(user, run.conversation)
 
     async def close(self) -> None:
-        """The server goes down: every run ends with its text kept, and every stream ends. Again: nothing."""
+        """End every stream and every run, with its text stored: the server shuts down. Idempotent."""
         self.feed.close()
         await self.runs.close()
 
 
-def _operators_options(settings: Settings) -> GenerationOptions:
-    """What `ui.defaults.options` says of every reply. Raises StartFailed where it could not be asked for."""
+def _operator_options(settings: Settings) -> GenerationOptions:
+    """The generation options in `ui.defaults.options`. Raises StartFailed when they are invalid."""
     try:
         return api.read(api.OptionsBody, settings.ui.defaults.said().get("options", {})).options()
     except BadRequest as problem:
@@ -165,8 +165,9 @@ async def opened(
 ) -> AsyncIterator[Service]:
     """The service over the data folder and database of the settings, for as long as the block lasts.
 
-    `generate` runs a model's turn, `resolve` finds a model's card by name, `count` says how long a prompt is,
-    `has_waiting_requests` whether anybody waits for a model; tool servers are connected when `model_ready` returns. Raises StartFailed when the database cannot be opened.
+    `generate` runs a model turn, `resolve` finds a model's card by name, `count` counts the tokens of a prompt,
+    `has_waiting_requests` says whether requests wait for a model, and `model_ready` returns when tool servers may be connected.
+    Raises StartFailed when the database cannot be opened.
     """
     from duologue.conversations.files.blobs import Blobs
     from duologue.media.decoding import decode
@@ -193,12 +194,12 @@ async def opened(
         async def begin() -> None:
             if model_ready is not None:
                 await model_ready()
-            # The SDK takes the better part of a second to load.
+            # Importing the SDK takes most of a second, so it happens on a thread.
             await decode(load)
 
         async def zone(user: str) -> str:
-            told = (await stores.durable.settings.get(user)).get("zone")
-            return told if isinstance(told, str) else ""
+            name = (await stores.durable.settings.get(user)).get("zone")
+            return name if isinstance(name, str) else ""
 
         toolbox = Toolbox(
             settings, stores.durable.mcp, now=now, search=search, zone=zone, home=zone_here(), begin=begin
@@ -217,8 +218,8 @@ async def opened(
         )
         await stack.enter_async_context(toolbox.running())
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(service.naming.run)
-            tasks.start_soon(service.housekeeping.run)
+            tasks.start_soon(service.titles.run)
+            tasks.start_soon(service.retention.run)
             try:
                 async with service.runs.serving():
                     yield service

@@ -143,7 +143,7 @@ async def test_a_deleted_one_can_be_brought_back_for_an_hour(site: Site) -> None
         assert (await site.ann.post("/api/conversations/c/restore")).status_code == 200
     await site.ann.delete("/api/conversations/c")
     site.clock.at += 3_700_000
-    await site.service.housekeeping.round()
+    await site.service.retention.round()
     assert error(await site.ann.post("/api/conversations/c/restore")) == (404, "not_found")
 
 

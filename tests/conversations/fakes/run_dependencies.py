@@ -139,8 +139,8 @@ class TextAttachments:
                     for part in entry.content
                 ),
                 entry.reasoning or None,
-                tuple(ToolCall(call.id, call.name, call.arguments) for call in entry.calls),
-                entry.call_id,
+                tuple(ToolCall(call.id, call.name, call.arguments) for call in entry.tool_calls),
+                entry.tool_call_id,
             )
             for entry in history(rows)
         )

@@ -281,7 +281,7 @@ async def test_a_new_message_with_what_the_model_takes_is_fine(attach, attachmen
         (wav(), "hi.wav", None, "hi.wav is sound, but"),
         (MP4, "clip.mp4", None, "clip.mp4 is a video, but"),
         (pdf("a"), "a.pdf", "pages", "a.pdf would be given as pictures of its pages.*attach it as text"),
-        (scanned_pdf(), "a.pdf", None, "a.pdf would be given as pictures.*choose a model that sees"),
+        (scanned_pdf(), "a.pdf", None, "a.pdf would be given as pictures.*choose a model that takes pictures"),
     ],
 )  # fmt: skip
 async def test_a_new_message_with_what_it_cannot_take_is_refused(

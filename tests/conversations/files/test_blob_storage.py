@@ -19,8 +19,8 @@ def place(request, tmp_path):
 
 
 async def take(place, *chunks, limit=2**30):
-    async with place.arriving(pieces(*chunks), limit) as arrival:
-        await arrival.settle()
+    async with place.stage(pieces(*chunks), limit) as arrival:
+        await arrival.commit()
     return arrival
 
 
@@ -64,15 +64,15 @@ async def test_too_much_is_refused_while_it_comes(place):
             yield bytes(1000)
 
     with pytest.raises(TooLarge, match=r"limits\.blob_mb"):
-        async with place.arriving(endless(), 5000):
+        async with place.stage(endless(), 5000):
             pytest.fail("it came")
     assert len(read) == 6
 
 
 @pytest.mark.anyio
-async def test_what_is_not_settled_is_forgotten(tmp_path):
+async def test_what_is_not_committed_is_forgotten(tmp_path):
     folder = DiskStorage(tmp_path / "blobs")
-    async with folder.arriving(pieces(b"hello"), 100):
+    async with folder.stage(pieces(b"hello"), 100):
         assert files(tmp_path)[0].startswith("blobs/incoming/")
     with pytest.raises(NotFound):
         await folder.read(HELLO)
@@ -86,7 +86,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        async with DiskStorage(tmp_path / "blobs").arriving(broken(), 2**30):
+        async with DiskStorage(tmp_path / "blobs").stage(broken(), 2**30):
             pytest.fail("it came")
     assert files(tmp_path) == []
 
@@ -136,7 +136,7 @@ async def test_what_broke_off_long_ago_is_swept(tmp_path):
 @pytest.mark.anyio
 async def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "blobs").write_text("a file where the folder should be")
-    with pytest.raises(Unavailable, match="Look at its free space and rights") as refused:
+    with pytest.raises(Unavailable, match="Check its free space and permissions") as refused:
         await take(DiskStorage(tmp_path / "blobs"), b"hello")
     assert refused.value.code == "storage_unavailable"
 

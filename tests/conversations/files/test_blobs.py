@@ -221,12 +221,12 @@ async def test_files_of_temporary_chats_touch_no_disk(place):
 @pytest.mark.parametrize("temporary", [True, False])
 async def test_a_file_is_brought_to_where_its_chat_keeps_them(place, temporary):
     blob = await place.blobs.keep("ada", b"hello", name="a.txt", temporary=not temporary)
-    brought = await place.blobs.brought("ada", blob.hash, temporary=temporary)
+    brought = await place.blobs.available("ada", blob.hash, temporary=temporary)
     assert (brought.hash, brought.name) == (blob.hash, "a.txt")
     assert await place.blobs.is_temporary(blob.hash)
     assert len(place.files()) == 1
     with pytest.raises(NotFound):
-        await place.blobs.brought("bob", blob.hash, temporary=temporary)
+        await place.blobs.available("bob", blob.hash, temporary=temporary)
 
 
 @pytest.mark.anyio

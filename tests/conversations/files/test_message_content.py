@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duologue.config.settings import LimitSettings
-from duologue.conversations.files.message_content import Contents
+from duologue.conversations.files.message_content import MessageContents
 from duologue.conversations.runs.commands import FileContent
 from duologue.errors import NotFound, TooLarge
 from duologue.values.conversations import Blob, Content, ImageContent, ResourceContent, TextContent
@@ -36,25 +36,29 @@ def parts(*given: dict[str, Any]) -> list[api.Part]:
 
 
 @pytest.fixture
-def contents() -> Contents:
-    return Contents(Attachments, Files(), LimitSettings(attachments=2))  # type: ignore[arg-type]
+def contents() -> MessageContents:
+    return MessageContents(Attachments, Files(), LimitSettings(attachments=2))  # type: ignore[arg-type]
 
 
 TEXT = {"type": "text", "text": "look"}
 
 
-async def test_parts_become_what_a_verb_takes(contents: Contents) -> None:
+async def test_parts_become_what_a_verb_takes(contents: MessageContents) -> None:
     file = {"type": "file", "blob": OWN, "name": "cat.png", "given": "pages"}
     resource = {"type": "resource", "server": "s", "uri": "u", "text": "words"}
-    assert await contents.given("ann", parts(TEXT, file, resource)) == (
+    assert await contents.command_content("ann", parts(TEXT, file, resource)) == (
         TextContent("look"),
         FileContent(OWN, "cat.png", "", "pages"),
         ResourceContent("s", "u", text="words"),
     )
 
 
-async def test_files_become_what_is_kept_with_the_conversations_own_attachments(contents: Contents) -> None:
-    kept = await contents.kept("ann", "c", parts(TEXT, {"type": "file", "blob": OWN, "name": "cat.png"}))
+async def test_files_become_what_is_kept_with_the_conversations_own_attachments(
+    contents: MessageContents,
+) -> None:
+    kept = await contents.stored_content(
+        "ann", "c", parts(TEXT, {"type": "file", "blob": OWN, "name": "cat.png"})
+    )
     assert kept == (TextContent("look"), ImageContent(OWN, "image/png", "c/cat.png"))
 
 
@@ -62,13 +66,13 @@ async def test_files_become_what_is_kept_with_the_conversations_own_attachments(
     "part",
     [{"type": "file", "blob": OTHER}, {"type": "resource", "server": "s", "uri": "u", "blob": OTHER}],
 )
-async def test_another_users_file_does_not_exist(contents: Contents, part: dict[str, Any]) -> None:
+async def test_another_users_file_does_not_exist(contents: MessageContents, part: dict[str, Any]) -> None:
     with pytest.raises(NotFound):
-        await contents.given("ann", parts(part))
+        await contents.command_content("ann", parts(part))
     with pytest.raises(NotFound):
-        await contents.kept("ann", "c", parts(part))
+        await contents.stored_content("ann", "c", parts(part))
 
 
-async def test_more_files_than_a_message_may_carry_are_refused(contents: Contents) -> None:
+async def test_more_files_than_a_message_may_carry_are_refused(contents: MessageContents) -> None:
     with pytest.raises(TooLarge, match=r"limits\.attachments"):
-        await contents.given("ann", parts(*[{"type": "file", "blob": OWN}] * 3))
+        await contents.command_content("ann", parts(*[{"type": "file", "blob": OWN}] * 3))

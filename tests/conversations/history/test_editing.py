@@ -119,7 +119,7 @@ async def test_another_users_rows_are_not_there(bench: Bench) -> None:
     for attempt in (
         bench.editing.edit("bob", "c", "u1", [TextContent("x")]),
         bench.editing.put_system("bob", "c", None, "x"),
-        bench.editing.deletion("bob", "c", "u1"),
+        bench.editing.count_deletion("bob", "c", "u1"),
         bench.editing.delete("bob", "c", "u1"),
         bench.editing.fork("bob", "c", "f", "u1"),
         bench.editing.change("bob", "c", {"leaf": "u1"}),
@@ -191,10 +191,10 @@ async def test_a_conversation_of_a_system_message_alone_stands_at_it_and_then_no
 
 async def test_deleting_says_first_what_goes_along(bench: Bench) -> None:
     await bench.grow("u1", "a1<u1", "t1<a1", "a2<t1", "u2<a2", leaf="u2")
-    counts = await bench.editing.deletion("ann", "c", "a1")
+    counts = await bench.editing.count_deletion("ann", "c", "a1")
     assert (counts.messages, counts.user, counts.assistant, counts.tool) == (4, 1, 2, 1)
     with pytest.raises(NotFound):
-        await bench.editing.deletion("ann", "c", "zz")
+        await bench.editing.count_deletion("ann", "c", "zz")
 
 
 async def test_deleting_takes_everything_below_and_the_conversation_stands_at_the_newest_beside_it(
@@ -222,7 +222,7 @@ async def test_deleting_again_is_no_error(bench: Bench) -> None:
 
 async def test_a_summary_goes_alone_and_its_children_move_up(bench: Bench) -> None:
     await bench.grow("u1", "a1<u1", "S1<a1", "u2<S1", "u3<S1", leaf="u3")
-    assert (await bench.editing.deletion("ann", "c", "S1")).messages == 1
+    assert (await bench.editing.count_deletion("ann", "c", "S1")).messages == 1
     gone = await bench.editing.delete("ann", "c", "S1")
     assert (gone.deleted, gone.leaf) == (("S1",), "u3")
     assert await bench.tree() == "u1< a1<u1 u2<a1 u3<a1"

@@ -33,9 +33,9 @@ def test_reasoning_and_calls_are_kept():
         row("b", "assistant", "It is noon."),
     )
     asked = history(rows)[1]
-    assert (asked.reasoning, asked.calls) == ("I look.", (call("1"),))
+    assert (asked.reasoning, asked.tool_calls) == ("I look.", (call("1"),))
     answer = history(rows)[2]
-    assert (answer.role, answer.call_id, answer.name) == ("tool", "1", "clock")
+    assert (answer.role, answer.tool_call_id, answer.name) == ("tool", "1", "clock")
 
 
 def test_an_active_summary_stands_for_everything_above_it():
@@ -99,7 +99,7 @@ def test_a_call_without_a_result_is_given_one():
         row("v", "user", "Go on"),
     )
     entries = history(rows)
-    assert [(entry.role, entry.call_id) for entry in entries] == [
+    assert [(entry.role, entry.tool_call_id) for entry in entries] == [
         ("user", None),
         ("assistant", None),
         ("tool", "1"),

@@ -1,7 +1,7 @@
 """Summaries: what a model is asked for one, and what stands in without a model."""
 
 from duologue.conversations.history import summary_prompt
-from duologue.conversations.history.context_window import BYTES_A_TOKEN
+from duologue.conversations.history.context_window import BYTES_PER_TOKEN
 from duologue.values.conversations import ImageContent, StoredMessage, StoredToolCall, TextContent
 from duologue.values.requests import ModelCard
 
@@ -37,7 +37,7 @@ def test_a_long_transcript_comes_in_pieces_that_each_leave_room() -> None:
     rows = [row("user", f"word{number} " * 100) for number in range(50)]
     found = summary_prompt.pieces(rows, 2048)
     assert len(found) > 5
-    assert all(len(piece) / BYTES_A_TOKEN < 2048 - 2 * summary_prompt.budget(2048) for piece in found)
+    assert all(len(piece) / BYTES_PER_TOKEN < 2048 - 2 * summary_prompt.budget(2048) for piece in found)
     assert all(f"word{number} " in "".join(found) for number in range(50))
 
 
@@ -49,7 +49,7 @@ def test_an_endless_row_is_shown_by_its_beginning_and_its_end() -> None:
 
 
 def test_a_question_goes_on_from_what_was_summed_up_before() -> None:
-    asked = summary_prompt.question("User: hi", "They met.", context=4096, model="m")
+    asked = summary_prompt.summary_request("User: hi", "They met.", context=4096, model="m")
     assert asked.messages[1].text == "Summary so far: They met.\n\nUser: hi"
     assert asked.sampling.max_tokens == 512
 
@@ -68,7 +68,7 @@ def test_an_extract_has_the_first_sentences_that_fit() -> None:
     assert asked.endswith("cheese.")
     assert answered.startswith("Assistant: word word")
     assert answered.endswith("…")
-    assert max(len(asked), len(answered)) < summary_prompt.SENTENCES + 15
+    assert max(len(asked), len(answered)) < summary_prompt.EXCERPT + 15
 
 
 def test_an_extract_keeps_an_earlier_summary_and_the_newest_turns_that_fit() -> None:
@@ -79,7 +79,7 @@ def test_an_extract_keeps_an_earlier_summary_and_the_newest_turns_that_fit() -> 
     assert text.count(summary_prompt.HEAD) == 1
     assert "Question 199." in text
     assert "Question 0." not in text
-    assert len(text) <= summary_prompt.budget(1024) * BYTES_A_TOKEN + 10
+    assert len(text) <= summary_prompt.budget(1024) * BYTES_PER_TOKEN + 10
 
 
 def test_shortening_never_breaks_a_character() -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from tests.support.conversation_service import CARD, Model, opened_site
 
-from duologue.conversations.history.title_generator import PATIENCE, WAITING, Naming
+from duologue.conversations.history.title_generator import IDLE_TIMEOUT_S, QUEUE_SIZE, TitleGenerator
 from duologue.store.database import Database
 from duologue.store.stores import Stores
 from duologue.values.conversations import Conversation, StoredMessage, TextContent
@@ -25,7 +25,7 @@ class Bench:
         self.model.says = lambda request: "Baking bread"
         self.told: list[tuple[str, ListEvent]] = []
         self.slept = 0
-        self.naming = Naming(
+        self.titles = TitleGenerator(
             stores,
             self.model,
             lambda name: CARD,
@@ -49,8 +49,8 @@ class Bench:
     async def work(self) -> None:
         """Until nothing is left to do."""
         async with anyio.create_task_group() as group:
-            group.start_soon(self.naming.run)
-            await self.naming.idle()
+            group.start_soon(self.titles.run)
+            await self.titles.idle()
             group.cancel_scope.cancel()
 
 
@@ -63,7 +63,7 @@ async def bench(has_waiting_requests: Callable[[], bool] = lambda: False) -> Asy
 async def test_a_title_that_was_put_off_is_written() -> None:
     async with bench() as made:
         await made.conversation()
-        made.naming.later("ann", "c")
+        made.titles.enqueue("ann", "c")
         await made.work()
         assert await made.title() == ("Baking bread", "model")
         assert made.told == [("ann", ListChanged("c"))]
@@ -72,7 +72,7 @@ async def test_a_title_that_was_put_off_is_written() -> None:
 async def test_the_users_own_title_stays() -> None:
     async with bench() as made:
         await made.conversation(title_source="user")
-        made.naming.later("ann", "c")
+        made.titles.enqueue("ann", "c")
         await made.work()
         assert (await made.title())[1] == "user"
         assert made.model.asked == []
@@ -82,7 +82,7 @@ async def test_people_who_wait_go_first() -> None:
     waits = iter([True, True, False])
     async with bench(lambda: next(waits)) as made:
         await made.conversation()
-        made.naming.later("ann", "c")
+        made.titles.enqueue("ann", "c")
         await made.work()
         assert made.slept == 2
         assert (await made.title())[1] == "model"
@@ -91,17 +91,17 @@ async def test_people_who_wait_go_first() -> None:
 async def test_when_it_never_is_quiet_the_first_words_stay() -> None:
     async with bench(lambda: True) as made:
         await made.conversation()
-        made.naming.later("ann", "c")
+        made.titles.enqueue("ann", "c")
         await made.work()
-        assert made.slept == PATIENCE
+        assert made.slept == IDLE_TIMEOUT_S
         assert (await made.title())[1] == "first"
 
 
 async def test_one_that_fails_does_not_keep_the_next_from_its_title() -> None:
     async with bench() as made:
         await made.conversation("d")
-        made.naming.later("ann", "gone")
-        made.naming.later("ann", "d")
+        made.titles.enqueue("ann", "gone")
+        made.titles.enqueue("ann", "d")
         await made.work()
         assert (await made.title("d"))[1] == "model"
 
@@ -109,8 +109,8 @@ async def test_one_that_fails_does_not_keep_the_next_from_its_title() -> None:
 async def test_only_so_many_wait() -> None:
     async with bench() as made:
         await made.conversation()
-        for _ in range(2 * WAITING):
-            made.naming.later("ann", "c")
+        for _ in range(2 * QUEUE_SIZE):
+            made.titles.enqueue("ann", "c")
         await made.work()
         assert len(made.model.asked) == 1, "once it has a model's title it is not asked for again"
 
@@ -120,5 +120,5 @@ async def test_the_operator_may_have_every_first_reply_followed_by_a_title(tmp_p
         await site.conversation()
         site.model.says = lambda request: "Baking bread"
         await site.say("how do I bake?", 1)
-        await site.service.naming.idle()
+        await site.service.titles.idle()
         assert (await site.whole())["conversation"]["title"] == "Baking bread"

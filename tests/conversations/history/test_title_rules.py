@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.conversations.history.title_rules import ROOM, accepted, cut, first_words, question
+from duologue.conversations.history.title_rules import (
+    MOST_CHARACTERS,
+    cut,
+    extract_title,
+    first_words,
+    title_request,
+)
 from duologue.values.conversations import ImageContent, StoredMessage, TextContent
 
 
@@ -34,12 +40,12 @@ def test_the_first_words_are_the_title_without_their_markup(text: str, title: st
 
 def test_a_long_message_is_cut_after_a_word() -> None:
     title = words("word " * 100)
-    assert len(title) <= ROOM
+    assert len(title) <= MOST_CHARACTERS
     assert title.endswith("word…")
 
 
 def test_one_endless_word_is_cut_where_it_must() -> None:
-    assert words("x" * 500) == "x" * (ROOM - 1) + "…"
+    assert words("x" * 500) == "x" * (MOST_CHARACTERS - 1) + "…"
 
 
 def test_a_message_of_code_alone_is_called_by_its_first_line() -> None:
@@ -62,7 +68,7 @@ def test_nothing_has_no_title() -> None:
 @given(st.text(max_size=300))
 def test_a_title_is_one_short_line_whatever_was_written(text: str) -> None:
     title = words(text)
-    assert len(title) <= ROOM
+    assert len(title) <= MOST_CHARACTERS
     assert "\n" not in title
     assert title == title.strip()
 
@@ -88,7 +94,7 @@ def test_a_megabyte_takes_no_time() -> None:
     ],
 )
 def test_of_a_models_words_only_a_title_is_taken(reply: str, title: str) -> None:
-    assert accepted(reply) == title
+    assert extract_title(reply) == title
 
 
 def row(role: str, text: str, **fields: object) -> StoredMessage:
@@ -96,7 +102,9 @@ def row(role: str, text: str, **fields: object) -> StoredMessage:
 
 
 def test_a_model_is_shown_the_beginning_of_what_was_said() -> None:
-    asked = question([row("system", "be kind"), row("user", "hello " * 1000), row("assistant", "hi")], "m")
+    asked = title_request(
+        [row("system", "be kind"), row("user", "hello " * 1000), row("assistant", "hi")], "m"
+    )
     assert asked is not None
     shown = asked.messages[1].text
     assert shown.startswith("User: hello hello")
@@ -107,7 +115,7 @@ def test_a_model_is_shown_the_beginning_of_what_was_said() -> None:
 
 
 def test_a_model_is_not_asked_about_nothing() -> None:
-    assert question([row("user", " ")]) is None
+    assert title_request([row("user", " ")]) is None
 
 
 def test_cutting_keeps_what_fits() -> None:

@@ -70,12 +70,12 @@ def test_the_newest_leaf_has_no_children_and_none_below_is_newer(nodes):
 
 
 @given(rows(), st.data())
-def test_what_is_left_by_a_deletion_is_a_leaf_of_what_remains(nodes, data):
+def test_what_is_leaf_without_a_deletion_is_a_leaf_of_what_remains(nodes, data):
     tree = Tree(nodes)
     gone = data.draw(st.sampled_from(nodes))
     dead = {gone.id, *(node.id for node in tree.descendants(gone.id))}
     rest = Tree(node for node in nodes if node.id not in dead)
-    left = tree.left_by(gone.id)
+    left = tree.leaf_without(gone.id)
     if left is None:
         assert not rest.children(None)
     else:
@@ -135,7 +135,9 @@ def test_rows_that_are_no_tree_are_refused(broken):
     assert caught.value.code == "broken_tree"
 
 
-@pytest.mark.parametrize("ask", ["path", "children", "siblings", "newest_leaf", "descendants", "left_by"])
+@pytest.mark.parametrize(
+    "ask", ["path", "children", "siblings", "newest_leaf", "descendants", "leaf_without"]
+)
 def test_a_row_that_is_not_there_is_a_key_error(ask):
     tree = Tree([TreeNode("a", None, "user", 1)])
     assert "b" not in tree

@@ -299,7 +299,7 @@ def test_the_model_writes_a_title_or_the_server_says_why_not(home: Any, visit: C
     put(home, "Tea")
     tab = visit(on=home).open()
     tab.does(tab.chat("Tea"), "Write a title")
-    expect(tab.page.get_by_text("Nothing was said in this conversation yet.")).to_be_visible()
+    expect(tab.page.get_by_text("This conversation has no messages yet.")).to_be_visible()
     tab.forgive("400")
     tab.fulfil("**/api/conversations/tea/title", {"id": "tea", "title": "All about tea"})
     tab.does(tab.chat("Tea"), "Write a title")

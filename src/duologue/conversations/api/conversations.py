@@ -234,12 +234,12 @@ async def _delete(service: Service, user: str, id: str) -> None:
     await conversations.delete(user, id)
     if conversation.running is not None:
         await service.runs.stop(user, conversation.running)
-    service.feed.tell(user, ListRemoved(id))
+    service.feed.publish(user, ListRemoved(id))
 
 
 async def _restore(service: Service, user: str, id: str) -> Conversation:
     restored = await service.stores.of(id).conversations.restore(user, id)
-    service.feed.tell(user, ListChanged(id))
+    service.feed.publish(user, ListChanged(id))
     return restored
 
 

@@ -55,7 +55,7 @@ def router(service: Service) -> APIRouter:
             report = await importer.import_file(user, data)
         finally:
             running.discard(turn)
-        service.feed.tell(user, ListReset())
+        service.feed.publish(user, ListReset())
         return answer(report)
 
     @routes.get(

@@ -86,7 +86,7 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(answers=Conversation),
     )
     async def write_title(request: Request, id: str) -> Response:
-        return answer(await service.naming.ask(user_of(request), checked_id(id)))
+        return answer(await service.titles.generate(user_of(request), checked_id(id)))
 
 
 def _add_messages(routes: APIRouter, service: Service) -> None:
@@ -99,7 +99,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
         """What follows the message stays, and nothing is answered anew; the verb `edit` makes a branch instead."""
         change, user = await asked(request, api.ContentChangeBody), user_of(request)
         await service.stores.of(checked_id(id)).conversations.get(user, id)
-        content = await service.contents.kept(user, id, change.content)
+        content = await service.contents.stored_content(user, id, change.content)
         return answer(await service.editing.edit(user, id, checked_id(message, "message"), content))
 
     @routes.get(
@@ -108,7 +108,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(answers=RowCounts),
     )
     async def count_deletion(request: Request, id: str, message: str) -> Response:
-        counts = await service.editing.deletion(
+        counts = await service.editing.count_deletion(
             user_of(request), checked_id(id), checked_id(message, "message")
         )
         return answer(counts)

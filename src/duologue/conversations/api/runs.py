@@ -124,7 +124,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         """It goes in at the next step; calls that have not begun are left out for it."""
         said, user = await asked(request, api.SteerBody), user_of(request)
         known = await service.runs.get(user, checked_id(run, "run"))
-        content = await service.contents.kept(user, known.conversation, said.content)
+        content = await service.contents.stored_content(user, known.conversation, said.content)
         message = PendingMessage(said.id, known.conversation, content, "steer")
         return answer(Waiting(await service.runs.steer(user, known.id, message)), 202)
 
@@ -188,7 +188,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         await store.conversations.get(user, id)
         changes: dict[str, object] = {}
         if change.content is not None:
-            changes["content"] = await service.contents.kept(user, id, change.content)
+            changes["content"] = await service.contents.stored_content(user, id, change.content)
         if change.options is not None:
             changes["options"] = change.options.options()
         if change.how is not None:
@@ -196,7 +196,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         kept = await store.pending.change(id, checked_id(pending, "pending"), changes)
         if kept.how == "steer" and (running := service.runs.live(id)) is not None:
             running.steer()
-        service.feed.tell(user, ListChanged(id))
+        service.feed.publish(user, ListChanged(id))
         return answer(kept)
 
     @routes.delete(
@@ -209,7 +209,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         user, store = user_of(request), service.stores.of(checked_id(id))
         await store.conversations.get(user, id)
         if await store.pending.remove(id, checked_id(pending, "pending")):
-            service.feed.tell(user, ListChanged(id))
+            service.feed.publish(user, ListChanged(id))
         return nothing()
 
 
@@ -217,18 +217,18 @@ async def _command(service: Service, user: str, conversation: str, body: RunBody
     options = body.options.options()
     match body:
         case api.SendBody():
-            content = await service.contents.given(user, body.message.content)
+            content = await service.contents.command_content(user, body.message.content)
             # Absent means the conversation's leaf ("" in the command); null means the beginning.
             parent = body.parent if "parent" in body.model_fields_set else ""
             if parent is None:
-                parent = await service.editing.beginning(conversation)
+                parent = await service.editing.first_parent(conversation)
             return Send(body.run, NewMessage(body.message.id, content), parent, options, body.busy)
         case api.RegenerateBody():
             return Regenerate(body.run, body.message, options)
         case api.ContinueBody():
             return Continue(body.run, body.message, options)
         case api.EditBody():
-            content = await service.contents.given(user, body.new.content)
+            content = await service.contents.command_content(user, body.new.content)
             return Edit(body.run, body.message, NewMessage(body.new.id, content), options)
 
 

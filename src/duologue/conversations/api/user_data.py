@@ -107,7 +107,7 @@ def _add_folders(routes: APIRouter, service: Service) -> None:
                 f"There are {MOST_FOLDERS:,} folders, and there can be no more.", code="too_many"
             )
         kept = await folders.put(user, Folder(checked_id(id), said.name, said.parent))
-        service.feed.tell(user, ListReset())
+        service.feed.publish(user, ListReset())
         return answer(kept)
 
     @routes.delete(
@@ -120,7 +120,7 @@ def _add_folders(routes: APIRouter, service: Service) -> None:
         user = user_of(request)
         with suppress(NotFound):  # it is gone, which is what was asked for
             await folders.delete(user, checked_id(id))
-            service.feed.tell(user, ListReset())
+            service.feed.publish(user, ListReset())
         return nothing()
 
 
@@ -152,7 +152,7 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
         if conversation != "new":
             await store.conversations.get(user, conversation)
         kept = await store.drafts.put(user, conversation, draft)
-        service.feed.tell(user, ListDraft(conversation, kept["updated"]))
+        service.feed.publish(user, ListDraft(conversation, kept["updated"]))
         return answer(kept)
 
     @routes.delete(
@@ -164,7 +164,7 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
     async def delete_draft(request: Request, conversation: str) -> Response:
         store, user = service.stores.of(checked_id(conversation, "conversation")), user_of(request)
         if await store.drafts.delete(user, conversation):
-            service.feed.tell(user, ListDraft(conversation))
+            service.feed.publish(user, ListDraft(conversation))
         return nothing()
 
 

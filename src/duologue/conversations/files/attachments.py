@@ -1,7 +1,8 @@
-"""Attached files: what a kept file becomes in a message, and what a model is given of it.
+"""Attached files: the content that a stored file becomes in a message, and the parts that a model gets of it.
 
-Owns the choice between a document's text and its pages, the notes that stand for what a model cannot take, and the
-sentence when a new message holds such a thing. Which rows a model sees is `history`'s; how a file is read, `media`'s.
+Used by runs, calls, compaction and the importer. Owns the choice between a document's text and its pages, the notes in place
+of what a model cannot take, and the refusal of a new message with such content. `history` chooses the rows a model sees;
+`media` reads the files.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _NOUNS = {"image": "a picture", "audio": "sound", "video": "a video"}
 
 
 class Attachments:
-    """`temporary`: those of temporary chats, whose files stay in memory."""
+    """`temporary`: for temporary chats, whose files stay in memory."""
 
     def __init__(self, blobs: Blobs, limits: LimitSettings, *, temporary: bool = False) -> None:
         self._blobs = blobs
@@ -63,12 +64,12 @@ class Attachments:
         given: Literal["text", "pages"] | None = None,
         card: ModelCard | None = None,
     ) -> Content:
-        """What a kept file of this user becomes in a message. `given` None lets the server choose: text where there
-        is any. `mime` says nothing that the file does not say better.
+        """The message content for a stored file of this user. `given` None lets the server choose: text, if there is
+        any. `mime` is ignored, because the type detected from the bytes is more reliable.
 
-        Raises NotFound, and with a sentence about the file: BadRequest, TooLarge, Unsupported.
+        Raises NotFound; and BadRequest, TooLarge and Unsupported with the file's name in the sentence.
         """
-        blob = await self._blobs.brought(user, hash, temporary=self._temporary)
+        blob = await self._blobs.available(user, hash, temporary=self._temporary)
         name = name or blob.name
         try:
             match sniff.family(blob.mime):
@@ -88,12 +89,13 @@ class Attachments:
                         code="file_unsupported",
                     )
         except Problem as problem:
-            _about(name, problem)
+            _raise_for_file(name, problem)
 
     async def keep(
         self, user: str, data: bytes, name: str, mime: str, card: ModelCard | None = None
     ) -> Content:
-        """Keep what a tool gave. What no model can take stays a file that people can open. Raises TooLarge, Unavailable."""
+        """Store a file from a tool. If no model can take it, it is a resource that the user can open. Raises TooLarge,
+        Unavailable."""
         blob = await self._blobs.keep(user, data, name=name, mime=mime, temporary=self._temporary)
         try:
             return await self.content(user, blob.hash, name=name, mime=mime, card=card)
@@ -103,19 +105,19 @@ class Attachments:
             return ResourceContent("", "", name, blob.mime, blob=blob.hash)
 
     def check(self, content: Sequence[Content], card: ModelCard | None) -> None:
-        """Raises Unsupported when a new message holds what the model cannot take."""
+        """Raises Unsupported when a new message has content that the model cannot take."""
         for part in content:
-            needed = _needed(part)
-            if card is None or needed is None or needed in card.modalities:
+            modality = _modality(part)
+            if card is None or modality is None or modality in card.modalities:
                 continue
             name = getattr(part, "name", "") or "The file"
             takes = " and ".join(card.modalities)
             if isinstance(part, DocumentContent):
-                way = "attach it as text" if part.text else "choose a model that sees"
-                sentence = f"{name} would be given as pictures of its pages, but the model {card.name} takes {takes}; {way}."
+                advice = "attach it as text" if part.text else "choose a model that takes pictures"
+                sentence = f"{name} would be given as pictures of its pages, but the model {card.name} takes {takes}; {advice}."
             else:
                 sentence = (
-                    f"{name} is {_NOUNS[needed]}, but the model {card.name} takes {takes}; "
+                    f"{name} is {_NOUNS[modality]}, but the model {card.name} takes {takes}; "
                     "choose another model or leave the file out."
                 )
             raise Unsupported(sentence, code="modality_unsupported", param="content")
@@ -123,8 +125,9 @@ class Attachments:
     async def messages(
         self, user: str, rows: Sequence[StoredMessage], card: ModelCard | None
     ) -> tuple[Message, ...]:
-        """What a model gets of the rows of a path, root first. A file it cannot take, or that is gone, is a short note
-        in brackets: an old picture must not stop a chat. Raises Unavailable when files cannot be read."""
+        """The messages for a model from the rows of a path, root first. A file that the model cannot take, or that is gone,
+        becomes a short note in brackets: an old picture must not stop a chat. Raises Unavailable when files cannot be
+        read."""
         return tuple([await self._message(user, entry, card) for entry in history(rows)])
 
     async def _image(self, user: str, blob: Blob, name: str) -> ImageContent:
@@ -132,22 +135,22 @@ class Attachments:
         picture = await decode(images.shown, data, self._limits.image_megapixels)
         shown = ""
         if picture.data is not data:
-            shown = (await self._derived(user, picture.data, name, picture.mime)).hash
+            shown = (await self._store(user, picture.data, name, picture.mime)).hash
         width, height = blob.width or picture.width, blob.height or picture.height
         return ImageContent(blob.hash, blob.mime, name, shown, width, height)
 
     async def _audio(self, blob: Blob, name: str) -> AudioContent:
-        heard = await _heard(await self._blobs.read(blob.hash), blob.mime)
-        return AudioContent(blob.hash, blob.mime, name, heard.duration)
+        sound = await _decode_sound(await self._blobs.read(blob.hash), blob.mime)
+        return AudioContent(blob.hash, blob.mime, name, sound.duration)
 
     async def _text(self, user: str, blob: Blob, name: str) -> DocumentContent:
-        # No encoding makes a text of more than four bytes a character; what is larger need not be read to be refused.
+        # A character takes at most four bytes in any encoding, so a larger file is refused without reading it.
         if blob.size > 4 * self._limits.text_mb * MEGABYTE:
             raise self._too_long()
         data = await self._blobs.read(blob.hash)
         text, _ = await decode(texts.decoded, data)
-        kept = await self._kept_text(user, blob, name, text, data)
-        return DocumentContent(blob.hash, blob.mime, name, kept)
+        text_blob = await self._text_blob(user, blob, name, text, data)
+        return DocumentContent(blob.hash, blob.mime, name, text_blob)
 
     async def _pdf(
         self, user: str, blob: Blob, name: str, given: Literal["text", "pages"] | None, card: ModelCard | None
@@ -162,34 +165,36 @@ class Attachments:
                     "Choose a model that takes pictures.",
                     code="document_without_text",
                 )
-        # The text is kept with the pages too: a model that cannot see may take over the chat later.
-        kept = await self._kept_text(user, blob, name, text, data, pages=given == "pages") if text else ""
+        # The text is stored with the pages too: a model without vision may continue the chat later.
+        text_blob = (
+            await self._text_blob(user, blob, name, text, data, pages=given == "pages") if text else ""
+        )
         pages = [page async for page in self._pages(user, data, name)] if given == "pages" else []
-        return DocumentContent(blob.hash, blob.mime, name, kept, tuple(pages), given or "text")
+        return DocumentContent(blob.hash, blob.mime, name, text_blob, tuple(pages), given or "text")
 
     async def _pages(self, user: str, data: bytes, name: str) -> AsyncIterator[str]:
         count = await decode_alone(documents.page_count, data)
         for index in range(min(count, self._limits.document_pages)):
             picture = await decode_alone(documents.page, data, index, self._limits.image_megapixels)
-            yield (await self._derived(user, picture.data, f"{name} {index + 1}", picture.mime)).hash
+            yield (await self._store(user, picture.data, f"{name} {index + 1}", picture.mime)).hash
 
-    async def _kept_text(
+    async def _text_blob(
         self, user: str, blob: Blob, name: str, text: str, data: bytes, *, pages: bool = False
     ) -> str:
-        """The blob of a document's text; the file itself where that is the very text."""
+        """The hash of a document's text: of the file itself when that is the text already."""
         encoded = text.encode("utf-8", "replace")
         if len(encoded) > self._limits.text_mb * MEGABYTE:
             if pages:
                 return ""
             raise self._too_long()
-        return blob.hash if encoded == data else (await self._derived(user, encoded, name, sniff.PLAIN)).hash
+        return blob.hash if encoded == data else (await self._store(user, encoded, name, sniff.PLAIN)).hash
 
-    async def _derived(self, user: str, data: bytes, name: str, mime: str) -> Blob:
+    async def _store(self, user: str, data: bytes, name: str, mime: str) -> Blob:
         return await self._blobs.keep(user, data, name=name, mime=mime, temporary=self._temporary)
 
     def _too_long(self) -> TooLarge:
         return TooLarge(
-            f"There is more text in it than {self._limits.text_mb} MB; attach a part of it, or raise the setting "
+            f"It has more than {self._limits.text_mb} MB of text; attach a part of it, or raise the setting "
             "limits.text_mb.",
             code="document_too_long",
         )
@@ -198,9 +203,9 @@ class Attachments:
         parts: list[Part] = []
         after_file = False
         for content in entry.content:
-            made = [part async for part in self._parts(user, content, card)]
+            new_parts = [part async for part in self._parts(user, content, card)]
             is_file = not isinstance(content, TextContent)
-            for part in made:
+            for part in new_parts:
                 before = parts[-1] if parts else None
                 if isinstance(part, TextPart) and isinstance(before, TextPart):
                     gap = "\n\n" if (is_file or after_file) and part.text.strip() else ""
@@ -208,57 +213,61 @@ class Attachments:
                 else:
                     parts.append(part)
                 after_file = is_file
-        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in entry.calls)
-        return Message(entry.role, tuple(parts), entry.reasoning or None, calls, entry.call_id, entry.name)
+        tool_calls = tuple(
+            ToolCall(tool_call.id, tool_call.name, tool_call.arguments) for tool_call in entry.tool_calls
+        )
+        return Message(
+            entry.role, tuple(parts), entry.reasoning or None, tool_calls, entry.tool_call_id, entry.name
+        )
 
     async def _parts(self, user: str, content: Content, card: ModelCard | None) -> AsyncIterator[Part]:
-        """What a model gets of one piece of content."""
+        """The parts of one piece of content."""
         if isinstance(content, TextContent):
             yield TextPart(content.text)
             return
         try:
-            for part in await self._opened(user, content, card):
+            for part in await self._file_parts(user, content, card):
                 yield part
         except NotFound:
             yield _note(content, "the file is gone")
         except (BadRequest, TooLarge):
             yield _note(content, "it cannot be read")
 
-    async def _opened(self, user: str, content: Content, card: ModelCard | None) -> list[Part]:
-        needed = _needed(content)
-        takes = card is None or needed is None or needed in card.modalities
+    async def _file_parts(self, user: str, content: Content, card: ModelCard | None) -> list[Part]:
+        modality = _modality(content)
+        is_taken = card is None or modality is None or modality in card.modalities
         if isinstance(content, ResourceContent):
             return await self._resource(user, content, card)
         if isinstance(content, DocumentContent):
-            if takes and content.pages:
+            if is_taken and content.pages:
                 return await self._page_parts(content)
             if content.text:
                 text = (await self._blobs.read(content.text)).decode("utf-8", "replace")
                 return [TextPart(_fenced(content.name, text))]
-        if isinstance(content, TextContent) or not takes:
+        if isinstance(content, TextContent) or not is_taken:
             return [_note(content, "not shown: this model cannot take it")]
         data = await self._blobs.read(
             content.shown or content.blob if isinstance(content, ImageContent) else content.blob
         )
-        return [await _medium(needed or "", data, content)]
+        return [await _medium(modality or "", data, content)]
 
     async def _page_parts(self, content: DocumentContent) -> list[Part]:
         pictures: list[Part] = []
         for page in content.pages:
             data = await self._blobs.read(page)
             pictures.append(ImagePart(data, sniff.kind(data[: sniff.HEAD])))
-        told = f"{len(content.pages)} pages as pictures"
+        note = f"{len(content.pages)} pages as pictures"
         if len(content.pages) >= self._limits.document_pages:
             count = await decode_alone(documents.page_count, await self._blobs.read(content.blob))
             if count > len(content.pages):
-                told = f"the first {len(content.pages)} of {count} pages as pictures"
-        return [TextPart(f"[{content.name or 'Document'}: {told}]"), *pictures]
+                note = f"the first {len(content.pages)} of {count} pages as pictures"
+        return [TextPart(f"[{content.name or 'Document'}: {note}]"), *pictures]
 
     async def _resource(self, user: str, content: ResourceContent, card: ModelCard | None) -> list[Part]:
         title = " ".join(dict.fromkeys(part for part in (content.name, content.uri) if part))
         if content.text or not content.blob:
             return [TextPart(_fenced(title, content.text))]
-        # Such content comes as the client wrote it: whose file it names is asked here.
+        # The client wrote this content itself, so check that the file belongs to this user.
         blob = await self._blobs.get(user, content.blob)
         family = sniff.family(blob.mime)
         if family == "text":
@@ -271,7 +280,7 @@ class Attachments:
         return [_note(content, "not shown: this model cannot take it")]
 
 
-async def _heard(data: bytes, mime: str) -> wav.Sound:
+async def _decode_sound(data: bytes, mime: str) -> wav.Sound:
     return await (decode(wav.wav, data) if wav.is_wav(data) else decode(recordings.heard, data, mime))
 
 
@@ -279,13 +288,13 @@ async def _medium(kind: str, data: bytes, content: Content) -> Part:
     if kind == "image":
         return ImagePart(data, sniff.kind(data[: sniff.HEAD]))
     if isinstance(content, AudioContent):
-        return AudioPart((await _heard(data, content.mime)).samples, wav.RATE)
+        return AudioPart((await _decode_sound(data, content.mime)).samples, wav.RATE)
     assert isinstance(content, VideoContent), content
     return VideoPart(data, content.mime)
 
 
-def _needed(content: Content) -> str | None:
-    """What a model must take to get this content as it is meant; None where text will do."""
+def _modality(content: Content) -> str | None:
+    """The modality a model needs for this content; None when text is enough."""
     match content:
         case ImageContent():
             return "image"
@@ -305,16 +314,16 @@ def _note(content: Content, reason: str) -> TextPart:
 
 
 def _fenced(name: str, text: str) -> str:
-    """A file's text in a fence longer than any within it, under its name."""
+    """A file's text under its name, in a code fence longer than any inside it."""
     ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
     return f"{name or 'File'}:\n{ticks}\n{text.rstrip()}\n{ticks}"
 
 
-def _about(name: str, problem: Problem) -> NoReturn:
-    """The same problem, naming the file it is about."""
+def _raise_for_file(name: str, problem: Problem) -> NoReturn:
+    """Raise the same problem with the file's name in its sentence."""
     if not name or name in problem.message or problem.status >= 429:
         raise problem
-    told = type(problem)(
+    named = type(problem)(
         f"{name}: {problem.message}", code=problem.code, status=problem.status, param=problem.param
     )
-    raise told from None
+    raise named from None

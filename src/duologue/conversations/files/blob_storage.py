@@ -1,7 +1,6 @@
-"""Where the bytes of files lie, each under the SHA-256 of what it holds: a folder, or memory for temporary chats.
+"""Storage for the bytes of files, each under the SHA-256 of its content: a folder, or memory for temporary chats.
 
-Owns temporary files, the moment a file becomes whole, and the sentence for a disk that cannot be written. Knows no
-user, no row of the database and no kind of file.
+Used by `blobs.py`. Owns temporary files, the commit of a complete file, and the error for a disk that cannot be written.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ T = TypeVar("T")
 PIECE = 2**20
 """Bytes written or read in one go."""
 HEAD = 65_536
-"""Bytes of a file's beginning that an arrival shows."""
+"""Bytes at the start of a file that a staged file exposes."""
 MEMORY = 512 * 2**20
-"""Bytes all temporary chats together may hold."""
+"""Limit in bytes for the files of all temporary chats together."""
 
 
 class StagedFile:
-    """A file that has come whole and is in no place yet; one that is not settled is forgotten."""
+    """A complete upload that is not in the storage yet. Discarded unless it is committed."""
 
-    def __init__(self, hash: str, size: int, head: bytes, settle: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, hash: str, size: int, head: bytes, commit: Callable[[], Awaitable[None]]) -> None:
         self.hash, self.size, self.head = hash, size, head
-        self.settle = settle
-        """Put it in its place, for good when this returns."""
+        self.commit = commit
+        """Put it into the storage. Durable when this returns."""
 
 
 class BlobStorage(Protocol):
-    """`hash` is 64 hexadecimal digits. What is not there is a NotFound; a disk that fails is an Unavailable."""
+    """`hash` is 64 hexadecimal digits. Methods raise NotFound for a missing file and Unavailable for a failing disk."""
 
     @abstractmethod
-    def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AbstractAsyncContextManager[StagedFile]:
-        """Take a file in. Raises TooLarge beyond `limit` bytes, as soon as they have come."""
+    def stage(self, chunks: AsyncIterator[bytes], limit: int) -> AbstractAsyncContextManager[StagedFile]:
+        """Receive a file. Raises TooLarge as soon as it exceeds `limit` bytes."""
 
     @abstractmethod
     async def size(self, hash: str) -> int: ...
@@ -56,22 +55,22 @@ class BlobStorage(Protocol):
     async def keep_thumbnail(self, hash: str, side: int, data: bytes) -> None: ...
     @abstractmethod
     async def remove(self, hash: str) -> None:
-        """The file and its thumbnails; nothing where there is none."""
+        """Remove a file and its thumbnails. No error when it does not exist."""
 
     @abstractmethod
     async def sweep(self, before: int) -> None:
-        """Remove what uploads left behind that broke off before that time (ms since 1970)."""
+        """Remove the remains of uploads that were interrupted before this time (ms since 1970)."""
 
 
 class DiskStorage(BlobStorage):
-    """`ab/abcdef...` below `root`; what is still coming is in `root/incoming`."""
+    """Files are `root/ab/abcdef...`; uploads in progress are in `root/incoming`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._incoming = root / "incoming"
 
     @asynccontextmanager
-    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
+    async def stage(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
         path = self._incoming / secrets.token_hex(16)
         file = await self._do(self._create, path)
         try:
@@ -81,10 +80,10 @@ class DiskStorage(BlobStorage):
                 head = head or piece[:HEAD]
                 await self._do(_write, file, digest, piece)
 
-            async def settle() -> None:
-                await self._do(self._settle, file, path, digest.hexdigest())
+            async def commit() -> None:
+                await self._do(self._commit, file, path, digest.hexdigest())
 
-            yield StagedFile(digest.hexdigest(), size, head, settle)
+            yield StagedFile(digest.hexdigest(), size, head, commit)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._do(_discard, file, path)
@@ -114,11 +113,11 @@ class DiskStorage(BlobStorage):
         try:
             return await disk_io(function, *args)
         except FileNotFoundError:
-            raise NotFound("The file is not there any more.", code="blob_not_found") from None
+            raise NotFound("The file no longer exists.", code="blob_not_found") from None
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise Unavailable(
-                f"The folder {self._root} cannot be used: {reason}. Look at its free space and rights.",
+                f"The folder {self._root} cannot be used: {reason}. Check its free space and permissions.",
                 code="storage_unavailable",
             ) from None
 
@@ -132,16 +131,16 @@ class DiskStorage(BlobStorage):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("xb")
 
-    def _settle(self, file: BinaryIO, path: Path, hash: str) -> None:
+    def _commit(self, file: BinaryIO, path: Path, hash: str) -> None:
         final = self._path(hash)
         file.flush()
-        # The length is looked at too: a disk that failed may have cut what is there.
+        # The length is compared too: a failing disk may have truncated the existing file.
         if final.exists() and final.stat().st_size == os.fstat(file.fileno()).st_size:
             return
         os.fsync(file.fileno())
         final.parent.mkdir(exist_ok=True)
         path.replace(final)
-        # The name is safe only with its folder.
+        # The rename is durable only when the folder is synced as well.
         folder = os.open(final.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -149,13 +148,13 @@ class DiskStorage(BlobStorage):
             os.close(folder)
 
     def _put(self, path: Path, data: bytes) -> None:
-        written = self._incoming / secrets.token_hex(16)
+        temporary = self._incoming / secrets.token_hex(16)
         self._incoming.mkdir(parents=True, exist_ok=True)
         try:
-            written.write_bytes(data)
-            written.replace(path)
+            temporary.write_bytes(data)
+            temporary.replace(path)
         finally:
-            written.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def _remove(self, hash: str) -> None:
         for path in (self._path(hash), *self._path(hash).parent.glob(f"{hash}.*.webp")):
@@ -173,7 +172,7 @@ class DiskStorage(BlobStorage):
 
 
 class MemoryStorage(BlobStorage):
-    """Files that are never written. `room` in bytes, for all of them."""
+    """Files that are never written to disk. `room`: bytes for all of them together."""
 
     def __init__(self, room: int = MEMORY) -> None:
         self._room = room
@@ -181,21 +180,21 @@ class MemoryStorage(BlobStorage):
         self._thumbnails: dict[tuple[str, int], bytes] = {}
 
     @asynccontextmanager
-    async def arriving(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
+    async def stage(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
         data = b"".join([piece async for piece in _pieces(chunks, limit)])
         digest = (await disk_io(hashlib.sha256, data)).hexdigest()
 
-        async def settle() -> None:
+        async def commit() -> None:
             if digest in self._files:
                 return
             if sum(map(len, self._files.values())) + len(data) > self._room:
                 raise Unavailable(
-                    "The temporary chats hold as many files as there is memory for; close some of them.",
+                    "The files of temporary chats use all the memory reserved for them. Close some of these chats.",
                     code="storage_unavailable",
                 )
             self._files[digest] = data
 
-        yield StagedFile(digest, len(data), data[:HEAD], settle)
+        yield StagedFile(digest, len(data), data[:HEAD], commit)
 
     async def size(self, hash: str) -> int:
         return len(self._of(hash))
@@ -222,11 +221,11 @@ class MemoryStorage(BlobStorage):
         try:
             return self._files[hash]
         except KeyError:
-            raise NotFound("The file is not there any more.", code="blob_not_found") from None
+            raise NotFound("The file no longer exists.", code="blob_not_found") from None
 
 
 async def _pieces(chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """The chunks joined to pieces worth a write. Raises TooLarge."""
+    """The chunks joined into pieces large enough for a write. Raises TooLarge."""
     waiting = bytearray()
     size = 0
     async for chunk in chunks:
@@ -256,6 +255,6 @@ def _read(path: Path, start: int, size: int) -> bytes:
 
 def _discard(file: BinaryIO, path: Path) -> None:
     with suppress(OSError):
-        # What is still buffered is written by closing, which a full disk refuses.
+        # Closing writes what is still buffered, which fails on a full disk.
         file.close()
     path.unlink(missing_ok=True)

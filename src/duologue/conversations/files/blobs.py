@@ -1,16 +1,16 @@
-"""Files users attach, kept once whatever their number of users, under the hash of what they hold.
+"""The files of users, stored once under the hash of their content, however many users have them.
 
-Owns the way of a file from upload to collection: what kind it is, how large, whose. The bytes are in a `BlobStorage`, the
-rows in the store. Knows no message and no model. Files of temporary chats lie in memory, beside the others.
+Used by the API, attachments and the importer. Owns a file from upload to garbage collection: its type, size and owners. The
+bytes are in a `BlobStorage`, the rows in the store. Files of temporary chats stay in memory.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -20,30 +20,23 @@ from duologue.media import documents, images, sniff, wav
 from duologue.media.decoding import decode, decode_alone
 from duologue.values.conversations import Blob
 
+if TYPE_CHECKING:
+    from duologue.store.blobs import BlobRows
+
 SIDES = (64, 128, 256, 512, 1024)
-"""Thumbnails are made in these sizes only (pixels): each is a file of its own."""
+"""The sizes of thumbnails, in pixels. Few, because each is a file of its own."""
 UNUSED_MS = 3_600_000
-"""A file that nothing refers to stays so long: it may be in a message that is still being written."""
-MEASURED = 128 * 2**20
-"""Bytes: a picture file larger than that is not looked into when it comes."""
+"""How long an unreferenced file is kept: it may belong to a message that is still being written."""
+MEASURABLE = 128 * 2**20
+"""Bytes. The size of a larger picture is not determined at upload."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class BlobRows(Protocol):
-    """`store.blobs.BlobRows`: which files there are, and whose."""
-
-    async def put(self, user: str, blob: Blob) -> Blob: ...
-    async def get(self, user: str, hash: str) -> Blob: ...
-    async def unreferenced(self, older_than_ms: int) -> Sequence[str]: ...
-    async def drop(self, hash: str, older_than_ms: int = 0) -> bool:
-        """Forget a file if nothing refers to it still; False where something does."""
-
-
 class Blobs:
-    """`limit` is bytes of one file; `now` gives milliseconds since 1970. `folder` None keeps nothing on disk.
+    """`limit`: bytes of one file; `now` gives milliseconds since 1970; with `folder` None all files are in memory.
 
-    `temporary` are the rows of temporary chats; without them such chats keep their files as all others do.
+    `temporary`: the rows of temporary chats. Without them, files of temporary chats are stored like all others.
     """
 
     def __init__(
@@ -55,17 +48,17 @@ class Blobs:
         now: Callable[[], int],
         temporary: BlobRows | None = None,
     ) -> None:
-        place: BlobStorage = DiskStorage(folder) if folder is not None else MemoryStorage()
-        self._lasting = (place, rows)
-        self._passing = (MemoryStorage(), temporary) if temporary is not None else self._lasting
+        storage: BlobStorage = DiskStorage(folder) if folder is not None else MemoryStorage()
+        self._durable = (storage, rows)
+        self._temporary = (MemoryStorage(), temporary) if temporary is not None else self._durable
         self._limit = limit
         self._now = now
-        self._arriving: Counter[str] = Counter()
-        self._going: dict[str, anyio.Event] = {}
+        self._uploading: Counter[str] = Counter()
+        self._removing: dict[str, anyio.Event] = {}
 
     @classmethod
     def in_memory(cls, rows: BlobRows, *, limit: int, now: Callable[[], int]) -> Blobs:
-        """A variant of which nothing is written."""
+        """A variant that writes nothing to disk."""
         return cls(None, rows, limit=limit, now=now)
 
     async def keep(
@@ -77,26 +70,27 @@ class Blobs:
         mime: str = "",
         temporary: bool = False,
     ) -> Blob:
-        """Keep a file. The kind is told by the content; `name` and `mime` only refine plain text.
+        """Store a file. The type is detected from the content; `name` and `mime` only refine plain text.
 
-        Raises TooLarge as soon as more than the limit has come, Unavailable when it cannot be written.
+        Raises TooLarge as soon as the limit is exceeded, Unavailable when the file cannot be written.
         """
-        place, rows = self._passing if temporary else self._lasting
+        storage, rows = self._temporary if temporary else self._durable
         chunks = _once(content) if isinstance(content, bytes) else content
-        async with place.arriving(chunks, self._limit) as arrival:
-            hash = arrival.hash
-            while (going := self._going.get(hash)) is not None:
-                await going.wait()
-            self._arriving[hash] += 1
+        async with storage.stage(chunks, self._limit) as staged:
+            hash = staged.hash
+            # The collector must not remove this file between its commit and its row.
+            while (removal := self._removing.get(hash)) is not None:
+                await removal.wait()
+            self._uploading[hash] += 1
             try:
-                await arrival.settle()
-                kind = await decode(sniff.kind, arrival.head, name, mime)
-                width, height, duration = await _measured(place, hash, kind, arrival.head, arrival.size)
+                await staged.commit()
+                kind = await decode(sniff.kind, staged.head, name, mime)
+                width, height, duration = await _measure(storage, hash, kind, staged.head, staged.size)
                 blob = Blob(
                     hash=hash,
                     mime=kind,
-                    size=arrival.size,
-                    name=_tidy(name),
+                    size=staged.size,
+                    name=_clean_name(name),
                     width=width,
                     height=height,
                     duration=duration,
@@ -104,52 +98,52 @@ class Blobs:
                 )
                 return await rows.put(user, blob)
             finally:
-                self._arriving[hash] -= 1
-                self._arriving += Counter()  # forgets the zeros
+                self._uploading[hash] -= 1
+                self._uploading += Counter()  # drops the entries that are zero
 
     async def get(self, user: str, hash: str) -> Blob:
-        """What is known of a file of this user. Raises NotFound, for another user's too."""
+        """The metadata of a file of this user. Raises NotFound, also for another user's file."""
         if not _HASH.fullmatch(hash):
-            raise _unknown()
+            raise _not_found()
         for _, rows in self._both():
             try:
                 return await rows.get(user, hash)
             except NotFound:
                 continue
-        raise _unknown()
+        raise _not_found()
 
-    async def brought(self, user: str, hash: str, *, temporary: bool) -> Blob:
-        """A file of this user, copied to where this kind of chat keeps its files if it is not there yet.
+    async def available(self, user: str, hash: str, *, temporary: bool) -> Blob:
+        """A file of this user, copied first if this kind of chat has its files in the other storage.
 
-        Raises NotFound, for another user's too.
+        Raises NotFound, also for another user's file.
         """
         blob = await self.get(user, hash)
-        place, rows = self._passing if temporary else self._lasting
+        storage, rows = self._temporary if temporary else self._durable
         try:
             known = await rows.get(user, hash)
-            await place.size(hash)
+            await storage.size(hash)
         except NotFound:
             pieces = self.pieces(hash, 0, blob.size)
             return await self.keep(user, pieces, name=blob.name, mime=blob.mime, temporary=temporary)
         return known
 
     async def is_temporary(self, hash: str) -> bool:
-        """Whether the file is in the memory of temporary chats."""
-        return self._passing is not self._lasting and await _holds(self._passing[0], hash)
+        """Whether the file belongs to a temporary chat."""
+        return self._temporary is not self._durable and await _holds(self._temporary[0], hash)
 
     async def size(self, hash: str) -> int:
         """Bytes. Raises NotFound."""
-        return await (await self._place(hash)).size(hash)
+        return await (await self._storage(hash)).size(hash)
 
     async def read(self, hash: str) -> bytes:
         """The whole file. Raises NotFound."""
-        return await (await self._place(hash)).read(hash)
+        return await (await self._storage(hash)).read(hash)
 
     async def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to `end`, a megabyte at a time. Raises NotFound."""
-        place = await self._place(hash)
+        storage = await self._storage(hash)
         while start < end:
-            piece = await place.read(hash, start, min(PIECE, end - start))
+            piece = await storage.read(hash, start, min(PIECE, end - start))
             if not piece:
                 return
             start += len(piece)
@@ -158,64 +152,66 @@ class Blobs:
     async def thumbnail(self, hash: str, side: int) -> bytes:
         """A WebP that fits into a square of about `side` pixels: of a picture, or of a PDF's first page.
 
-        Raises NotFound for every other kind, and for what cannot be drawn.
+        Raises NotFound for every other type of file, and for a file that cannot be decoded.
         """
         side = next((known for known in SIDES if known >= side), SIDES[-1])
-        place = await self._place(hash)
-        made = await place.thumbnail(hash, side)
-        if made is None:
+        storage = await self._storage(hash)
+        thumbnail = await storage.thumbnail(hash, side)
+        if thumbnail is None:
             try:
-                made = await self._drawn(place, hash, side)
+                thumbnail = await self._draw(storage, hash, side)
             except Problem as problem:
                 if isinstance(problem, NotFound) or problem.status >= 429:
                     raise
                 raise NotFound(problem.message, code="no_thumbnail") from None
-            await place.keep_thumbnail(hash, side, made)
-        return made
+            await storage.keep_thumbnail(hash, side, thumbnail)
+        return thumbnail
 
     async def collect(self) -> int:
-        """Remove what nothing has referred to for an hour. Gives the number of files; housekeeping calls it."""
-        gone = 0
-        for place, rows in self._both():
-            await place.sweep(self._now() - UNUSED_MS)
+        """Remove the files that have been unreferenced for an hour. Returns their number. Called by `retention.py`."""
+        removed = 0
+        for storage, rows in self._both():
+            await storage.sweep(self._now() - UNUSED_MS)
             for hash in await rows.unreferenced(UNUSED_MS):
-                if hash in self._arriving or hash in self._going:
+                if hash in self._uploading or hash in self._removing:
                     continue
-                self._going[hash] = anyio.Event()
+                self._removing[hash] = anyio.Event()
                 try:
-                    # The row first: a file without a row is only space, a row without a file is a broken message.
+                    # The row first: a file without a row only wastes space, but a row without a file is a broken message.
                     if await rows.drop(hash, UNUSED_MS):
-                        await place.remove(hash)
-                        gone += 1
+                        await storage.remove(hash)
+                        removed += 1
                 finally:
-                    self._going.pop(hash).set()
-        return gone
+                    self._removing.pop(hash).set()
+        return removed
 
-    async def _drawn(self, place: BlobStorage, hash: str, side: int) -> bytes:
-        head = await place.read(hash, 0, HEAD)
+    async def _draw(self, storage: BlobStorage, hash: str, side: int) -> bytes:
+        head = await storage.read(hash, 0, HEAD)
         family = sniff.family(await decode(sniff.kind, head))
         if family not in ("image", "pdf"):
             raise NotFound("There is no picture of this file.", code="no_thumbnail")
-        data = await place.read(hash)
+        data = await storage.read(hash)
         if family == "pdf":
             data = (await decode_alone(documents.page, data, 0, 1.0)).data
         return (await decode(images.thumbnail, data, side)).data
 
-    async def _place(self, hash: str) -> BlobStorage:
+    async def _storage(self, hash: str) -> BlobStorage:
         if not _HASH.fullmatch(hash):
-            raise _unknown()
-        return self._passing[0] if await self.is_temporary(hash) else self._lasting[0]
+            raise _not_found()
+        return self._temporary[0] if await self.is_temporary(hash) else self._durable[0]
 
     def _both(self) -> tuple[tuple[BlobStorage, BlobRows], ...]:
-        return (self._lasting,) if self._passing is self._lasting else (self._passing, self._lasting)
+        return (self._durable,) if self._temporary is self._durable else (self._temporary, self._durable)
 
 
-async def _measured(place: BlobStorage, hash: str, kind: str, head: bytes, size: int) -> tuple[int, int, int]:
-    """Width, height (pixels) and duration (ms) of what has them; a file nobody can read has none, and is kept."""
+async def _measure(
+    storage: BlobStorage, hash: str, kind: str, head: bytes, size: int
+) -> tuple[int, int, int]:
+    """Width, height (pixels) and duration (ms), 0 where they do not apply. An unreadable file has none, and is stored anyway."""
     if kind == "audio/wav":
         return 0, 0, wav.duration(head, size)
-    if sniff.family(kind) == "image" and size <= MEASURED:
-        data = head if size <= len(head) else await place.read(hash)
+    if sniff.family(kind) == "image" and size <= MEASURABLE:
+        data = head if size <= len(head) else await storage.read(hash)
         try:
             _, width, height = await decode(images.inspect, data)
         except Problem as problem:
@@ -226,9 +222,9 @@ async def _measured(place: BlobStorage, hash: str, kind: str, head: bytes, size:
     return 0, 0, 0
 
 
-async def _holds(place: BlobStorage, hash: str) -> bool:
+async def _holds(storage: BlobStorage, hash: str) -> bool:
     try:
-        await place.size(hash)
+        await storage.size(hash)
     except NotFound:
         return False
     return True
@@ -238,8 +234,8 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def _tidy(name: str) -> str:
-    """A file's own name: no folders, nothing invisible, at most 200 characters with its ending."""
+def _clean_name(name: str) -> str:
+    """A file name without folders and invisible characters, at most 200 characters with its extension."""
     name = "".join(character for character in name if character.isprintable())
     name = name.replace("\\", "/").rpartition("/")[2].strip()
     if len(name) <= 200:
@@ -248,5 +244,5 @@ def _tidy(name: str) -> str:
     return f"{stem[: 199 - len(ending)]}.{ending}" if dot and len(ending) < 20 else name[:200]
 
 
-def _unknown() -> NotFound:
+def _not_found() -> NotFound:
     return NotFound("There is no such file.", code="blob_not_found")

@@ -1,7 +1,7 @@
-"""What a client sent as a message's content, made into what is kept.
+"""The content of a message, from the body of a request to what is stored.
 
-Owns the limits of one message, and that nobody's content names another user's file. What a file becomes is decided by
-`attachments`.
+Used by the API. Owns the limits of one message, and the check that no content names another user's file. `attachments.py`
+decides what a file becomes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class FileReader(Protocol):
     async def get(self, user: str, hash: str) -> Blob: ...
 
 
-class Contents:
-    """`attachments` are those of a conversation."""
+class MessageContents:
+    """`attachments` gives those of a conversation."""
 
     def __init__(
         self, attachments: Callable[[str], ConversationFiles], files: FileReader, limits: AttachmentLimits
@@ -42,19 +42,19 @@ class Contents:
         self._files = files
         self._limits = limits
 
-    async def given(self, user: str, parts: Sequence[api.Part]) -> tuple[CommandContent, ...]:
-        """The parts as a verb takes them. Raises TooLarge, NotFound for a file that is not this user's."""
+    async def command_content(self, user: str, parts: Sequence[api.Part]) -> tuple[CommandContent, ...]:
+        """The parts as a command takes them. Raises TooLarge, NotFound for a file that is not this user's."""
         api.check_contents(parts, text_mb=self._limits.text_mb, attachments=self._limits.attachments)
-        given = tuple(_given(part) for part in parts)
-        for part in given:
+        contents = tuple(_command_content(part) for part in parts)
+        for part in contents:
             if isinstance(part, FileContent | ResourceContent) and part.blob:
                 await self._files.get(user, part.blob)
-        return given
+        return contents
 
-    async def kept(
+    async def stored_content(
         self, user: str, conversation: str, parts: Sequence[api.Part], card: ModelCard | None = None
     ) -> tuple[Content, ...]:
-        """The parts as a row keeps them. Raises as `given`, and Unsupported for a file nothing can be made of."""
+        """The parts as a row stores them. Raises as `command_content`, and Unsupported for a file that no model can take."""
         attachments = self._attachments(conversation)
         return tuple(
             [
@@ -63,12 +63,12 @@ class Contents:
                 )
                 if isinstance(part, FileContent)
                 else part
-                for part in await self.given(user, parts)
+                for part in await self.command_content(user, parts)
             ]
         )
 
 
-def _given(part: api.Part) -> CommandContent:
+def _command_content(part: api.Part) -> CommandContent:
     if isinstance(part, api.FileContentBody):
         return FileContent(part.blob, part.name, part.mime, part.given)
     return api.plain_content(part)

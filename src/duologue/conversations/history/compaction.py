@@ -1,9 +1,10 @@
-"""Room in the context: the gauge of a branch, and the summary that takes the place of its oldest turns.
+"""Compaction of the context: the gauge of a branch, and the summary that replaces its oldest turns in the prompt.
 
-Owns who is asked to count and to sum up, and where the summary's row goes. What is folded is decided in `context`.
+Used by the API, and by a run whose prompt is too long. `context_window.py` decides what to fold, `summary_prompt.py` owns the
+prompt; this module counts, runs the model and stores the summary.
 
-The summary is a row of its own between the last folded row and all that followed it. Nothing is lost: the folded rows
-stay where they are, every branch below goes on from the summary, and deleting it puts all back as it was.
+The summary is a row of its own between the last folded row and everything below it. Nothing is lost: the folded rows stay
+where they are, every branch below continues from the summary, and deleting the summary restores the former state.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-COUNTING = 10.0
-"""Seconds a count may take; then the prompt is estimated."""
-SUMMING_UP = 120.0
-"""Seconds all of a summary may take; then it is made of first sentences."""
+COUNT_TIMEOUT_S = 10.0
+"""After this, the prompt is estimated instead of counted."""
+SUMMARY_TIMEOUT_S = 120.0
+"""For the whole summary; after this, it is an extract of first sentences."""
 
 
 class Compaction:
-    """`attachments` are those of a conversation; `defaults` what a user's settings say of every reply."""
+    """`attachments` gives those of a conversation, `defaults` the generation options in a user's settings."""
 
     def __init__(
         self,
@@ -70,8 +71,8 @@ class Compaction:
         self._publish = publish
 
     async def gauge(self, user: str, id: str, leaf: str | None = None) -> ContextGauge:
-        """How full the context is on the branch of `leaf`, or where the conversation stands. Raises NotFound, and
-        what naming the model raises."""
+        """How full the context is on the branch of `leaf`, by default the conversation's own. Raises NotFound, and what
+        resolving the model raises."""
         conversation, path = await self._path(user, id, leaf)
         card = await self._card(user, conversation)
         return await self._measure(user, conversation, path, card)
@@ -79,14 +80,14 @@ class Compaction:
     async def compact(
         self, user: str, id: str, summary_id: str | None = None, leaf: str | None = None
     ) -> StoredMessage:
-        """Fold the oldest turns of a branch now, at least one, so that the rest takes half of the context. Gives the
-        summary's row; the same `summary_id` again gives the same row.
+        """Fold the oldest turns of a branch, at least one, so that the rest takes half of the context. Returns the summary's
+        row. Idempotent by `summary_id`.
 
         Raises NotFound, Busy while a reply is running, BadRequest(code="nothing_to_fold").
         """
         conversation, path = await self._path(user, id, leaf)
-        if summary_id and (there := next((row for row in path if row.id == summary_id), None)) is not None:
-            return there
+        if summary_id and (known := next((row for row in path if row.id == summary_id), None)) is not None:
+            return known
         if conversation.running is not None:
             raise Busy(
                 "A reply is being written here. Stop it, or wait until it is done.",
@@ -94,21 +95,21 @@ class Compaction:
                 status=409,
             )
         card = await self._card(user, conversation)
-        if (row := await self._folded(user, conversation, path, card, summary_id)) is None:
+        if (row := await self._fold(user, conversation, path, card, summary_id)) is None:
             raise BadRequest(
-                "There is nothing to fold yet: the last turn always stays.", code="nothing_to_fold"
+                "There is nothing to fold yet: the last turn is never folded.", code="nothing_to_fold"
             )
         return row
 
     async def make_room(self, user: str, id: str, leaf: str, card: ModelCard) -> str | None:
-        """What a run asks before a turn whose prompt leaves too little for a reply: fold the oldest turns above
-        `leaf`. Gives the leaf to go on from; None when no room could be made. Raises Unavailable as the store does."""
+        """Fold the oldest turns above `leaf`, for a run whose prompt leaves too little room for a reply. Returns the leaf to
+        continue from; None when nothing could be folded. Raises Unavailable as the store does."""
         try:
             conversation, path = await self._path(user, id, leaf)
-            row = await self._folded(
+            row = await self._fold(
                 user, conversation, path, card, None, least=summary_prompt.budget(card.context)
             )
-        except (BadRequest, NotFound):  # rows it was about were deleted meanwhile
+        except (BadRequest, NotFound):  # the rows were deleted in the meantime
             return None
         return leaf if row is not None else None
 
@@ -134,7 +135,7 @@ class Compaction:
             messages = await self._attachments(conversation.id).messages(user, path, card)
             request = turn_request(messages, options, card, offer)
             try:
-                with anyio.fail_after(COUNTING):
+                with anyio.fail_after(COUNT_TIMEOUT_S):
                     counted = await self._count(request)
             except (Problem, TimeoutError) as error:
                 log.info("the prompt of %s was estimated, not counted: %s", conversation.id, error)
@@ -150,7 +151,7 @@ class Compaction:
             return Offer()
         return await self._toolbox.offer(user, options, budget_tokens=card.context // 3 or None, count=None)
 
-    async def _folded(
+    async def _fold(
         self,
         user: str,
         conversation: Conversation,
@@ -159,15 +160,18 @@ class Compaction:
         summary_id: str | None,
         least: int = 0,
     ) -> StoredMessage | None:
-        """Fold what `context.fold` plans, and keep the summary. None where there is nothing to fold."""
-        now = await self._measure(user, conversation, path, card)
-        fixed = sum(part.tokens for part in now.parts if part.what in ("system", "tools"))
-        room = max(0, (now.context or 2 * now.tokens) // 2 - fixed - summary_prompt.budget(now.context))
-        tools = sum(part.tokens for part in now.parts if part.what == "tools")
-        plan = fold(path, tokens=now.tokens, room=room, least=least, tools=tools)
+        """Carry out the plan of `fold`, and store the summary. None when there is nothing to fold."""
+        measured = await self._measure(user, conversation, path, card)
+        fixed = sum(part.tokens for part in measured.parts if part.what in ("system", "tools"))
+        room = max(
+            0,
+            (measured.context or 2 * measured.tokens) // 2 - fixed - summary_prompt.budget(measured.context),
+        )
+        tools = sum(part.tokens for part in measured.parts if part.what == "tools")
+        plan = fold(path, tokens=measured.tokens, room=room, least=least, tools=tools)
         if plan is None:
             return None
-        text, model = await self._summed_up(user, plan, card, now.context)
+        text, model = await self._summary(user, plan, card, measured.context)
         row = StoredMessage(
             summary_id or uuid.uuid4().hex,
             conversation.id,
@@ -177,43 +181,42 @@ class Compaction:
             kind="summary",
             model=model,
         )
-        return await self._keep(user, row)
+        return await self._insert(user, row)
 
-    async def _summed_up(self, user: str, plan: Fold, card: ModelCard, context: int) -> tuple[str, str]:
-        """The words of the summary and the model that wrote them; first sentences, of no model, where it cannot or
-        does not."""
+    async def _summary(self, user: str, plan: Fold, card: ModelCard, context: int) -> tuple[str, str]:
+        """The text of the summary and the model that wrote it; an extract and "" when no model can or does."""
         if summary_prompt.can_write(card):
             try:
-                with anyio.fail_after(SUMMING_UP):
-                    text = await self._written(user, plan, card, context)
+                with anyio.fail_after(SUMMARY_TIMEOUT_S):
+                    text = await self._generate_summary(user, plan, card, context)
                 if text:
                     return f"{summary_prompt.HEAD}\n{text}", card.name
             except (Problem, TimeoutError) as error:
-                log.info("a summary was made of first sentences, for the model wrote none: %s", error)
+                log.info("the model wrote no summary, so an extract of first sentences is used: %s", error)
         return summary_prompt.extract(plan.folded, context), ""
 
-    async def _written(self, user: str, plan: Fold, card: ModelCard, context: int) -> str:
-        """The model's words, piece by piece; "" when it has none for one of them."""
+    async def _generate_summary(self, user: str, plan: Fold, card: ModelCard, context: int) -> str:
+        """The model's summary, extended piece by piece; "" when it writes nothing for one of them."""
         text = ""
         for piece in summary_prompt.pieces(plan.folded, context):
-            asked = summary_prompt.question(piece, text, context=context, model=card.name)
-            text = (await one_shot_reply(self._generate, asked, user=user)).strip()
+            request = summary_prompt.summary_request(piece, text, context=context, model=card.name)
+            text = (await one_shot_reply(self._generate, request, user=user)).strip()
             if not text:
                 break
         return text
 
-    async def _keep(self, user: str, new: StoredMessage) -> StoredMessage:
-        """Put the summary between its parent and all that followed it. Where another one came there meanwhile, that is
-        the summary."""
+    async def _insert(self, user: str, new: StoredMessage) -> StoredMessage:
+        """Insert the summary between its parent and everything below. If another summary was inserted there in the meantime,
+        return that one."""
         store = self._stores.of(new.conversation)
         async with store.writing() as connection:
             rows = await store.messages.all(new.conversation, within=connection)
             below = [row for row in rows if row.parent == new.parent]
-            if (there := next(filter(is_summary, below), None)) is not None:
-                return there
+            if (other := next(filter(is_summary, below), None)) is not None:
+                return other
             (row,) = await store.messages.add([new], touch=False, within=connection)
             await store.messages.reparent(
-                new.conversation, {one.id: row.id for one in below}, within=connection
+                new.conversation, {child.id: row.id for child in below}, within=connection
             )
         self._publish(user, ListChanged(new.conversation))
         return row

@@ -1,7 +1,7 @@
-"""What of a conversation a model reads, how much of its context that takes, and what to fold when it is too much.
+"""The context of a conversation: which rows a model gets, how many tokens they take, and which to fold when there are too many.
 
-Pure: rows of a path in, figures and plans out. Counting is the engine's; where a share of a count is told it is
-estimated from the length of the text. Tokens throughout.
+Pure; used by `compaction.py`. All figures are tokens. The engine counts the whole prompt; the shares of its parts are estimated
+from the length of their text.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from duologue.values.conversations import (
     TextContent,
 )
 
-What = Literal["system", "tools", "summary", "user", "assistant", "tool", "files"]
+PartKind = Literal["system", "tools", "summary", "user", "assistant", "tool", "files"]
 
-BYTES_A_TOKEN = 3.6
-ROW = 4
-"""Tokens around a message: its role, its ends."""
-MEDIA = 300
-"""Tokens of a picture or a sound, roughly; models differ widely."""
-DOCUMENT = 1500
-"""Tokens of a document whose text is not at hand."""
+BYTES_PER_TOKEN = 3.6
+ROW_TOKENS = 4
+"""Tokens around a message: its role and its end marks."""
+MEDIA_TOKENS = 300
+"""Rough estimate for a picture or a recording; models differ widely."""
+DOCUMENT_TOKENS = 1500
+"""Estimate for a document whose text is not read here."""
 
 
 class ContextPart(Struct, frozen=True):
-    """What a kind of content takes of the prompt."""
+    """The share of one kind of content in the prompt."""
 
-    what: What
+    what: PartKind
     tokens: int
 
 
 class ContextGauge(Struct, frozen=True):
-    """How full the context is. `tokens` of `context` are the prompt's, `reply_room` are left for the reply.
-    `estimated`: the model could not count; the parts always are shares of the whole by the length of their text."""
+    """How full the context is: `tokens` of `context` are the prompt, `reply_room` is left for the reply. `estimated`: the
+    model could not count. The parts are always estimated, and add up to `tokens`."""
 
     tokens: int
     context: int
@@ -50,8 +50,8 @@ class ContextGauge(Struct, frozen=True):
 
 
 class Fold(Struct, frozen=True):
-    """Rows to fold into a summary: whole turns, the oldest first, an earlier summary among them. The summary goes
-    under the last of them. `kept` goes on below it."""
+    """Rows to fold into a summary: whole turns, oldest first, with an earlier summary among them. The summary goes below
+    the last of them, and `kept` follows the summary."""
 
     folded: tuple[StoredMessage, ...]
     kept: tuple[StoredMessage, ...]
@@ -70,8 +70,8 @@ def sent(path: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
 
 
 def last_summary(path: Sequence[StoredMessage]) -> int | None:
-    """Where on the path the summary stands that counts; None without one."""
-    return next((place for place in reversed(range(len(path))) if is_summary(path[place])), None)
+    """The index of the last active summary on the path; None without one."""
+    return next((index for index in reversed(range(len(path))) if is_summary(path[index])), None)
 
 
 def is_system(row: StoredMessage) -> bool:
@@ -83,17 +83,17 @@ def is_summary(row: StoredMessage) -> bool:
 
 
 def size(row: StoredMessage) -> int:
-    """About how many tokens a row takes in a prompt. Reasoning is not sent again."""
-    return ROW + _text(row.text) + _files(row.content) + _calls(row)
+    """The estimated tokens of a row in a prompt. Reasoning is not sent again."""
+    return ROW_TOKENS + _text(row.text) + _files(row.content) + _calls(row)
 
 
 def gauge(
     path: Sequence[StoredMessage], *, tokens: int, context: int, estimated: bool, tools: int = 0
 ) -> ContextGauge:
-    """The gauge of a path whose whole prompt was counted; `tools` is about what the offered tools take."""
-    shares: dict[What, float] = {"tools": tools * _scales(sent(path), tokens, tools)[0]}
+    """The gauge of a path whose prompt takes `tokens`. `tools`: estimated tokens of the offered tools."""
+    shares: dict[PartKind, float] = {"tools": tools * _scales(sent(path), tokens, tools)[0]}
     for row, (words, files) in zip(sent(path), _sizes(sent(path), tokens, tools), strict=True):
-        what: What = "summary" if row.kind == "summary" else row.role
+        what: PartKind = "summary" if row.kind == "summary" else row.role
         shares[what] = shares.get(what, 0) + words
         shares["files"] = shares.get("files", 0) + files
     parts = _scaled({what: share for what, share in shares.items() if share}, tokens)
@@ -102,52 +102,51 @@ def gauge(
 
 
 def estimate(path: Sequence[StoredMessage], tools: int = 0) -> int:
-    """About how many tokens the prompt of a path takes."""
+    """The estimated tokens of the prompt of a path."""
     return tools + sum(size(row) for row in sent(path))
 
 
 def fold(
     path: Sequence[StoredMessage], *, tokens: int, room: int, least: int = 0, tools: int = 0
 ) -> Fold | None:
-    """The oldest whole turns to fold, so that what is kept fits in `room`; of what cannot fit, all but the last turn.
+    """The oldest whole turns to fold, so that the rest fits in `room`; if it cannot fit, all turns but the last.
 
-    `tokens` is what the prompt of the path really takes, `tools` about what the offered tools take of it: estimates
-    of the rows are scaled to it. None where there is no whole turn before the last, or where all there is to fold
-    takes no more than `least`.
+    `tokens`: the counted size of the prompt, to which the estimates of the rows are scaled; `tools`: the estimated share of
+    the offered tools. None when there is no whole turn before the last, or when folding would save no more than `least`.
     """
     sizes = zip(sent(path), _sizes(sent(path), tokens, tools), strict=True)
     sized = [(row, words + files) for row, (words, files) in sizes if not is_system(row)]
     rows = [row for row, _ in sized]
-    starts = [place for place, row in enumerate(rows) if _begins_turn(row)]
-    cuts = [place for place in starts if any(row.kind == "message" for row in rows[:place])]
+    starts = [index for index, row in enumerate(rows) if _starts_turn(row)]
+    cuts = [index for index in starts if any(row.kind == "message" for row in rows[:index])]
     if not cuts:
         return None
-    above = [0.0, *accumulate(taken for _, taken in sized)]
-    cut = next((place for place in cuts if above[-1] - above[place] <= room), cuts[-1])
+    above = [0.0, *accumulate(tokens for _, tokens in sized)]
+    cut = next((index for index in cuts if above[-1] - above[index] <= room), cuts[-1])
     if above[cut] <= least:
         return None
     return Fold(tuple(rows[:cut]), tuple(rows[cut:]))
 
 
 def turns(rows: Iterable[StoredMessage]) -> list[list[StoredMessage]]:
-    """The rows in turns: each begins with what a user said and has all that followed."""
-    found: list[list[StoredMessage]] = []
+    """The rows grouped into turns: each starts with a message of the user."""
+    groups: list[list[StoredMessage]] = []
     for row in rows:
-        if not found or _begins_turn(row):
-            found.append([])
-        found[-1].append(row)
-    return found
+        if not groups or _starts_turn(row):
+            groups.append([])
+        groups[-1].append(row)
+    return groups
 
 
 def _sizes(rows: Sequence[StoredMessage], tokens: int, tools: int) -> list[tuple[float, float]]:
-    """What the words and the files of each row take of a prompt of `tokens`."""
+    """The tokens of the text and of the files of each row, in a prompt of `tokens`."""
     words, files = _scales(rows, tokens, tools)
     return [(words * (size(row) - _files(row.content)), files * _files(row.content)) for row in rows]
 
 
 def _scales(rows: Sequence[StoredMessage], tokens: int, tools: int) -> tuple[float, float]:
-    """By how much the estimates of words and of files are off. What a file takes is hardly known, so whatever words do
-    not take is the files'."""
+    """The correction factors for the estimates of text and of files. The size of a file is hardly known, so whatever the
+    text does not account for is attributed to the files."""
     words = tools + sum(size(row) - _files(row.content) for row in rows)
     files = sum(_files(row.content) for row in rows)
     if files and tokens > words:
@@ -156,16 +155,16 @@ def _scales(rows: Sequence[StoredMessage], tokens: int, tools: int) -> tuple[flo
     return scale, scale
 
 
-def _begins_turn(row: StoredMessage) -> bool:
+def _starts_turn(row: StoredMessage) -> bool:
     return row.role == "user" and row.kind == "message"
 
 
 def _text(text: str) -> int:
-    return int(len(text.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
+    return int(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
 
 
 def _calls(row: StoredMessage) -> int:
-    return sum(ROW + _text(call.name + call.arguments) for call in row.tool_calls)
+    return sum(ROW_TOKENS + _text(call.name + call.arguments) for call in row.tool_calls)
 
 
 def _files(content: Iterable[Content]) -> int:
@@ -175,15 +174,15 @@ def _files(content: Iterable[Content]) -> int:
 def _file(part: Content) -> int:
     match part:
         case DocumentContent():
-            return MEDIA * len(part.pages) if part.given == "pages" else DOCUMENT
+            return MEDIA_TOKENS * len(part.pages) if part.given == "pages" else DOCUMENT_TOKENS
         case ResourceContent():
-            return ROW + _text(part.text) if part.text else MEDIA
+            return ROW_TOKENS + _text(part.text) if part.text else MEDIA_TOKENS
         case _:
-            return MEDIA
+            return MEDIA_TOKENS
 
 
-def _scaled(shares: dict[What, float], tokens: int) -> tuple[ContextPart, ...]:
-    """The shares of a whole, in whole tokens that add up to it; the largest takes what rounding left."""
+def _scaled(shares: dict[PartKind, float], tokens: int) -> tuple[ContextPart, ...]:
+    """The shares as whole tokens that add up to `tokens`; the largest absorbs the rounding."""
     total = sum(shares.values())
     if total <= 0 or tokens <= 0:
         return ()

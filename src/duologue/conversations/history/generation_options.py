@@ -1,6 +1,6 @@
-"""How replies are made: what a run asks for over what it inherits, and the request that comes of it.
+"""Generation options: how they are inherited, and the request of a model turn that results from them.
 
-Knows no store and no engine.
+Pure; used by runs, calls and compaction.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 
 def inherited(*layers: GenerationOptions) -> GenerationOptions:
-    """One set of options from several, the first to say something about a field winning. Sampling is inherited field
-    by field, servers name by name."""
+    """One set of options from several layers, where the first layer that sets a field wins. Sampling is inherited field by
+    field, servers name by name."""
     sampling = {
         name: value
         for layer in reversed(layers)
@@ -45,17 +45,17 @@ def turn_request(
     *,
     continues: StoredMessage | None = None,
 ) -> ChatRequest:
-    """The request of one model turn. `continues`: the row that is last in `messages` and is written on."""
-    told = list(messages)
+    """The request of one model turn. `continues`: the row that is last in `messages`, if the model is to continue it."""
+    prompt = list(messages)
     if offer.system:
-        told = _instructed(told, offer.system)
+        prompt = _with_instructions(prompt, offer.system)
     if continues is not None:
-        # Thoughts of earlier turns may be left out of a prompt; those of the message that goes on may not.
+        # A prompt may leave out the reasoning of earlier turns, but a continued message needs its own.
         parts = (TextPart(continues.text),) if continues.text else ()
         last = Message("assistant", parts, continues.reasoning or None)
-        told = [*(told[:-1] if told and told[-1].role == "assistant" else told), last]
+        prompt = [*(prompt[:-1] if prompt and prompt[-1].role == "assistant" else prompt), last]
     return ChatRequest(
-        tuple(told),
+        tuple(prompt),
         model=card.name,
         sampling=options.sampling,
         stop=options.stop,
@@ -66,10 +66,10 @@ def turn_request(
     )
 
 
-def _instructed(messages: list[Message], words: str) -> list[Message]:
-    """The messages with `words` at the end of their system message, made where there is none."""
+def _with_instructions(messages: list[Message], instructions: str) -> list[Message]:
+    """The messages with `instructions` appended to the system message, which is added if missing."""
     if messages and messages[0].role == "system":
         first = messages[0]
-        parts = (*first.parts, TextPart(("\n\n" if first.text else "") + words))
+        parts = (*first.parts, TextPart(("\n\n" if first.text else "") + instructions))
         return [msgspec.structs.replace(first, parts=parts), *messages[1:]]
-    return [system(words), *messages]
+    return [system(instructions), *messages]

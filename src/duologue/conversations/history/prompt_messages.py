@@ -1,7 +1,7 @@
-"""The rows of a path as a history any model's template takes.
+"""The rows of a path as a history that any model's chat template accepts.
 
-Pure. Owns which rows a model sees, the results that calls lack, and the order of roles. Opens no file: content stays
-content.
+Pure; `files/attachments.py` turns the entries into messages. Owns which rows a model gets, placeholder results for tool calls
+that have none, and the order of roles.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ _NEVER_RAN = "The call has no result: the reply ended before it was done."
 
 
 class PromptMessage(Struct, frozen=True):
-    """One message to be. `name` is the tool's in a result."""
+    """A message whose files are not opened yet. `name`: the tool's name, in a result."""
 
     role: Role
     content: tuple[Content, ...] = ()
     reasoning: str = ""
-    calls: tuple[StoredToolCall, ...] = ()
-    call_id: str | None = None
+    tool_calls: tuple[StoredToolCall, ...] = ()
+    tool_call_id: str | None = None
     name: str | None = None
 
 
 def history(rows: Sequence[StoredMessage]) -> tuple[PromptMessage, ...]:
-    """What a model is told of a path, from its root to its leaf.
+    """The history of a path, from its root to its leaf.
 
-    One system entry at most at the head, the active summary in it; then only rows that say something. Every call is
-    followed by its result, in call order, and no result stands without its call.
+    Starts with at most one system entry, which includes the active summary; rows without content are left out. Every tool
+    call is followed by its result, in the order of the calls, and there is no result without its call.
     """
     rows = sent(rows)
-    told = [row for row in rows if not is_system(row) and row.kind == "message"]
-    return (*_head(rows), *_joined(_entries(told)))
+    messages = [row for row in rows if not is_system(row) and row.kind == "message"]
+    return (*_head(rows), *_merge_user_entries(_entries(messages)))
 
 
 def _head(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
-    """The system message and the summary as one: templates take one system message, and users and assistants in
-    turns, which a summary of its own would break. A summary says itself what it is."""
+    """The system message and the summary as one entry: templates accept one system message, followed by alternating users
+    and assistants. The text of a summary says what it is."""
     texts = [row.text for row in rows if is_system(row) and row.text.strip()]
     summaries = [row.text for row in rows if row.kind == "summary" and row.active]
     texts += summaries[-1:]
@@ -57,44 +57,49 @@ def _head(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
 
 
 def _entries(rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
-    at = 0
-    while at < len(rows):
-        row = rows[at]
-        at += 1
+    index = 0
+    while index < len(rows):
+        row = rows[index]
+        index += 1
         if row.role == "assistant":
-            end = at
+            end = index
             while end < len(rows) and rows[end].role == "tool":
                 end += 1
-            if row.text or row.tool_calls or (row.reasoning and at == len(rows)):
+            if row.text or row.tool_calls or (row.reasoning and index == len(rows)):
                 yield PromptMessage("assistant", row.content, row.reasoning, row.tool_calls)
-                yield from _results(row.tool_calls, rows[at:end])
-            at = end
+                yield from _results(row.tool_calls, rows[index:end])
+            index = end
         elif row.role == "user":
             yield PromptMessage("user", row.content)
-        # A result here is one whose call is gone: nothing asked for it.
+        # A tool row that gets here has no tool call, for example because the reply was edited. It is dropped.
 
 
-def _results(calls: Sequence[StoredToolCall], rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
-    """A result for each call. Ids are some models' own and may come twice in a turn: each row answers once."""
-    left = list(rows)
-    for call in calls:
-        row = next((row for row in left if row.tool_call_id == call.id), None)
+def _results(tool_calls: Sequence[StoredToolCall], rows: Sequence[StoredMessage]) -> Iterator[PromptMessage]:
+    """A result for each tool call. Some models repeat an id within a turn, so each row is used once."""
+    remaining = list(rows)
+    for tool_call in tool_calls:
+        row = next((row for row in remaining if row.tool_call_id == tool_call.id), None)
         if row is None:
-            yield PromptMessage("tool", (TextContent(_NEVER_RAN),), call_id=call.id, name=call.name)
+            yield PromptMessage(
+                "tool", (TextContent(_NEVER_RAN),), tool_call_id=tool_call.id, name=tool_call.name
+            )
             continue
-        left.remove(row)
+        remaining.remove(row)
         yield PromptMessage(
-            "tool", row.content or (TextContent(_said(row)),), call_id=call.id, name=call.name
+            "tool",
+            row.content or (TextContent(_placeholder(row)),),
+            tool_call_id=tool_call.id,
+            name=tool_call.name,
         )
 
 
-def _said(row: StoredMessage) -> str:
+def _placeholder(row: StoredMessage) -> str:
     return _WITHOUT_OUTPUT.get(row.call.state, _NEVER_RAN) if row.call else _NEVER_RAN
 
 
-def _joined(entries: Iterator[PromptMessage]) -> Iterator[PromptMessage]:
-    """Users' messages with nothing between them as one: the reply between them failed without a word, and many
-    templates refuse two in a row."""
+def _merge_user_entries(entries: Iterator[PromptMessage]) -> Iterator[PromptMessage]:
+    """Merge consecutive user entries: many templates refuse two in a row. They occur when a reply failed before its first
+    word."""
     waiting: PromptMessage | None = None
     for entry in entries:
         if waiting is not None and entry.role == "user" and waiting.role == "user":

@@ -1,6 +1,6 @@
-"""Titles a model writes: when asked for, and after the first reply where the operator wants it.
+"""Titles written by a model: on request, and after the first reply if the operator has enabled it.
 
-Owns when a model is asked and what its words replace. What a title is, is in `titles`.
+Owns when the model runs and which titles it may replace; `title_rules.py` owns the prompt and what counts as a title.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import anyio
 from duologue.conversations.agent.one_shot import one_shot_reply
 from duologue.conversations.history import title_rules
 from duologue.errors import BadRequest, EngineFailed, Problem
+from duologue.notifier import Notifier
 from duologue.values.conversations import Conversation
 from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WAITING = 100
-"""Conversations that may wait for a title; further ones keep their first words."""
-PATIENCE = 60
-"""Seconds a title waits for a moment when nobody waits for a model; then the first words stay."""
+QUEUE_SIZE = 100
+"""Conversations that may wait for a title; further ones keep their first words as the title."""
+IDLE_TIMEOUT_S = 60
+"""How long a title waits until no request waits for a model; then the first words stay."""
 
 
-class Naming:
-    """`has_waiting_requests` says whether anybody waits for a model now: a title asked for by nobody lets them go first."""
+class TitleGenerator:
+    """`has_waiting_requests`: whether requests wait for a model. A title that no user asked for is written after them."""
 
     def __init__(
         self,
@@ -49,22 +50,22 @@ class Naming:
         self._publish = publish
         self._has_waiting_requests = has_waiting_requests
         self._sleep = sleep
-        self._give, self._take = anyio.create_memory_object_stream[tuple[str, str]](WAITING)
-        self._left = 0
-        self._done = anyio.Event()
+        self._sender, self._receiver = anyio.create_memory_object_stream[tuple[str, str]](QUEUE_SIZE)
+        self._waiting = 0
+        self._changed = Notifier()
 
-    async def ask(self, user: str, id: str) -> Conversation:
-        """The conversation with a title its model wrote, whatever it was called before.
+    async def generate(self, user: str, id: str) -> Conversation:
+        """Have the model write a title, whatever the present title is. Returns the changed conversation.
 
-        Raises NotFound, BadRequest where nothing was said yet, EngineFailed(code="title_unusable"), and what the
-        model raises; then the title stays.
+        Raises NotFound, BadRequest for a conversation without messages, EngineFailed(code="title_unusable"), and what the
+        model raises; the title then stays.
         """
         store = self._stores.of(id)
         conversation = await store.conversations.get(user, id)
-        title = await self._written(user, conversation)
+        title = await self._generated_title(user, conversation)
         if not title:
             raise EngineFailed(
-                "The model wrote nothing that can be a title; the present one stays.",
+                "The model wrote nothing that can be used as a title, so the present title stays.",
                 code="title_unusable",
                 status=502,
             )
@@ -72,50 +73,49 @@ class Naming:
         self._publish(user, ListChanged(id))
         return changed
 
-    def later(self, user: str, id: str) -> None:
-        """Let a model write the title when nobody waits for it, if it is still made of the first words by then."""
+    def enqueue(self, user: str, id: str) -> None:
+        """Have a model write the title when no request waits for it, unless the user has changed the title by then."""
         try:
-            self._give.send_nowait((user, id))
-            self._left += 1
+            self._sender.send_nowait((user, id))
+            self._waiting += 1
         except anyio.WouldBlock:
             log.info("too many conversations wait for a title; %s keeps its first words", id)
 
     async def run(self) -> None:
-        """Write the titles that were put off, one at a time, for ever."""
-        async for user, id in self._take:
-            if await self._moment():
-                await self._name(user, id)
-            self._left -= 1
-            self._done.set()
-            self._done = anyio.Event()
+        """Write the queued titles, one at a time. Runs until cancelled."""
+        async for user, id in self._receiver:
+            if await self._is_idle():
+                await self._replace_title(user, id)
+            self._waiting -= 1
+            self._changed.notify()
 
     async def idle(self) -> None:
-        """Wait until nothing is left of what was put off."""
-        while self._left:
-            await self._done.wait()
+        """Wait until the queue is empty. For tests."""
+        while self._waiting:
+            await self._changed.wait()
 
-    async def _name(self, user: str, id: str) -> None:
+    async def _replace_title(self, user: str, id: str) -> None:
         try:
             conversation = await self._stores.of(id).conversations.get(user, id)
             if conversation.title_source == "first":
-                await self.ask(user, id)
+                await self.generate(user, id)
         except Problem as problem:
             log.info("the conversation %s keeps its first words as its title: %s", id, problem.message)
         except Exception:
             log.exception("no title was made for the conversation %s", id)
 
-    async def _moment(self) -> bool:
-        for _ in range(PATIENCE):
+    async def _is_idle(self) -> bool:
+        for _ in range(IDLE_TIMEOUT_S):
             if not self._has_waiting_requests():
                 return True
             await self._sleep(1)
         return False
 
-    async def _written(self, user: str, conversation: Conversation) -> str:
+    async def _generated_title(self, user: str, conversation: Conversation) -> str:
         card = self._resolve(conversation.options.model)
         leaf = conversation.leaf
         path = await self._stores.of(conversation.id).messages.path(conversation.id, leaf) if leaf else ()
-        asked = title_rules.question(path, card.name)
-        if asked is None:
-            raise BadRequest("Nothing was said in this conversation yet.", code="nothing_said")
-        return title_rules.accepted(await one_shot_reply(self._generate, asked, user=user))
+        request = title_rules.title_request(path, card.name)
+        if request is None:
+            raise BadRequest("This conversation has no messages yet.", code="nothing_said")
+        return title_rules.extract_title(await one_shot_reply(self._generate, request, user=user))

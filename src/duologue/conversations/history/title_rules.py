@@ -1,7 +1,7 @@
-"""Titles of conversations: the first words at once, and what a model may be asked for later.
+"""Titles of conversations: from the first words of a message, and from a model.
 
-Owns what makes a title out of a message, and which of a model's words are one. Knows no store and no engine; `naming`
-asks.
+Pure; used by the runs, calls and `title_generator.py`. Owns how a message becomes a title, the prompt for one, and which replies
+count as a title.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from duologue.values.conversations import Content, StoredMessage, TextContent
 from duologue.values.messages import Message, system, user
 from duologue.values.requests import ChatRequest, Sampling
 
-ROOM = 60
-"""Characters of a title."""
+MOST_CHARACTERS = 60
+"""Limit of a title."""
 READ = 4000
-"""Characters of a message that are looked at for one."""
+"""Characters of a message that are considered for a title."""
 QUOTED = 600
-"""Characters of each message a model is shown."""
+"""Characters of each message in the prompt for a title."""
 MODEL_WORDS = 12
-"""A model that writes more words than these did not write a title but an answer."""
+"""A reply with more words is an answer, not a title."""
 MODEL_TOKENS = 40
 
 INSTRUCTION = (
@@ -52,9 +52,9 @@ _REFUSALS = (
 
 
 def first_words(content: Sequence[Content]) -> str:
-    """A title of a first message: its first words, without markup, code and addresses, at most ROOM characters, cut
-    after a word. Without words, the first line of its code, the address's host, or the name of its file; "" where
-    there is nothing."""
+    """A title from the first message: its first words without markup, code and URLs, at most MOST_CHARACTERS characters, cut
+    after a word. A message without words gives the first line of its code, the host of its URL, or the name of its file;
+    "" when it has none of these."""
     text = "\n".join(part.text for part in content if isinstance(part, TextContent))[:READ]
     names = (getattr(part, "name", "") for part in content)
     for candidate in (plain(text), _code(text), _host(text), next(filter(None, names), "")):
@@ -64,7 +64,7 @@ def first_words(content: Sequence[Content]) -> str:
 
 
 def plain(text: str) -> str:
-    """The words of a text on one line."""
+    """The plain words of a Markdown text, on one line."""
     text = _FENCE.sub("\n", text)
     text = _IMAGE.sub(r"\1", text)
     text = _LINK.sub(r"\1", text)
@@ -77,35 +77,35 @@ def plain(text: str) -> str:
     return words if any(char.isalnum() for char in words) or not words.isascii() else ""
 
 
-def cut(text: str, room: int = ROOM) -> str:
-    """The text within `room` characters: whole, or cut after a word with an ellipsis."""
+def cut(text: str, room: int = MOST_CHARACTERS) -> str:
+    """The text in at most `room` characters: whole, or cut after a word, with an ellipsis."""
     text = _SPACE.sub(" ", text).strip()
     if len(text) <= room:
         return text
     head = text[: room - 1]
     if text[room - 1] != " ":
         words, _, rest = head.rpartition(" ")
-        if len(rest) < room // 2:  # a language without spaces, or one endless word, is cut where it must
+        if len(rest) < room // 2:  # a language without spaces, or one very long word, is cut anywhere
             head = words or head
     return head.rstrip(" ,;:.!?-–—") + "…"
 
 
-def question(rows: Sequence[StoredMessage], model: str = "") -> ChatRequest | None:
-    """What a model is asked for a title of these rows (a path from its root); None where nothing was said."""
-    said = [
+def title_request(rows: Sequence[StoredMessage], model: str = "") -> ChatRequest | None:
+    """The request for a title of these rows (a path from its root); None when they have no text."""
+    lines = [
         f"{row.role.capitalize()}: {cut(row.text[:READ], QUOTED)}"
         for row in rows
         if row.role in ("user", "assistant") and row.kind == "message" and row.text.strip()
     ][:4]
-    if not said:
+    if not lines:
         return None
-    messages: tuple[Message, ...] = (system(INSTRUCTION), user("\n\n".join(said)))
+    messages: tuple[Message, ...] = (system(INSTRUCTION), user("\n\n".join(lines)))
     sampling = Sampling(max_tokens=MODEL_TOKENS, temperature=0.2)
     return ChatRequest(messages, model=model, sampling=sampling, thinking=False)
 
 
-def accepted(reply: str) -> str:
-    """The title in a model's reply; "" for what is none: an apology, an answer, a word over and over."""
+def extract_title(reply: str) -> str:
+    """The title in a model's reply; "" when there is none, but an apology, an answer or a repeated word."""
     lines = [line.strip() for line in reply[:READ].strip().splitlines() if line.strip()]
     if not lines:
         return ""
@@ -113,7 +113,7 @@ def accepted(reply: str) -> str:
     words = title.lower().split()
     letters = sum(char.isalpha() for char in title)
     repeated = len(words) >= 4 and len(set(words)) <= len(words) // 2
-    too_long = len(words) > MODEL_WORDS or len(title) > 2 * ROOM
+    too_long = len(words) > MODEL_WORDS or len(title) > 2 * MOST_CHARACTERS
     if letters < 3 or repeated or too_long or title.lower().startswith(_REFUSALS) or title.endswith("?!"):
         return ""
     return cut(title)

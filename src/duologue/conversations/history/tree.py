@@ -1,6 +1,6 @@
-"""The tree of a conversation's rows: paths, branches, and what hangs below a row.
+"""The tree of a conversation's rows: paths, branches, and the rows below a row.
 
-Pure. A row knows only its parent; everything else is derived here. Knows no content, no run and no database.
+Pure; used by editing, run plans and the stores' readers. A row has only its parent; everything else is derived here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TreeNode(Struct, frozen=True):
 
 
 class RowCounts(Struct, frozen=True):
-    """How many rows, and how many of them by whom; what `messages` has beyond the three are system rows."""
+    """The number of rows, in total and by role. The rest of `messages` are system rows."""
 
     messages: int = 0
     user: int = 0
@@ -46,15 +46,15 @@ class RowCounts(Struct, frozen=True):
 
 
 class Tree:
-    """Rows as a tree, whatever their order. Raises BadRequest(code="broken_tree") when they are none: an id twice, a
-    parent that is not there, a row above itself. Asking for a row that is not there raises KeyError."""
+    """Rows as a tree, from any order. Raises BadRequest(code="broken_tree") for duplicate ids, missing parents and cycles. The
+    methods raise KeyError for an unknown row."""
 
     def __init__(self, rows: Iterable[TreeRow]) -> None:
         self._nodes: dict[str, TreeNode] = {}
         self._children: dict[str | None, list[TreeNode]] = {}
         for row in sorted(rows, key=lambda row: row.sequence):
             if row.id in self._nodes:
-                raise _broken(f"the message {row.id} is there twice")
+                raise _broken(f"the message {row.id} occurs twice")
             node = TreeNode(row.id, row.parent, row.role, row.sequence)
             self._nodes[node.id] = node
             self._children.setdefault(node.parent, []).append(node)
@@ -62,7 +62,7 @@ class Tree:
             if parent is not None and parent not in self._nodes:
                 raise _broken(f"the message {parent} is missing, and others follow it")
         if sum(1 for _ in self._below(None)) != len(self._nodes):
-            raise _broken("some messages follow each other in a circle")
+            raise _broken("some messages are their own ancestors")
 
     def __contains__(self, id: str) -> bool:
         return id in self._nodes
@@ -75,33 +75,33 @@ class Tree:
 
     def path(self, leaf: str | None) -> tuple[TreeNode, ...]:
         """From the child of the root down to `leaf`; empty for None."""
-        found = []
-        at = leaf
-        while at is not None:
-            node = self._nodes[at]
-            found.append(node)
-            at = node.parent
-        return tuple(reversed(found))
+        nodes = []
+        id = leaf
+        while id is not None:
+            node = self._nodes[id]
+            nodes.append(node)
+            id = node.parent
+        return tuple(reversed(nodes))
 
     def children(self, id: str | None) -> tuple[TreeNode, ...]:
-        """The rows right below `id` (None: the root), oldest first."""
+        """The rows directly below `id` (None: the root), oldest first."""
         if id is not None:
-            self._nodes[id]
+            self._nodes[id]  # raises KeyError
         return tuple(self._children.get(id, ()))
 
     def siblings(self, id: str) -> tuple[TreeNode, ...]:
-        """The rows beside `id`, itself among them, oldest first."""
+        """The rows with the same parent as `id`, itself included, oldest first."""
         return self.children(self._nodes[id].parent)
 
     def newest_leaf(self, id: str | None) -> str | None:
-        """The row without children that came last of all at or below `id` (None: the whole tree)."""
+        """The newest row without children, at or below `id` (None: in the whole tree)."""
         below = self._below(id) if id is None else (self._nodes[id], *self._below(id))
         leaves = [node for node in below if node.id not in self._children]
         return max(leaves, key=lambda node: node.sequence).id if leaves else None
 
     def descendants(self, id: str) -> tuple[TreeNode, ...]:
-        """Every row below `id`, parents before their children; without itself."""
-        self._nodes[id]
+        """Every row below `id`, parents before their children, without `id` itself."""
+        self._nodes[id]  # raises KeyError
         return tuple(self._below(id))
 
     def counts(self, ids: Iterable[str]) -> RowCounts:
@@ -109,17 +109,17 @@ class Tree:
         roles = [self._nodes[id].role for id in ids]
         return RowCounts(len(roles), roles.count("user"), roles.count("assistant"), roles.count("tool"))
 
-    def left_by(self, id: str) -> str | None:
-        """The leaf to show when `id` and all below it are gone: the newest beside it, else its parent, else none."""
+    def leaf_without(self, id: str) -> str | None:
+        """The leaf to show when `id` and everything below it is deleted: the newest leaf beside it, else its parent."""
         parent = self._nodes[id].parent
-        gone = {id, *(node.id for node in self.descendants(id))}
+        deleted = {id, *(node.id for node in self.descendants(id))}
         beside = [
-            node for node in self._below(parent) if node.id not in gone and node.id not in self._children
+            node for node in self._below(parent) if node.id not in deleted and node.id not in self._children
         ]
         return max(beside, key=lambda node: node.sequence).id if beside else parent
 
     def fork(self, leaf: str, new_id: Callable[[], str]) -> dict[str, TreeNode]:
-        """The path to `leaf` once more, under new ids: by the old id, in the path's order."""
+        """A copy of the path to `leaf` under new ids: by the old id, in the order of the path."""
         copies: dict[str, TreeNode] = {}
         parent: str | None = None
         for node in self.path(leaf):
@@ -136,5 +136,5 @@ class Tree:
             waiting.extend(reversed(self._children.get(node.id, ())))
 
 
-def _broken(what: str) -> BadRequest:
-    return BadRequest(f"These messages are not a conversation: {what}.", code="broken_tree")
+def _broken(reason: str) -> BadRequest:
+    return BadRequest(f"These messages are not a conversation: {reason}.", code="broken_tree")
