@@ -1,6 +1,6 @@
-"""Engines by name: which module loads each, imported only when it is chosen.
+"""Engines by name: the module that loads each, imported only when it is chosen.
 
-Used by a worker when it loads what its load spec names.
+Used by a worker when it loads the engines of its load spec.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from duologue.engines.contracts import DetectorEngine, LanguageEngine, RecogniserEngine, SpeakerEngine
 
-# name -> (module, function); `await function(loadout_options)` returns the loaded engine.
+# name -> (module, function); `await function(options)` returns the loaded engine.
 LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
     "scripted": ("duologue.engines.scripted.language", "load"),
     "llama": ("duologue.engines.llama.engine", "load"),
@@ -49,11 +49,11 @@ SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
 
 
 def weights_of(engine: str, options: dict[str, Any]) -> Path | None:
-    """Where the weights of a recogniser or a speaker are, without loading anything; None: it needs none. Raises StartFailed
-    with the command that fetches them."""
+    """The folder of the weights of a recogniser or a speaker, without loading anything; None: it needs none. Raises
+    StartFailed with the command that fetches them."""
     module, _ = (RECOGNISER_ENGINES | SPEAKER_ENGINES)[engine]
-    look = getattr(import_module(module), "weights", None)
-    return None if look is None else Path(look(options))
+    find = getattr(import_module(module), "weights", None)
+    return None if find is None else Path(find(options))
 
 
 async def _load(table: dict[str, tuple[str, str]], name: str, options: dict[str, Any]) -> Any:

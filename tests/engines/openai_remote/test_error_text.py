@@ -6,10 +6,10 @@ import pytest
 from duologue.engines.openai_remote.error_text import (
     LARGEST,
     SHOWN,
-    beginning,
-    complaint,
-    complaint_in,
-    without,
+    error_in,
+    error_message,
+    mask,
+    read_beginning,
 )
 
 
@@ -24,7 +24,7 @@ from duologue.engines.openai_remote.error_text import (
     ],
 )
 def test_an_answer_that_says_it_failed_says_why(answer, words):
-    assert complaint_in(answer) == words
+    assert error_in(answer) == words
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_an_answer_that_says_it_failed_says_why(answer, words):
     ],
 )
 def test_words_are_found_whatever_the_shape(body, words):
-    assert complaint(body) == words
+    assert error_message(body) == words
 
 
 def test_long_words_are_cut_after_secrets_are_taken_out():
-    said = complaint(b"x" * (SHOWN - 3) + b"secret-key", ["secret-key"])
+    said = error_message(b"x" * (SHOWN - 3) + b"secret-key", ["secret-key"])
     assert said == "x" * (SHOWN - 3) + "***"
-    assert complaint(b"y" * 1000).endswith("y ...")
-    assert without("a secret-key b", ["secret-key"]) == "a *** b"
+    assert error_message(b"y" * 1000).endswith("y ...")
+    assert mask("a secret-key b", ["secret-key"]) == "a *** b"
 
 
 @pytest.mark.anyio
@@ -57,5 +57,5 @@ async def test_of_an_endless_body_only_the_beginning_is_read():
             asked.append(1)
             yield b"z" * 10_000
 
-    assert len(await beginning(httpx.Response(500, content=endless()))) == LARGEST
+    assert len(await read_beginning(httpx.Response(500, content=endless()))) == LARGEST
     assert len(asked) <= LARGEST // 10_000 + 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.engines.openai_remote.stream import MAX_LINE, EventLines, Translation, UpstreamError
+from duologue.engines.openai_remote.stream import MAX_LINE, EventLines, ReplyTranslator, UpstreamError
 from duologue.errors import EngineFailed
 from duologue.values.events import (
     Done,
@@ -72,7 +72,7 @@ def chunk(delta: dict[str, object] | None = None, finish: str | None = None, **m
 
 
 def translate(*chunks: bytes, took: float = 0.0) -> list[Event]:
-    translation = Translation(10.0, 7)
+    translation = ReplyTranslator(10.0, 7)
     events = [event for data in chunks for event in translation.feed(data, 10.0 + took)]
     last = translation.finished(10.0 + 2 * took)
     assert last is not None
@@ -132,7 +132,7 @@ def test_an_empty_reply_is_prefilled_and_done() -> None:
 
 
 def test_a_reply_without_an_end_is_no_reply() -> None:
-    translation = Translation(0.0, 0)
+    translation = ReplyTranslator(0.0, 0)
     translation.feed(chunk({"content": "a"}), 0.0)
     assert translation.finished(0.0) is None
 

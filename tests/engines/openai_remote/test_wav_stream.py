@@ -2,12 +2,12 @@ import struct
 
 import pytest
 
-from duologue.engines.openai_remote.wav_stream import StreamedWav
+from duologue.engines.openai_remote.wav_stream import WavHeaderStripper
 from duologue.values.audio import wav_header
 
 
 def through(data: bytes, size: int) -> tuple[bytes, int]:
-    wav = StreamedWav()
+    wav = WavHeaderStripper()
     out = b"".join(wav.feed(data[at : at + size]) for at in range(0, len(data), size))
     return out + wav.finish(), wav.rate
 
@@ -33,9 +33,9 @@ def test_bare_samples_stay_as_they_are(size):
 def test_sound_of_another_kind_is_refused():
     stereo = b"RIFF" + bytes(4) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 2, 24_000, 0, 0, 16)
     with pytest.raises(ValueError, match="2 channels"):
-        StreamedWav().feed(stereo + b"data" + bytes(4))
+        WavHeaderStripper().feed(stereo + b"data" + bytes(4))
 
 
 def test_a_header_without_end_is_given_up():
-    with pytest.raises(ValueError, match="never begins"):
-        StreamedWav().feed(b"RIFF" + bytes(4) + b"WAVE" + b"junk" + b"\xff\xff\xff\x7f" + bytes(70_000))
+    with pytest.raises(ValueError, match="without sound"):
+        WavHeaderStripper().feed(b"RIFF" + bytes(4) + b"WAVE" + b"junk" + b"\xff\xff\xff\x7f" + bytes(70_000))

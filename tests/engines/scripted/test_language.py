@@ -7,8 +7,8 @@ from duologue.engines.scripted.language import (
     ScriptedEngine,
     ScriptStep,
     load,
+    parse_script,
     remaining,
-    script,
     turn_of,
 )
 from duologue.errors import BadRequest, EngineFailed
@@ -30,11 +30,11 @@ async def written(text: str, **sampling) -> list[Piece | Progress | GenerationEn
 
 
 def test_a_message_without_steps_is_echoed():
-    assert script("hello\nyou") == [ScriptStep("say", text="You said: hello\nyou")]
+    assert parse_script("hello\nyou") == [ScriptStep("say", text="You said: hello\nyou")]
 
 
 def test_steps_are_read_in_order_and_other_lines_are_not_steps():
-    assert script("please\n/pace 5\n/say a\\nb \n/repeat 2 x y") == [
+    assert parse_script("please\n/pace 5\n/say a\\nb \n/repeat 2 x y") == [
         ScriptStep("pace", 5),
         ScriptStep("say", text="a\nb "),
         ScriptStep("repeat", 2, "x y"),
@@ -54,22 +54,22 @@ def test_steps_are_read_in_order_and_other_lines_are_not_steps():
     ],
 )
 def test_a_continued_reply_plays_what_it_has_not_said(said, left):
-    steps = script("/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab")
-    assert remaining(steps, said) == script(left)
+    steps = parse_script("/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab")
+    assert remaining(steps, said) == parse_script(left)
 
 
 def test_the_empty_thought_of_a_template_is_nothing_that_was_said() -> None:
-    steps = script("/fail 1\n/say <think>one</think>two")
+    steps = parse_script("/fail 1\n/say <think>one</think>two")
     assert remaining(steps, "<think>\n\n</think>\n\n") == steps
-    assert remaining(script("/say one two"), "<think>\n\n</think>\n\none ") == script("/say two")
+    assert remaining(parse_script("/say one two"), "<think>\n\n</think>\n\none ") == parse_script("/say two")
 
 
 @pytest.mark.parametrize("said", ["<think>one ", "<think>one two", "<think>something else"])
 def test_a_thought_that_was_ended_early_is_behind_the_reply(said):
-    steps = script("/pace 1\n/say <think>one two </think>three four\n/length")
-    assert remaining(steps, said + "\n</think>\n\n") == script("/pace 1\n/say three four\n/length")
-    assert remaining(steps, said + "\n</think>\n\nthree ") == script("/pace 1\n/say four\n/length")
-    assert remaining(script("/say one"), said + "</think>") == script("/say one")
+    steps = parse_script("/pace 1\n/say <think>one two </think>three four\n/length")
+    assert remaining(steps, said + "\n</think>\n\n") == parse_script("/pace 1\n/say three four\n/length")
+    assert remaining(steps, said + "\n</think>\n\nthree ") == parse_script("/pace 1\n/say four\n/length")
+    assert remaining(parse_script("/say one"), said + "</think>") == parse_script("/say one")
 
 
 async def test_a_message_left_open_is_written_on():
@@ -159,4 +159,4 @@ async def test_as_a_chat_engine_it_makes_the_events_itself():
 @pytest.mark.parametrize("step", ["/repeat x y", "/wait inf", "/pace nan", "/wait -1", "/repeat 1e99 x"])
 def test_a_number_that_is_none_is_refused_with_the_step_that_wants_it(step):
     with pytest.raises(BadRequest, match=step.split()[0]):
-        script(step)
+        parse_script(step)

@@ -1,6 +1,6 @@
-"""Where a sound is quiet: places to cut it, and whether there is anything in it at all.
+"""Loudness of sound: where to cut it, and whether there is anything in it at all.
 
-Pure: 16-bit samples at 16 kHz in, numbers out. Knows no speech: a loud noise is not quiet.
+Used by the recognisers, the energy detector and transcription. Pure: 16-bit samples at 16 kHz in, numbers out.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from operator import mul
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
 
 WINDOW = HEARD_RATE // 5
-"""Samples of a place to cut: a pause between two words is about as long."""
+"""Samples of a place to cut: about the length of a pause between two words."""
 SHORT = HEARD_RATE // 50
-"""Samples that are judged at a time: a consonant is hardly shorter."""
+"""Samples that are measured at a time: about the shortest consonant."""
 FAINT = -45.0
-"""dBFS over which nothing is called quiet."""
+"""dBFS above which nothing is silence."""
 BELOW = 35.0
-"""dB by which the quiet lies below the loudest of a voice."""
+"""dB by which silence is below the peak of the voice."""
 
 
 def loudness(pcm: bytes) -> float:
-    """How loud it is, in dBFS; -100 for silence."""
+    """The loudness in dBFS; -100 for digital silence."""
     values = array("h", pcm[: samples(pcm) * SAMPLE_BYTES])
     energy = sum(map(mul, values, values)) / max(1, len(values))
     return -100.0 if energy < 0.11 else 10.0 * math.log10(energy / (32768.0 * 32768.0))
 
 
 def peak(pcm: bytes) -> float:
-    """How loud its loudest fiftieth of a second is, in dBFS."""
+    """The loudness of the loudest fiftieth of a second, in dBFS."""
     size = SHORT * SAMPLE_BYTES
     return max((loudness(pcm[at : at + size]) for at in range(0, len(pcm), size)), default=-100.0)
 
 
 def is_silence(pcm: bytes, voice: float) -> bool:
-    """Whether nothing of a voice is in it whose loudest was `voice` dBFS."""
+    """Whether the sound has nothing of a voice with a peak of `voice` dBFS."""
     return not pcm or peak(pcm) < min(FAINT, voice - BELOW)
 
 
 def quietest(pcm: bytes, start: int, end: int) -> int:
-    """The sample in the middle of the quietest window between two samples."""
+    """The sample in the middle of the quietest window between `start` and `end`."""
     places = range(start, max(start + 1, end - WINDOW + 1), WINDOW // 2)
     best = min(places, key=lambda at: loudness(pcm[at * SAMPLE_BYTES : (at + WINDOW) * SAMPLE_BYTES]))
     return min(best + WINDOW // 2, samples(pcm))

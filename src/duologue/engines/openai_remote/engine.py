@@ -1,8 +1,8 @@
 """Any OpenAI-compatible server as a chat engine: vLLM, SGLang, Ollama, LM Studio, llama.cpp, or another Duologue.
 
-Owns the connection: one kept client, a request each reply, closed when the reply is left, so that the upstream stops
-too. What is sent is `remote_request.py`, what comes back `remote_stream.py`. An upstream that is down when the
-server starts does not keep it from starting; requests then say what is wrong.
+Loaded by `registry`. Owns the connection: one client, a request for each reply, closed when the reply is left, so that the
+upstream stops too. `request` makes what is sent, `stream` parses what comes back. An upstream that is down when the server
+starts does not prevent the start; requests then report what is wrong.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.openai_remote.error_text import beginning, complaint, without
+from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
 from duologue.engines.openai_remote.request import FIELDS, chat_body, estimate_tokens
-from duologue.engines.openai_remote.stream import DONE, EventLines, Translation, UpstreamError
+from duologue.engines.openai_remote.stream import DONE, EventLines, ReplyTranslator, UpstreamError
 from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, StartFailed
 from duologue.values.events import Event, Failed, Started
 from duologue.values.requests import ChatRequest, ModelCard
 
 SLOTS = 8
-CONNECT_PATIENCE = 10.0
+CONNECT_TIMEOUT = 10.0
 """Seconds to reach the upstream."""
-MODELS_PATIENCE = 5.0
+MODELS_TIMEOUT = 5.0
 """Seconds the start waits for the upstream's list of models."""
-SILENCE = 600.0
-"""Seconds an upstream may say nothing: long prompts are read in silence."""
+READ_TIMEOUT = 600.0
+"""Seconds an upstream may send nothing: servers read long prompts without a word."""
 CONTEXT_NAMES = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx")
-"""What servers call the context in their list of models."""
+"""The names of the context's size in servers' lists of models."""
 OVERFLOWS = (
     "context_length_exceeded",
     "maximum context length",
@@ -44,7 +44,7 @@ OVERFLOWS = (
 
 
 class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`url` with or without /v1. `model` empty takes the first the upstream names; `context` 0 is what it says."""
+    """`url` with or without /v1. `model` empty: the first the upstream lists; `context` 0: what the upstream says."""
 
     url: str
     key: str = ""
@@ -57,47 +57,47 @@ class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
 async def load(options: Mapping[str, object]) -> RemoteEngine:
     """An engine on the upstream named by `options` (see `RemoteOptions`). Raises StartFailed for an impossible URL
     or option; an upstream that does not answer is a warning on the card."""
-    wanted = _options(options)
-    upstream = Upstream(wanted.url, wanted.key, wanted.slots)
+    settings = _parse_options(options)
+    upstream = Upstream(settings.url, settings.key, settings.slots)
     try:
-        with anyio.fail_after(MODELS_PATIENCE):
+        with anyio.fail_after(MODELS_TIMEOUT):
             models = await upstream.models()
     except (Problem, TimeoutError) as error:
         sentence = error.message if isinstance(error, Problem) else f"{upstream.shown} does not answer."
-        return RemoteEngine(upstream, wanted.model, _card(wanted, wanted.model, {}, (sentence,)))
-    model = wanted.model or next(iter(models), "")
+        return RemoteEngine(upstream, settings.model, _card(settings, settings.model, {}, (sentence,)))
+    model = settings.model or next(iter(models), "")
     warnings: tuple[str, ...] = ()
     if not models:
-        warnings = (f"{upstream.shown} names no models; load one there.",)
+        warnings = (f"{upstream.shown} lists no models; load one there.",)
     elif model not in models:
         warnings = (
-            f"{upstream.shown} does not name the model {model!r}. It has: {', '.join(list(models)[:10])}.",
+            f"{upstream.shown} does not list the model {model!r}. It has: {', '.join(list(models)[:10])}.",
         )
-    return RemoteEngine(upstream, model, _card(wanted, model, models, warnings))
+    return RemoteEngine(upstream, model, _card(settings, model, models, warnings))
 
 
-def _options(options: Mapping[str, object]) -> RemoteOptions:
+def _parse_options(options: Mapping[str, object]) -> RemoteOptions:
     known = RemoteOptions.__struct_fields__
     for name in options:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            meant = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-            raise StartFailed(f"The remote engine has no option {name!r}. {meant}", param=name)
+            advice = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            raise StartFailed(f"The remote engine has no option {name!r}. {advice}", param=name)
     try:
-        wanted = msgspec.convert({k: v for k, v in options.items() if v is not None}, RemoteOptions)
+        settings = msgspec.convert({k: v for k, v in options.items() if v is not None}, RemoteOptions)
     except msgspec.ValidationError as error:
         raise StartFailed(f"An option of the remote engine is wrong: {error}.") from error
-    if wanted.slots < 1:
+    if settings.slots < 1:
         raise StartFailed("The remote engine's option 'slots' must be at least 1.", param="slots")
-    return wanted
+    return settings
 
 
 def _card(
     options: RemoteOptions, model: str, models: Mapping[str, dict[str, Any]], warnings: tuple[str, ...]
 ) -> ModelCard:
-    told = models.get(model, {})
+    entry = models.get(model, {})
     context = options.context or next(
-        (told[name] for name in CONTEXT_NAMES if isinstance(told.get(name), int)), 0
+        (entry[name] for name in CONTEXT_NAMES if isinstance(entry.get(name), int)), 0
     )
     host = urlsplit(options.url).hostname or "upstream"
     return ModelCard(
@@ -106,7 +106,7 @@ def _card(
         context=context,
         slots=options.slots,
         description=f"{model or 'a model'} at {host}",
-        # Whether the upstream's model sees is its own to say; it answers with a sentence when not.
+        # Whether its model sees images only the upstream knows; it reports an error if not.
         modalities=("text", "image"),
         verbs=("tools", "logprobs", "format", "thinking", "effort"),
         sampling=tuple(FIELDS),
@@ -115,7 +115,7 @@ def _card(
 
 
 class RemoteEngine:
-    """A chat engine whose model runs elsewhere."""
+    """A model on another server. Implements `contracts.ChatEngine`."""
 
     def __init__(self, upstream: Upstream, model: str, card: ModelCard) -> None:
         self._upstream = upstream
@@ -129,7 +129,7 @@ class RemoteEngine:
     @asynccontextmanager
     async def chat(self, slot: int, request: ChatRequest) -> AsyncIterator[AsyncIterator[Event]]:
         """The reply's events. Leaving closes the connection, which ends the upstream's work."""
-        chat_body(request, self._model)  # What cannot be asked is raised before anything is.
+        chat_body(request, self._model)  # raises what cannot be requested before anything is sent
         async with _closing(self._events(request)) as events:
             yield events
 
@@ -147,28 +147,28 @@ class RemoteEngine:
 
     async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
         model = self._model = self._model or await self._upstream.first_model()
-        translation = Translation(time.perf_counter(), estimate_tokens(request))
+        translator = ReplyTranslator(time.perf_counter(), estimate_tokens(request))
         async with aclosing(self._upstream.stream(chat_body(request, model))) as stream:
             async for data in stream:
-                for event in self._translated(translation, data):
+                for event in self._translate(translator, data):
                     yield event
-        last = translation.finished(time.perf_counter())
+        last = translator.finished(time.perf_counter())
         if last is None:
             raise self._upstream.failed("ended the reply in the middle")
         for event in last:
             yield event
 
-    def _translated(self, translation: Translation, data: bytes) -> list[Event]:
+    def _translate(self, translator: ReplyTranslator, data: bytes) -> list[Event]:
         try:
-            return translation.feed(data, time.perf_counter())
+            return translator.feed(data, time.perf_counter())
         except UpstreamError as error:
-            raise self._upstream.complaint(str(error)) from error
+            raise self._upstream.problem_of(str(error)) from error
         except ValueError as error:
             raise self._upstream.failed("sent something that is not JSON") from error
 
 
 class Upstream:
-    """The connection to one server. Its key appears in no sentence."""
+    """The connection to one server. Its key appears in no error."""
 
     def __init__(self, url: str, key: str, slots: int) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
@@ -185,7 +185,7 @@ class Upstream:
         self._secrets = [secret for secret in (key, parts.password) if secret]
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(SILENCE, connect=CONNECT_PATIENCE, pool=None),
+            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
             limits=httpx.Limits(max_connections=slots + 2, max_keepalive_connections=slots + 2),
             # The environment's proxies and .netrc are for other things than a server the operator named.
             trust_env=False,
@@ -200,8 +200,8 @@ class Upstream:
         if response.status_code != httpx.codes.OK:
             raise self._refused(response.status_code, response.content)
         try:
-            listed = msgspec.json.decode(response.content)["data"]
-            return {str(entry["id"]): entry for entry in listed}
+            entries = msgspec.json.decode(response.content)["data"]
+            return {str(entry["id"]): entry for entry in entries}
         except (msgspec.DecodeError, KeyError, TypeError) as error:
             raise self.failed("does not list its models as an OpenAI-compatible server does") from error
 
@@ -212,7 +212,7 @@ class Upstream:
         return next(iter(models))
 
     async def stream(self, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
-        """The data of the reply's events, until the upstream says that it is done or hangs up."""
+        """The data of the reply's events, until the upstream reports the end or closes the connection."""
         try:
             async with self._client.stream(
                 "POST",
@@ -221,7 +221,7 @@ class Upstream:
                 headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
             ) as response:
                 if response.status_code != httpx.codes.OK:
-                    raise self._refused(response.status_code, await beginning(response))
+                    raise self._refused(response.status_code, await read_beginning(response))
                 if "json" in response.headers.get("content-type", ""):
                     yield await response.aread()
                     return
@@ -231,18 +231,18 @@ class Upstream:
                             return
                         yield data
         except httpx.ReadTimeout as error:
-            raise self.failed(f"has said nothing for {SILENCE:.0f} seconds") from error
+            raise self.failed(f"has sent nothing for {READ_TIMEOUT:.0f} seconds") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise self._unreachable(error) from error
         except (httpx.HTTPError, OSError) as error:
-            raise self.failed("broke off the connection") from error
+            raise self.failed("broke the connection") from error
 
     def failed(self, what: str) -> EngineFailed:
         return EngineFailed(f"The upstream {self.shown} {what}.", code="upstream_failed", status=502)
 
-    def complaint(self, words: str) -> Problem:
-        """The upstream's own words as a Problem of ours."""
-        clean = without(words, self._secrets)
+    def problem_of(self, message: str) -> Problem:
+        """The upstream's own error message as a Problem."""
+        clean = mask(message, self._secrets)
         if any(sign in clean.lower() for sign in OVERFLOWS):
             return ContextExceeded(f"The upstream {self.shown} says: {clean}", param="messages")
         return EngineFailed(f"The upstream {self.shown} failed: {clean}", code="upstream_failed", status=502)
@@ -251,7 +251,7 @@ class Upstream:
         await self._client.aclose()
 
     def _unreachable(self, error: Exception) -> EngineFailed:
-        reason = without(str(error), self._secrets) or type(error).__name__
+        reason = mask(str(error), self._secrets) or type(error).__name__
         return EngineFailed(
             f"The upstream {self.shown} cannot be reached ({reason}). Check that it runs, that the URL is right, and "
             "that this machine may reach it.",
@@ -260,33 +260,33 @@ class Upstream:
         )
 
     def _refused(self, status: int, content: bytes) -> Problem:
-        words = complaint(content, self._secrets)
+        message = error_message(content, self._secrets)
         if status in (401, 403):
             return EngineFailed(
-                f"The upstream {self.shown} refused our key ({status}): {words} Check --upstream-key.",
+                f"The upstream {self.shown} refused the key ({status}): {message} Check --upstream-key.",
                 code="upstream_refused",
                 status=502,
             )
         if status == 429:
-            return Busy(f"The upstream {self.shown} is busy: {words}", status=429)
-        found = self.complaint(words)
-        if isinstance(found, ContextExceeded):
-            return found
+            return Busy(f"The upstream {self.shown} is busy: {message}", status=429)
+        problem = self.problem_of(message)
+        if isinstance(problem, ContextExceeded):
+            return problem
         if status in (400, 404, 413, 422):
             return EngineFailed(
-                f"The upstream {self.shown} did not accept the request ({status}): {words}",
+                f"The upstream {self.shown} did not accept the request ({status}): {message}",
                 code="upstream_refused",
                 status=400,
             )
         return EngineFailed(
-            f"The upstream {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
+            f"The upstream {self.shown} failed ({status}): {message}", code="upstream_failed", status=502
         )
 
 
 @asynccontextmanager
 async def _closing(events: AsyncGenerator[Event, None]) -> AsyncIterator[AsyncIterator[Event]]:
-    """Hand over `events` and close them at the end, also in the middle of a cancellation: nothing of the request
-    may outlive its reply. Inside, `aclosing` passes the closing down to the connection."""
+    """Yield `events` and close them at the end, also during a cancellation: no request may outlive its reply. Inside,
+    `aclosing` passes the closing down to the connection."""
     try:
         yield events
     finally:

@@ -1,6 +1,6 @@
-"""What another server says went wrong: its own words out of whatever it answered, short, and without our secrets.
+"""The error message in another server's response, whatever its shape: shortened, and without our secrets.
 
-Owns the shapes such answers have, and how much of them is read and shown. Knows no request and no sentence of ours.
+Used by the engine, the stream and the speech client. Owns the shapes of such responses, and how much of them is shown.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ SHOWN = 400
 """Characters of it that are shown."""
 
 
-def complaint_in(answer: Mapping[str, Any]) -> str | None:
-    """The server's own words when `answer` says that it failed."""
-    error = answer.get("error")
+def error_in(response: Mapping[str, Any]) -> str | None:
+    """The server's message when `response` is an error."""
+    error = response.get("error")
     if isinstance(error, dict):
         return str(error.get("message") or error.get("type") or error.get("code") or "no reason given")
     if error:
         return str(error)
-    if answer.get("object") == "error":
-        return str(answer.get("message") or "no reason given")
+    if response.get("object") == "error":
+        return str(response.get("message") or "no reason given")
     return None
 
 
-async def beginning(response: httpx.Response) -> bytes:
+async def read_beginning(response: httpx.Response) -> bytes:
     """The first bytes of a body. Raises httpx.HTTPError."""
     content = b""
     async for piece in response.aiter_bytes():
@@ -39,23 +39,23 @@ async def beginning(response: httpx.Response) -> bytes:
     return content[:LARGEST]
 
 
-def complaint(content: bytes, secrets: Iterable[str] = ()) -> str:
-    """The words in an error's body, whatever its shape; some servers repeat the key they were given."""
-    words: object = None
+def error_message(content: bytes, secrets: Iterable[str] = ()) -> str:
+    """The message in an error's body, whatever its shape; some servers repeat the key they were sent."""
+    message: object = None
     try:
-        answer = msgspec.json.decode(content)
+        body = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        words = content.decode("utf-8", "replace")
+        message = content.decode("utf-8", "replace")
     else:
-        if isinstance(answer, dict):
-            words = complaint_in(answer) or answer.get("message") or answer.get("detail")
-        words = words or answer
-    text = without(" ".join(str(words).split()), secrets)
+        if isinstance(body, dict):
+            message = error_in(body) or body.get("message") or body.get("detail")
+        message = message or body
+    text = mask(" ".join(str(message).split()), secrets)
     return (text[:SHOWN] + " ..." if len(text) > SHOWN else text) or "no reason given"
 
 
-def without(text: str, secrets: Iterable[str]) -> str:
-    """The text with stars in the place of secrets."""
+def mask(text: str, secrets: Iterable[str]) -> str:
+    """The text with stars in place of secrets."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text

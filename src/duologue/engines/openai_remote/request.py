@@ -1,6 +1,6 @@
-"""A chat request as the JSON body any OpenAI-compatible server takes.
+"""A chat request as the JSON body of any OpenAI-compatible server.
 
-Owns the names of that dialect on the asking side. Decides without acting; knows no connection.
+Used by `engine`. Owns that dialect's names on the client's side. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from duologue.errors import Unsupported
 from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
-# Sampling's name -> the dialect's. The last three are no part of OpenAI's own API; servers of open models take them.
+# Sampling's name -> the dialect's. The last three are not part of OpenAI's own API; servers of open models take them.
 FIELDS: dict[str, str] = {
     "max_tokens": "max_tokens",
     "temperature": "temperature",
@@ -29,10 +29,10 @@ FIELDS: dict[str, str] = {
     "repetition_penalty": "repetition_penalty",
 }
 CHARACTERS_A_TOKEN = 4
-"""The usual estimate where nobody counts."""
+"""The usual estimate where nothing counts tokens."""
 TOKENS_A_MESSAGE = 4
 ELSEWHERE = "The result is a picture; it is in the next message of the user."
-"""What the result of a tool says that is nothing but pictures."""
+"""The text of a tool result that has only pictures."""
 
 
 def chat_body(request: ChatRequest, model: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def chat_body(request: ChatRequest, model: str) -> dict[str, Any]:
     if request.effort is not None and request.thinking is not False:
         body["reasoning_effort"] = request.effort
     if variables:
-        # Only when asked for: OpenAI's own servers refuse a field they do not know.
+        # Only if set: OpenAI's own servers refuse unknown fields.
         body["chat_template_kwargs"] = variables
     return body
 
@@ -67,43 +67,49 @@ def estimate_tokens(request: ChatRequest) -> int:
 
 
 def _messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """Pictures of a tool follow in a message of the user's, behind the last result of the turn: OpenAI and vLLM take them
-    from nobody else and answer 400, and between two results no message may stand."""
-    made: list[dict[str, Any]] = []
-    shown: list[Part] = []
+    """Pictures of a tool result are moved to a user message after the last result of the turn: OpenAI and vLLM accept
+    pictures from the user only (400), and no other message between two results."""
+    bodies: list[dict[str, Any]] = []
+    moved: list[Part] = []
     for message in messages:
         if message.role != "tool":
-            made += _shown(shown)
-            shown = []
-            made.append(_message(message))
+            bodies += _pictures(moved)
+            moved = []
+            bodies.append(_message(message))
             continue
-        said = tuple(part for part in message.parts if not isinstance(part, ImagePart))
+        texts = tuple(part for part in message.parts if not isinstance(part, ImagePart))
         pictures = [part for part in message.parts if isinstance(part, ImagePart)]
         if pictures:
-            shown += [TextPart(f"What {message.name or 'the tool'} shows:"), *pictures]
-        made.append(_message(replace(message, parts=said or (TextPart(ELSEWHERE),)) if pictures else message))
-    return made + _shown(shown)
+            moved += [TextPart(f"What {message.name or 'the tool'} shows:"), *pictures]
+        bodies.append(
+            _message(replace(message, parts=texts or (TextPart(ELSEWHERE),)) if pictures else message)
+        )
+    return bodies + _pictures(moved)
 
 
-def _shown(parts: list[Part]) -> list[dict[str, Any]]:
+def _pictures(parts: list[Part]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [_part(part) for part in parts]}] if parts else []
 
 
 def _message(message: Message) -> dict[str, Any]:
-    made: dict[str, Any] = {"role": message.role, "content": _content(message.parts)}
+    body: dict[str, Any] = {"role": message.role, "content": _content(message.parts)}
     if message.name is not None:
-        made["name"] = message.name
+        body["name"] = message.name
     if message.reasoning:
-        made["reasoning_content"] = message.reasoning
+        body["reasoning_content"] = message.reasoning
     if message.tool_calls:
-        made["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
+        body["tool_calls"] = [
+            {
+                "id": tool_call.id,
+                "type": "function",
+                "function": {"name": tool_call.name, "arguments": tool_call.arguments},
+            }
+            for tool_call in message.tool_calls
         ]
-        made["content"] = made["content"] or None
+        body["content"] = body["content"] or None
     if message.tool_call_id is not None:
-        made["tool_call_id"] = message.tool_call_id
-    return made
+        body["tool_call_id"] = message.tool_call_id
+    return body
 
 
 def _content(parts: tuple[Part, ...]) -> str | list[dict[str, Any]]:
@@ -120,7 +126,7 @@ def _part(part: Part) -> dict[str, Any]:
         data = base64.b64encode(part.data).decode("ascii")
         return {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{data}"}}
     raise Unsupported(
-        "An upstream takes text and images; sound and film cannot be passed on.", param="messages"
+        "An upstream takes text and images; audio and video cannot be forwarded.", param="messages"
     )
 
 
@@ -162,4 +168,4 @@ def _format(format: OutputFormat) -> dict[str, Any]:
             "type": "json_schema",
             "json_schema": {"name": "reply", "schema": format.schema or {}, "strict": True},
         }
-    raise Unsupported("An upstream takes JSON schemas, but no grammars.", param="response_format")
+    raise Unsupported("An upstream takes JSON schemas, but not grammars.", param="response_format")

@@ -1,8 +1,8 @@
-"""Hearing and speaking by any server with OpenAI's `/v1/audio/transcriptions` and `/v1/audio/speech`: speaches,
-Kokoro-FastAPI, vLLM, another Duologue, or a paid one.
+"""Recognition and speech by any server with OpenAI's `/v1/audio/transcriptions` and `/v1/audio/speech`: speaches,
+Kokoro-FastAPI, vLLM, another Duologue, or a paid service.
 
-Owns what is asked and what the answers mean; the connection is `speech_server.py`. A server that is down when this one
-starts does not keep it from starting; whoever speaks then is told what is wrong.
+Loaded by `registry`. Owns the requests and the parsing of responses; the connection is `speech_client`. A server that is
+down when this one starts does not prevent the start; requests then report what is wrong.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
 from duologue.engines.audio.pcm import no_speech
 from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
-from duologue.engines.openai_remote.speech_client import SpeechServer
-from duologue.engines.openai_remote.wav_stream import StreamedWav
+from duologue.engines.openai_remote.speech_client import SpeechClient
+from duologue.engines.openai_remote.wav_stream import WavHeaderStripper
 from duologue.engines.options import read_options
 from duologue.engines.tts.clause_split import check_length
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voice_of
@@ -43,16 +43,16 @@ OPENAI_VOICES = (
     "shimmer",
     "verse",
 )
-"""Offered where neither the settings nor the server say which voices there are."""
+"""The voices where neither the settings nor the server list any."""
 LONGEST = 4096
-"""Characters these servers speak at once."""
+"""Characters these servers take in one request."""
 MOST_VOICES = 1000
 _RATE = re.compile(r"rate=(\d{4,6})")
 _KOKORO = re.compile(rf"[{''.join(LANGUAGES)}][fm]_[a-z]+")
 
 
 class RemoteRecogniserOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`url` with or without /v1; `words`: whether the model can tell when its words were said."""
+    """`url` with or without /v1; `words`: whether the model has word timestamps."""
 
     url: str = ""
     key: str = ""
@@ -62,8 +62,8 @@ class RemoteRecogniserOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RemoteSpeakerOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`voice` is the default one, `voices` those that are offered, `language` what they speak; `rate` the Hz of bare samples
-    where the answer does not say."""
+    """`voice` is the default one, `voices` those that are listed, `language` what they speak; `rate` the Hz of bare samples
+    where the response does not say."""
 
     url: str = ""
     key: str = ""
@@ -75,13 +75,13 @@ class RemoteSpeakerOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RemoteRecogniser:
-    """Fulfils `engines.RecogniserEngine`. It hears an utterance once, when it is over: each hearing is paid for."""
+    """Implements `contracts.RecogniserEngine`. An utterance is sent once, when it is over: each request may cost money."""
 
     limitation = ""
     partial_results = False
 
-    def __init__(self, server: SpeechServer, options: RemoteRecogniserOptions) -> None:
-        self._server = server
+    def __init__(self, client: SpeechClient, options: RemoteRecogniserOptions) -> None:
+        self._client = client
         self._options = options
         self._words = options.words
 
@@ -99,30 +99,30 @@ class RemoteRecogniser:
 
     @asynccontextmanager
     async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[StreamingTranscriber]:
-        """A listener for one utterance, which is sent when it is over."""
-        yield _Collected(self, language, prompt)
+        """A transcriber for one utterance, which is sent when it is over."""
+        yield _CollectedUtterance(self, language, prompt)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
-        """Write down a recording. Leaving closes the connection. Raises Problems."""
+        """Transcribe a recording. Leaving closes the connection. Raises Problems."""
         if samples(pcm) < SHORTEST:
             return Transcript("", understood=False)
         if word_timestamps and self._words:
             try:
-                return await self._asked(pcm, language, prompt, word_timestamps=True)
+                return await self._request(pcm, language, prompt, word_timestamps=True)
             except BadRequest as problem:
-                # Not every model has word times, and only the answer tells.
+                # Not every model has word timestamps, and only the error tells.
                 if "timestamp" not in problem.message and "format" not in problem.message:
                     raise
                 self._words = False
-        return await self._asked(pcm, language, prompt, word_timestamps=False)
+        return await self._request(pcm, language, prompt, word_timestamps=False)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._server.close()
+        await self._client.close()
 
-    async def _asked(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
+    async def _request(self, pcm: bytes, language: str, prompt: str, *, word_timestamps: bool) -> Transcript:
         fields: dict[str, Any] = {
             "model": self._options.model,
             "response_format": "verbose_json" if word_timestamps else "json",
@@ -134,16 +134,17 @@ class RemoteRecogniser:
         if prompt:
             fields["prompt"] = prompt
         wav = wav_header(HEARD_RATE, len(pcm)) + pcm
-        content = await self._server.form("/audio/transcriptions", fields, ("speech.wav", wav, "audio/wav"))
+        content = await self._client.post_form(
+            "/audio/transcriptions", fields, ("speech.wav", wav, "audio/wav")
+        )
         try:
-            told = msgspec.json.decode(content)
-            return transcript_of(told)
+            return transcript_of(msgspec.json.decode(content))
         except (msgspec.DecodeError, TypeError, KeyError, ValueError, AttributeError) as error:
-            raise self._server.failed("answered with something that is no transcript") from error
+            raise self._client.failed("sent something that is not a transcript") from error
 
 
-class _Collected:
-    """Fulfils `engines.Listener`: keeps the sound until it is over."""
+class _CollectedUtterance:
+    """Implements `contracts.StreamingTranscriber`: collects the sound until the end."""
 
     def __init__(self, recogniser: RemoteRecogniser, language: str, prompt: str) -> None:
         self._recogniser = recogniser
@@ -162,12 +163,12 @@ class _Collected:
 
 
 class RemoteSpeaker:
-    """Fulfils `engines.SpeakerEngine`. These servers tell no word times."""
+    """Implements `contracts.SpeakerEngine`. These servers have no word timestamps."""
 
     def __init__(
-        self, server: SpeechServer, options: RemoteSpeakerOptions, voices: tuple[Voice, ...]
+        self, client: SpeechClient, options: RemoteSpeakerOptions, voices: tuple[Voice, ...]
     ) -> None:
-        self._server = server
+        self._client = client
         self._options = options
         self._voices = voices
 
@@ -183,7 +184,7 @@ class RemoteSpeaker:
     async def speak(
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
     ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
-        """The sound of the clause, as it comes. Leaving closes the connection. Raises NotFound for an unknown voice, and
+        """The sound of the clause, as it arrives. Leaving closes the connection. Raises NotFound for an unknown voice, and
         the server's Problems."""
         body: dict[str, Any] = {
             "model": self._options.model,
@@ -197,94 +198,95 @@ class RemoteSpeaker:
             yield no_speech()
             return
         async with (
-            self._server.sound("/audio/speech", body) as sound,
-            aclosing(self._spoken(sound.kind, sound.pieces)) as spoken,
+            self._client.post_for_sound("/audio/speech", body) as sound,
+            aclosing(self._chunks(sound.kind, sound.pieces)) as chunks,
         ):
-            yield spoken
+            yield chunks
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._server.close()
+        await self._client.close()
 
-    async def _spoken(self, kind: str, pieces: AsyncIterator[bytes]) -> AsyncGenerator[SpeechChunk]:
+    async def _chunks(self, kind: str, pieces: AsyncIterator[bytes]) -> AsyncGenerator[SpeechChunk]:
         if not any(sign in kind for sign in ("pcm", "wav", "l16", "octet-stream", "raw")) and kind:
-            raise self._server.failed(f"sent {kind.partition(';')[0]} where samples (pcm) were asked for")
-        said = _RATE.search(kind)
-        wav, resampler = StreamedWav(), None
+            raise self._client.failed(f"sent {kind.partition(';')[0]} where samples (pcm) were requested")
+        match = _RATE.search(kind)
+        wav, resampler = WavHeaderStripper(), None
         try:
             async for piece in pieces:
                 pcm = wav.feed(piece)
                 if pcm and resampler is None:
-                    rate = wav.rate or (int(said[1]) if said else self._options.rate)
+                    rate = wav.rate or (int(match[1]) if match else self._options.rate)
                     resampler = Resampler(rate, SPOKEN_RATE)
                 if resampler is not None and (sound := resampler.feed(pcm)):
                     yield SpeechChunk(sound)
         except ValueError as error:
-            raise self._server.failed(f"sent {error}, where 16-bit mono was asked for") from error
+            raise self._client.failed(f"sent {error}, where 16-bit mono was requested") from error
         if resampler is not None and (rest := resampler.finish()):
             yield SpeechChunk(rest)
 
 
-def transcript_of(told: Mapping[str, Any]) -> Transcript:
-    """A server's answer as a transcript. Raises ValueError, KeyError, TypeError for anything else."""
-    text = str(told["text"]).strip()
+def transcript_of(body: Mapping[str, Any]) -> Transcript:
+    """A server's response as a transcript. Raises ValueError, KeyError, TypeError for anything else."""
+    text = str(body["text"]).strip()
     words = tuple(
         TimedWord(str(word["word"]).strip(), float(word["start"]), float(word["end"]))
-        for word in told.get("words") or ()
+        for word in body.get("words") or ()
         if str(word["word"]).strip()
     )
-    sure = [
+    probabilities = [
         math.exp(min(0.0, float(segment["avg_logprob"])))
-        for segment in told.get("segments") or ()
+        for segment in body.get("segments") or ()
         if isinstance(segment.get("avg_logprob"), int | float)
     ]
     return Transcript(
         text,
         words,
-        tag_of(str(told.get("language") or "")),
-        sum(sure) / len(sure) if sure else None,
+        tag_of(str(body.get("language") or "")),
+        sum(probabilities) / len(probabilities) if probabilities else None,
         understood=bool(text),
     )
 
 
-def voices_in(listed: Sequence[Any], language: str) -> tuple[Voice, ...]:
+def voices_in(entries: Sequence[Any], language: str) -> tuple[Voice, ...]:
     """The voices a server lists: names, or objects with one."""
-    found: dict[str, Voice] = {}
-    for entry in listed[:MOST_VOICES]:
-        told = entry if isinstance(entry, dict) else {"name": entry}
+    voices: dict[str, Voice] = {}
+    for entry in entries[:MOST_VOICES]:
+        fields = entry if isinstance(entry, dict) else {"name": entry}
         name = next(
-            (told[key] for key in ("id", "voice_id", "voice", "name") if isinstance(told.get(key), str)), ""
+            (fields[key] for key in ("id", "voice_id", "voice", "name") if isinstance(fields.get(key), str)),
+            "",
         )
         if name:
-            tag = told.get("language")
-            found.setdefault(name, named(name, tag if isinstance(tag, str) and tag else language))
-    return tuple(found.values())
+            tag = fields.get("language")
+            voices.setdefault(name, voice_named(name, tag if isinstance(tag, str) and tag else language))
+    return tuple(voices.values())
 
 
-def named(name: str, language: str) -> Voice:
-    """A voice of which only the name is known; Kokoro's names say more."""
+def voice_named(name: str, language: str) -> Voice:
+    """A voice by its name alone; a Kokoro name also tells its language."""
     return voice_of(name) if _KOKORO.fullmatch(name) else Voice(name, language)
 
 
-def first(voices: tuple[Voice, ...], default: str, language: str) -> tuple[Voice, ...]:
-    """The voices with the default one first, whether the server names it or not."""
+def default_first(voices: tuple[Voice, ...], default: str, language: str) -> tuple[Voice, ...]:
+    """The voices with the default one first, whether the server lists it or not."""
     if not default:
         return voices
-    own = next((voice for voice in voices if voice.name == default), named(default, language))
+    own = next((voice for voice in voices if voice.name == default), voice_named(default, language))
     return (own, *(voice for voice in voices if voice.name != default))
 
 
 async def load_recogniser(options: dict[str, Any]) -> RecogniserEngine:
     """The recogniser. Options: see `RemoteRecogniserOptions`. Raises StartFailed for an impossible address."""
-    wanted = read_options(RemoteRecogniserOptions, options, "remote")
-    return RemoteRecogniser(SpeechServer(wanted.url, wanted.key, "voice.recogniser"), wanted)
+    settings = read_options(RemoteRecogniserOptions, options, "remote")
+    return RemoteRecogniser(SpeechClient(settings.url, settings.key, "voice.recogniser"), settings)
 
 
 async def load_speaker(options: dict[str, Any]) -> SpeakerEngine:
     """The speaker. Options: see `RemoteSpeakerOptions`. Raises StartFailed for an impossible address. A server that does not
     list its voices is taken to have OpenAI's."""
-    wanted = read_options(RemoteSpeakerOptions, options, "remote")
-    server = SpeechServer(wanted.url, wanted.key, "voice.speaker")
-    listed = wanted.voices or await server.listed("/audio/voices", ("voices", "data"))
-    voices = voices_in(listed or OPENAI_VOICES, wanted.language)
-    return RemoteSpeaker(server, wanted, first(voices, wanted.voice, wanted.language))
+    settings = read_options(RemoteSpeakerOptions, options, "remote")
+    client = SpeechClient(settings.url, settings.key, "voice.speaker")
+    entries = settings.voices or await client.fetch_list("/audio/voices", ("voices", "data"))
+    voices = voices_in(entries or OPENAI_VOICES, settings.language)
+    return RemoteSpeaker(client, settings, default_first(voices, settings.voice, settings.language))

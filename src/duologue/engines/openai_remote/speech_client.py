@@ -1,7 +1,6 @@
-"""A server with OpenAI's paths for sound: one kept client, and a sentence for everything that can go wrong with it.
+"""A client of a server with OpenAI's paths for speech, and an error for everything that can go wrong with it.
 
-Owns the connection, its patience and its sentences; the key appears in none of them. Knows neither which of the paths is
-asked nor what the answers mean.
+Used by `speech`. Owns the connection, its timeouts and its errors; the key appears in none of them.
 """
 
 from __future__ import annotations
@@ -16,33 +15,33 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.openai_remote.error_text import beginning, complaint, without
+from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
 from duologue.errors import BadRequest, Busy, EngineFailed, NotFound, Problem, StartFailed
 
-CONNECT_PATIENCE = 10.0
+CONNECT_TIMEOUT = 10.0
 """Seconds to reach the server."""
-START_PATIENCE = 5.0
-"""Seconds the start waits for anything the server tells of itself."""
-SILENCE = 120.0
-"""Seconds it may say nothing while it works."""
+LIST_TIMEOUT = 5.0
+"""Seconds the start waits for a list from the server."""
+READ_TIMEOUT = 120.0
+"""Seconds it may send nothing while it works."""
 
 
-class StreamedSound(Struct, frozen=True):
-    """An answer on its way: what the server says it is, and its bytes."""
+class SoundResponse(Struct, frozen=True):
+    """A response that is still arriving: its content type, and its bytes."""
 
     kind: str
     pieces: AsyncIterator[bytes]
 
 
-class SpeechServer:
-    """One server. `setting` is where its address and key stand, for people: `voice.recogniser`."""
+class SpeechClient:
+    """A client of one server. `setting` is where its address and key are set, for errors: `voice.recogniser`."""
 
-    def __init__(self, url: str, key: str, setting: str, *, at_once: int = 16) -> None:
+    def __init__(self, url: str, key: str, setting: str, *, connections: int = 16) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if not url or parts.scheme not in ("http", "https") or not parts.hostname:
             raise StartFailed(
-                f"The setting {setting}.url names the server that is asked: {url!r} is no address of one. Give one like "
-                "http://127.0.0.1:8000/v1.",
+                f"The setting {setting}.url must be the address of a server, such as http://127.0.0.1:8000/v1; {url!r} is "
+                "not one.",
                 param=f"{setting}.url",
             )
         path = parts.path.rstrip("/")
@@ -53,8 +52,8 @@ class SpeechServer:
         self._secrets = [secret for secret in (key, parts.password) if secret]
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(SILENCE, connect=CONNECT_PATIENCE, pool=None),
-            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once),
+            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             # The environment's proxies and .netrc are for other things than a server the operator named.
             trust_env=False,
         )
@@ -63,19 +62,19 @@ class SpeechServer:
     def host(self) -> str:
         return urlsplit(self._base).hostname or ""
 
-    async def listed(self, path: str, names: Iterable[str]) -> list[Any]:
-        """What the server lists at `path` under one of `names`; nothing where it has no such list, or does not answer."""
+    async def fetch_list(self, path: str, names: Iterable[str]) -> list[Any]:
+        """The server's list at `path`, under one of `names`; empty where it has none, or does not answer."""
         try:
-            response = await self._client.get(f"{self._base}{path}", timeout=START_PATIENCE)
-            told = msgspec.json.decode(response.content) if response.is_success else None
+            response = await self._client.get(f"{self._base}{path}", timeout=LIST_TIMEOUT)
+            body = msgspec.json.decode(response.content) if response.is_success else None
         except (httpx.HTTPError, OSError, msgspec.DecodeError):
             return []
-        if isinstance(told, dict):
-            told = next((told[name] for name in names if isinstance(told.get(name), list)), None)
-        return told if isinstance(told, list) else []
+        if isinstance(body, dict):
+            body = next((body[name] for name in names if isinstance(body.get(name), list)), None)
+        return body if isinstance(body, list) else []
 
-    async def form(self, path: str, fields: dict[str, Any], file: tuple[str, bytes, str]) -> bytes:
-        """Send a form with a file; what came back. Raises Problems."""
+    async def post_form(self, path: str, fields: dict[str, Any], file: tuple[str, bytes, str]) -> bytes:
+        """Send a form with a file; the body of the response. Raises Problems."""
         with self._failures():
             response = await self._client.post(f"{self._base}{path}", data=fields, files={"file": file})
             if not response.is_success:
@@ -83,8 +82,8 @@ class SpeechServer:
             return response.content
 
     @asynccontextmanager
-    async def sound(self, path: str, body: dict[str, Any]) -> AsyncIterator[StreamedSound]:
-        """Ask for sound, which is read while it comes. Leaving closes the connection, which ends the server's work. Raises
+    async def post_for_sound(self, path: str, body: dict[str, Any]) -> AsyncIterator[SoundResponse]:
+        """Request sound, which is read while it arrives. Leaving closes the connection, which ends the server's work. Raises
         Problems."""
         request = self._client.build_request("POST", f"{self._base}{path}", json=body)
         with self._failures():
@@ -92,9 +91,9 @@ class SpeechServer:
         try:
             if not response.is_success:
                 with self._failures():
-                    words = await beginning(response)
-                raise self._refused(response.status_code, words)
-            yield StreamedSound(response.headers.get("content-type", ""), self._pieces(response))
+                    content = await read_beginning(response)
+                raise self._refused(response.status_code, content)
+            yield SoundResponse(response.headers.get("content-type", ""), self._pieces(response))
         finally:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
@@ -112,11 +111,11 @@ class SpeechServer:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """What goes wrong on the way, as Problems."""
+        """Errors of the connection as Problems."""
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            reason = without(str(error), self._secrets) or type(error).__name__
+            reason = mask(str(error), self._secrets) or type(error).__name__
             raise EngineFailed(
                 f"The speech server {self.shown} cannot be reached ({reason}). Check that it runs, that {self._setting}.url "
                 "is right, and that this machine may reach it.",
@@ -124,31 +123,31 @@ class SpeechServer:
                 status=502,
             ) from error
         except httpx.TimeoutException as error:
-            raise self.failed(f"has said nothing for {SILENCE:.0f} seconds") from error
+            raise self.failed(f"has sent nothing for {READ_TIMEOUT:.0f} seconds") from error
         except (httpx.HTTPError, OSError) as error:
-            raise self.failed("broke off the connection") from error
+            raise self.failed("broke the connection") from error
 
     def _refused(self, status: int, content: bytes) -> Problem:
-        words = complaint(content, self._secrets)
+        message = error_message(content, self._secrets)
         if status in (401, 403):
             return EngineFailed(
-                f"The speech server {self.shown} refused our key ({status}): {words} Check {self._setting}.key.",
+                f"The speech server {self.shown} refused the key ({status}): {message} Check {self._setting}.key.",
                 code="upstream_refused",
                 status=502,
             )
         if status == 429:
-            return Busy(f"The speech server {self.shown} is busy: {words}", status=429)
+            return Busy(f"The speech server {self.shown} is busy: {message}", status=429)
         if status == 404:
             return NotFound(
-                f"The speech server {self.shown} has no such path, model or voice (404): {words} Check "
+                f"The speech server {self.shown} has no such path, model or voice (404): {message} Check "
                 f"{self._setting}.url and {self._setting}.model.",
                 code="upstream_refused",
             )
         if status in (400, 413, 422):
             return BadRequest(
-                f"The speech server {self.shown} did not accept the request ({status}): {words}",
+                f"The speech server {self.shown} did not accept the request ({status}): {message}",
                 code="upstream_refused",
             )
         return EngineFailed(
-            f"The speech server {self.shown} failed ({status}): {words}", code="upstream_failed", status=502
+            f"The speech server {self.shown} failed ({status}): {message}", code="upstream_failed", status=502
         )

@@ -1,7 +1,7 @@
-"""What an OpenAI-compatible server streams, as our events.
+"""The stream of an OpenAI-compatible server as the engine's events.
 
-Two machines: `EventLines` cuts bytes into the data of server-sent events, wherever the network cut them;
-`Translation` turns each into events and knows how the reply ended. Decide without acting; time is an argument.
+Used by `engine`. `EventLines` splits bytes into the data of server-sent events, wherever the network cut them;
+`ReplyTranslator` turns each into events and knows how the reply ended. Pure, with the time as an argument.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from duologue.engines.openai_remote.error_text import complaint_in
+from duologue.engines.openai_remote.error_text import error_in
 from duologue.engines.openai_remote.request import CHARACTERS_A_TOKEN
 from duologue.errors import EngineFailed
 from duologue.values.events import (
@@ -41,22 +41,22 @@ FINISHES: dict[str, Finish] = {
 
 
 class EventLines:
-    """Bytes in, the data of whole events out. Comments, names, blank lines and anything that is no event are passed
-    over. Every byte is looked at once, however small the pieces."""
+    """Bytes in, the data of complete events out. Comments, names, blank lines and anything else are skipped. Every byte is
+    read once, however small the pieces."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The data of the events that are whole now. Raises EngineFailed when one has no end."""
+        """The data of the events that are complete now. Raises EngineFailed for one without an end."""
         *lines, rest = data.split(b"\n")
-        found: list[bytes] = []
+        events: list[bytes] = []
         for line in lines:
-            self._keep(line)
-            found += self.finish()
-        self._keep(rest)
-        return found
+            self._add(line)
+            events += self.finish()
+        self._add(rest)
+        return events
 
     def finish(self) -> list[bytes]:
         """The data of the line so far, as if it had ended here."""
@@ -68,7 +68,7 @@ class EventLines:
         value = line[5:].strip()
         return [value] if value else []
 
-    def _keep(self, piece: bytes) -> None:
+    def _add(self, piece: bytes) -> None:
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size > MAX_LINE:
@@ -76,11 +76,11 @@ class EventLines:
 
 
 class UpstreamError(Exception):
-    """The upstream said in its stream that it failed; the text is its own message."""
+    """The upstream reported an error in its stream; the text is its own message."""
 
 
-class Translation:
-    """One reply. `began` is when it was asked for, in seconds; `prompt` the estimated tokens of the prompt."""
+class ReplyTranslator:
+    """One reply. `began` is when it was requested, in seconds; `prompt` the estimated tokens of the prompt."""
 
     def __init__(self, began: float, prompt: int) -> None:
         self._began = began
@@ -91,35 +91,35 @@ class Translation:
         self._stop: str | None = None
         self._usage: Usage | None = None
         self._characters = 0
-        self._calls = _Calls()
+        self._tool_calls = _ToolCalls()
 
     def feed(self, data: bytes, now: float) -> list[Event]:
-        """The events of one piece of data. Raises UpstreamError with the upstream's own words, or ValueError for
-        what is no JSON object."""
+        """The events of one piece of data. Raises UpstreamError with the upstream's own message, or ValueError for
+        anything but a JSON object."""
         chunk = msgspec.json.decode(data)
         if not isinstance(chunk, dict):
             raise ValueError("not an object")
-        complaint = complaint_in(chunk)
-        if complaint is not None:
-            raise UpstreamError(complaint)
+        message = error_in(chunk)
+        if message is not None:
+            raise UpstreamError(message)
         self._usage = _usage(chunk.get("usage")) or self._usage
         choice = _first(chunk.get("choices"))
         if choice is None:
             return []
-        # `message` is what a server sends that does not stream although it was asked to.
+        # A server that does not stream although it was asked to sends `message`.
         delta = choice.get("delta") or choice.get("message")
         events = self._deltas(delta, choice.get("logprobs")) if isinstance(delta, dict) else []
         if events and self._first is None:
             self._first = now
         self._end(choice)
-        return self._announced(events)
+        return self._with_prefilled(events)
 
     def finished(self, now: float) -> list[Event] | None:
         """The last events once the upstream has ended; None when it ended in the middle of the reply."""
         if self._finish is None:
             return None
-        events: list[Event] = list(self._calls.rest())
-        finish = "tool_calls" if self._calls.opened and self._finish == "stop" else self._finish
+        events: list[Event] = list(self._tool_calls.rest())
+        finish = "tool_calls" if self._tool_calls.opened and self._finish == "stop" else self._finish
         first = self._first if self._first is not None else now
         timings = Timings(
             prefill=(first - self._began) * 1000,
@@ -127,9 +127,9 @@ class Translation:
             first=(first - self._began) * 1000,
         )
         usage = self._usage or Usage(self._prompt, -(-self._characters // CHARACTERS_A_TOKEN), estimated=True)
-        return [*self._announced([*events, Done(finish, usage, timings, self._stop)])]
+        return [*self._with_prefilled([*events, Done(finish, usage, timings, self._stop)])]
 
-    def _announced(self, events: list[Event]) -> list[Event]:
+    def _with_prefilled(self, events: list[Event]) -> list[Event]:
         if not events or self._prefilled:
             return events
         self._prefilled = True
@@ -146,7 +146,7 @@ class Translation:
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
-                events += self._calls.feed(call)
+                events += self._tool_calls.feed(call)
         self._characters += len(reasoning) + len(content)
         return events
 
@@ -159,8 +159,8 @@ class Translation:
             self._stop = stop if isinstance(stop, str) else None
 
 
-class _Calls:
-    """Tool calls in pieces. Servers disagree: some count with `index`, some give every call the index 0 and a new
+class _ToolCalls:
+    """Tool calls in pieces. Servers disagree: some count with `index`, some give every tool call the index 0 and a new
     id, some leave out either; some send arguments as an object."""
 
     def __init__(self) -> None:
@@ -176,8 +176,8 @@ class _Calls:
         return bool(self._named)
 
     def feed(self, call: dict[str, Any]) -> list[ToolCallDelta]:
-        found = call.get("function")
-        function: dict[str, Any] = found if isinstance(found, dict) else {}
+        value = call.get("function")
+        function: dict[str, Any] = value if isinstance(value, dict) else {}
         place = self._place(call, function)
         arguments = function.get("arguments")
         piece = (
@@ -192,19 +192,19 @@ class _Calls:
         if not isinstance(name, str) or not name:
             return []
         self._named.add(place)
-        begun = "".join(self._waiting.pop(place))
-        if not begun:
+        beginning = "".join(self._waiting.pop(place))
+        if not beginning:
             self._bare.add(place)
-        return [ToolCallDelta(place, begun, self._ids[place], name)]
+        return [ToolCallDelta(place, beginning, self._ids[place], name)]
 
     def rest(self) -> list[ToolCallDelta]:
-        """Calls whose arguments never came take none."""
+        """Empty arguments for tool calls whose arguments never came."""
         return [ToolCallDelta(place, "{}") for place in sorted(self._bare)]
 
     def _place(self, call: dict[str, Any], function: dict[str, Any]) -> int:
-        """Which of our calls, counted from 0, this piece belongs to."""
-        given = call.get("id")
-        identity = given if isinstance(given, str) and given else None
+        """The number, from 0, of the tool call that this piece belongs to."""
+        value = call.get("id")
+        identity = value if isinstance(value, str) and value else None
         index = call.get("index")
         key: object = index if isinstance(index, int) else identity
         place = self._places.get(key) if key is not None else self._count - 1
@@ -244,8 +244,8 @@ def _usage(value: object) -> Usage | None:
 
 
 def _count(value: object, name: str) -> int:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, int) else 0
+    number = value.get(name) if isinstance(value, dict) else None
+    return number if isinstance(number, int) else 0
 
 
 def _logprobs(value: object) -> tuple[TokenLogprob, ...]:

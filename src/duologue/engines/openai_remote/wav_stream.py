@@ -1,6 +1,6 @@
-"""A stream of sound that may begin with the header of a WAV file, as some servers send it where bare samples were asked for.
+"""Strips the header of a WAV file from a stream of sound: some servers send one where bare samples were requested.
 
-Owns the taking away of that header. Pure: bytes in, bytes out.
+Used by `speech`. Pure: bytes in, bytes out.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ _PCM = 1
 LARGEST_HEADER = 64 * 1024
 
 
-class StreamedWav:
+class WavHeaderStripper:
     """`rate` (Hz) is what the header says, 0 while none came. Raises ValueError for sound that is not 16-bit mono."""
 
     def __init__(self) -> None:
         self.rate = 0
         self._head: bytes | None = b""
-        """What may be a header; None once it is past."""
+        """The beginning, which may be a header; None once it is past."""
 
     def feed(self, data: bytes) -> bytes:
         """The samples in `data`."""
@@ -32,13 +32,13 @@ class StreamedWav:
         start = self._start(self._head)
         if start is None:
             if len(self._head) > LARGEST_HEADER:
-                raise ValueError("a WAV file whose sound never begins")
+                raise ValueError("a WAV file without sound")
             return b""
         samples, self._head = self._head[start:], None
         return samples
 
     def finish(self) -> bytes:
-        """What was held back: fewer bytes than a header has."""
+        """The bytes held back: fewer than a header has."""
         rest, self._head = self._head or b"", None
         return b"" if rest.startswith(b"RIFF") else rest
 
@@ -54,7 +54,7 @@ class StreamedWav:
                 if at + 16 > len(head):
                     return None
                 kind, channels, rate, _, _, bits = struct.unpack("<HHIIHH", head[at : at + 16])
-                # 0xFFFE says that more follows; the samples are plain all the same.
+                # 0xFFFE (extensible) has more fields; its samples are PCM here as well.
                 if kind not in (_PCM, 0xFFFE) or channels != 1 or bits != 16:
                     raise ValueError(f"sound of {channels} channels with {bits} bits (kind {kind})")
                 self.rate = rate

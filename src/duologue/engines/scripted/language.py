@@ -1,6 +1,6 @@
-"""The scripted engine: a language engine that does as it is told, the same way every time.
+"""The scripted engine: a language engine that plays a script from the user's message, the same way every time.
 
-It ships with the package and runs the whole system without a model: tests, examples, benchmarks, first contact.
+It ships with the package and runs the whole system without a model: tests, examples, benchmarks, a first try.
 Text is its own tokens (one a byte). It answers the last user message. Each line of that message that starts with a
 slash is a step; a message without steps is answered with "You said: ...":
 
@@ -13,13 +13,12 @@ slash is a step; a message without steps is answered with "You said: ...":
     /length          end as if the token limit was reached
     /fail TEXT       fail with TEXT as the sentence
     /crash           end the worker process at once, as a fault in a library would
-    /then            what follows is said in the next turn of the same reply, behind the results of tools that were
-                     called in this one; without it the last turn is said again
+    /then            what follows belongs to the next turn of the same reply, after the results of the tools that were
+                     called in this one; without it the last turn is repeated
 
-A reply that is continued goes on behind what it has said: text that is there already, and the step that ended it, are
-not played again.
+A reply that is continued resumes after its text so far: that text, and the step that ended it, are not played again.
 
-Owns nothing but the script. With `kind: chat` in its options it plays a chat engine instead of a prompt engine.
+With `kind: chat` in its options it is a chat engine instead of a prompt engine.
 """
 
 from __future__ import annotations
@@ -83,8 +82,8 @@ _ENDING = {"hang", "length", "fail", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 
 
-def script(message: str) -> list[ScriptStep]:
-    """The steps of a user's message; without any, the echo of it."""
+def parse_script(message: str) -> list[ScriptStep]:
+    """The steps of a user's message; without any, an echo of it."""
     steps = []
     for line in message.splitlines():
         if (match := _STEP.fullmatch(line.lstrip())) is None:
@@ -104,19 +103,21 @@ def turn_of(message: str, turns: int) -> str:
     return parts[min(turns, len(parts) - 1)]
 
 
-def remaining(steps: list[ScriptStep], said: str) -> list[ScriptStep]:
-    """What of the steps a reply that has `said` this much still has to play. All of them where it says something
-    else. A thought that was ended before its time counts as thought; the empty one of a template that wants none is
-    the template's, and nothing was said by it."""
-    thought, ended, answer = said.rpartition(THOUGHT_ENDS)
+def remaining(steps: list[ScriptStep], reply: str) -> list[ScriptStep]:
+    """The steps that a reply with this text so far still has to play; all of them where its text is another.
+
+    A thought that was cut short counts as finished. The empty thought of a template without thinking is the template's,
+    not the script's.
+    """
+    thought, ended, answer = reply.rpartition(THOUGHT_ENDS)
     if ended and not thought.removeprefix(THOUGHT_BEGINS).strip():
-        said, ended = answer.lstrip("\n"), ""
-    left, rest = (answer.lstrip("\n"), _behind_thought(steps)) if ended else (said, list(steps))
-    kept: list[ScriptStep] = []
+        reply, ended = answer.lstrip("\n"), ""
+    left, rest = (answer.lstrip("\n"), _after_thought(steps)) if ended else (reply, list(steps))
+    paces: list[ScriptStep] = []
     while left and rest:
         step = rest.pop(0)
         if step.verb == "pace":
-            kept.append(step)
+            paces.append(step)
         if step.verb not in ("say", "repeat"):
             continue
         text = step.text * (int(step.number) if step.verb == "repeat" else 1)
@@ -128,13 +129,13 @@ def remaining(steps: list[ScriptStep], said: str) -> list[ScriptStep]:
             return steps
     if left:
         return steps
-    if said and rest and rest[0].verb in _ENDING:
+    if reply and rest and rest[0].verb in _ENDING:
         rest.pop(0)
-    return [*kept, *rest]
+    return [*paces, *rest]
 
 
-def _behind_thought(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
-    """The steps behind the first thought they write; all of them where they write none."""
+def _after_thought(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
+    """The steps after the first thought; all of them where there is none."""
     for at, step in enumerate(steps):
         _, ended, behind = step.text.partition(THOUGHT_ENDS)
         if step.verb == "say" and ended:
@@ -154,7 +155,7 @@ def _number(verb: str, text: str) -> float:
 
 
 class ScriptedEngine:
-    """A prompt engine that plays scripts. Fulfils `engines.PromptEngine`."""
+    """A prompt engine that plays scripts. Implements `contracts.PromptEngine`."""
 
     def __init__(self, name: str = "scripted", slots: int = SLOTS, context: int = CONTEXT) -> None:
         self.template = ChatTemplate(TEMPLATE)
@@ -171,13 +172,13 @@ class ScriptedEngine:
             defaults={"max_tokens": -1},
             tool_format="hermes",
         )
-        self._held: dict[int, bytes] = {}
+        self._cache: dict[int, bytes] = {}
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         return tuple(text.encode())
 
     def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
-        return _common(self._held.get(slot, b""), bytes(tokens))
+        return _common(self._cache.get(slot, b""), bytes(tokens))
 
     @asynccontextmanager
     async def prefill(self, slot: int, tokens: Sequence[int]) -> AsyncIterator[AsyncIterator[Progress]]:
@@ -185,12 +186,12 @@ class ScriptedEngine:
             yield progress
 
     async def _read(self, slot: int, prompt: bytes) -> AsyncGenerator[Progress]:
-        """Read the prompt; a message that is in the slot already is not read again, and its `/read` not played."""
-        cached = _common(self._held.get(slot, b""), prompt)
-        self._held[slot] = prompt
+        """Read the prompt; a message that is cached already is not read again, and its `/read` not played."""
+        cached = _common(self._cache.get(slot, b""), prompt)
+        self._cache[slot] = prompt
         total = len(prompt)
-        news = cached < prompt.rfind(b"<|im_end|>")
-        for step in script(_last_user(prompt.decode(errors="replace"))) if news else ():
+        is_new = cached < prompt.rfind(b"<|im_end|>")
+        for step in parse_script(_last_user(prompt.decode(errors="replace"))) if is_new else ():
             if step.verb == "read":
                 count, pause = int(step.number), _number("read", step.text) / 1000
                 for part in range(count):
@@ -212,20 +213,20 @@ class ScriptedEngine:
             async for step in progress:
                 yield step
         text = prompt.decode(errors="replace")
-        steps = remaining(script(_last_user(text)), text.rpartition("<|im_start|>assistant\n")[2])
-        async with _played(steps, generation.sampling) as items:
+        steps = remaining(parse_script(_last_user(text)), text.rpartition("<|im_start|>assistant\n")[2])
+        async with _play_limited(steps, generation.sampling) as items:
             async for item in items:
                 yield item
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 _APPLIED = {"max_tokens", "logprobs"}
 
 
 class ScriptedChatEngine:
-    """A chat engine that plays scripts. Fulfils `engines.ChatEngine`."""
+    """A chat engine that plays scripts. Implements `contracts.ChatEngine`."""
 
     def __init__(self, name: str = "scripted", slots: int = SLOTS) -> None:
         self.card = ModelCard(
@@ -244,10 +245,10 @@ class ScriptedChatEngine:
             yield events
 
     async def _events(self, request: ChatRequest) -> AsyncGenerator[Event]:
-        said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+        text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
         yield Started(self.card.name, self.card.context)
         yield Prefilled(None)
-        async with _played(script(said), request.sampling) as items:
+        async with _play_limited(parse_script(text), request.sampling) as items:
             async for item in items:
                 if isinstance(item, GenerationEnded):
                     yield Done(item.finish, Usage(output=item.generated, estimated=True))
@@ -255,7 +256,7 @@ class ScriptedChatEngine:
                     yield TextDelta(item.text)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 async def load(options: dict[str, Any]) -> LanguageEngine:
@@ -275,25 +276,25 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def _last_user(prompt: str) -> str:
-    """What the last user wants to be played now."""
-    found = list(_USER.finditer(prompt))
-    if not found:
+    """The part of the last user message that is to be played now."""
+    messages = list(_USER.finditer(prompt))
+    if not messages:
         return ""
-    answers = prompt.count("<|im_start|>assistant\n", found[-1].end())
-    return turn_of(found[-1][1], max(0, answers - 1))  # the last of them is the one to be written
+    answers = prompt.count("<|im_start|>assistant\n", messages[-1].end())
+    return turn_of(messages[-1][1], max(0, answers - 1))  # the last one is the reply to be generated
 
 
 @asynccontextmanager
-async def _played(
+async def _play_limited(
     steps: Sequence[ScriptStep], sampling: Sampling
 ) -> AsyncIterator[AsyncIterator[Piece | GenerationEnded]]:
-    """What the steps write, within the limits of the request. Both generators end with the context."""
-    async with aclosing(_play(steps)) as said, aclosing(_limited(said, sampling)) as items:
+    """The output of the steps, within the limits of the request. Both generators end with the context."""
+    async with aclosing(_play(steps)) as pieces, aclosing(_limited(pieces, sampling)) as items:
         yield items
 
 
 async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationEnded]:
-    """The pieces the steps write. Yields to the event loop at each, as a real engine's steps do."""
+    """The pieces of the steps. Yields to the event loop at each, as a real engine's steps do."""
     pace = 0.0
     for step in steps:
         match step.verb:
@@ -323,7 +324,7 @@ async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationE
 async def _limited(
     items: AsyncIterator[str | GenerationEnded], sampling: Sampling
 ) -> AsyncGenerator[Piece | GenerationEnded]:
-    """Count the pieces, cut them at the token limit, and give them logprobs when those were asked for."""
+    """Count the pieces, cut them off at the token limit, and add logprobs where those were requested."""
     generated = 0
     finish: Finish = "stop"
     async for item in items:

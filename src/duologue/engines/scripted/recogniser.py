@@ -1,13 +1,11 @@
-"""The scripted recogniser: it hears what it was told it would hear, one text for each utterance, the same way every time.
+"""The scripted recogniser: it returns the texts of its options, one for each utterance, whatever the sound.
 
-It ships with the package and lets calls be tested without a speech model. The words of a text come one by one while sound
-comes in, `word_ms` apart. After the last text it hears the default one again and again. A text may be a step:
+It ships with the package so that calls can be tested without a speech model. The words of a text come one by one while
+sound arrives, `word_ms` apart. After the last text the default one is returned. A text may be a step:
 
     xnothing     there was speech, and it was not understood
     xfail        fail at the end of the utterance
-    xhang        never come to an end
-
-Owns nothing but the script. Knows no library, and listens to nothing but how long the sound is.
+    xhang        never finish
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ STEPS = ("xnothing", "xfail", "xhang")
 
 
 class ScriptedRecogniserOptions(Struct, frozen=True):
-    """`texts` are heard in this order, one for each utterance, and then `default`."""
+    """`texts` are returned in this order, one for each utterance, and then `default`."""
 
     texts: tuple[str, ...] = ()
     default: str = DEFAULT
@@ -40,19 +38,19 @@ class ScriptedRecogniserOptions(Struct, frozen=True):
     model: str = "scripted"
 
 
-class ScriptedListener:
-    """Fulfils `engines.Listener`."""
+class ScriptedStream:
+    """Implements `contracts.StreamingTranscriber`."""
 
     def __init__(self, text: str, word_ms: float) -> None:
         self._words = [] if text in STEPS else text.split()
         self._step = text
-        self._each = max(1, round(word_ms * HEARD_RATE / 1000))
-        self._heard = 0
+        self._word_samples = max(1, round(word_ms * HEARD_RATE / 1000))
+        self._samples = 0
 
     async def feed(self, pcm: bytes) -> str:
         await checkpoint()
-        self._heard += len(pcm) // SAMPLE_BYTES
-        return " ".join(self._words[: self._heard // self._each])
+        self._samples += len(pcm) // SAMPLE_BYTES
+        return " ".join(self._words[: self._samples // self._word_samples])
 
     async def finish(self) -> Transcript:
         await checkpoint()
@@ -60,7 +58,7 @@ class ScriptedListener:
             await anyio.sleep_forever()
         if self._step == "xfail":
             raise EngineFailed("The script asked for a failure.", code="scripted_failure")
-        seconds = self._each / HEARD_RATE
+        seconds = self._word_samples / HEARD_RATE
         times = tuple(
             TimedWord(word, round(at * seconds, 3), round((at + 1) * seconds, 3))
             for at, word in enumerate(self._words)
@@ -70,7 +68,7 @@ class ScriptedListener:
 
 
 class ScriptedRecogniser:
-    """Fulfils `engines.RecogniserEngine`."""
+    """Implements `contracts.RecogniserEngine`."""
 
     languages = ("en",)
     partial_results = True
@@ -91,25 +89,25 @@ class ScriptedRecogniser:
         self._word_ms = word_ms
 
     @asynccontextmanager
-    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[ScriptedListener]:
-        """The next text. Raises nothing."""
-        yield ScriptedListener(self._texts.popleft() if self._texts else self._default, self._word_ms)
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[ScriptedStream]:
+        """A transcriber that returns the next text."""
+        yield ScriptedStream(self._texts.popleft() if self._texts else self._default, self._word_ms)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
     ) -> Transcript:
         """The next text, however long the sound. Raises EngineFailed where the text is `xfail`."""
-        async with self.stream() as listener:
-            await listener.feed(pcm)
-            return await listener.finish()
+        async with self.stream() as transcriber:
+            await transcriber.feed(pcm)
+            return await transcriber.finish()
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 async def load(options: dict[str, Any]) -> ScriptedRecogniser:
     """The scripted recogniser. Options: texts, default, word_ms, model (its name)."""
-    wanted = read_options(ScriptedRecogniserOptions, options, "scripted")
+    settings = read_options(ScriptedRecogniserOptions, options, "scripted")
     return ScriptedRecogniser(
-        wanted.texts, default=wanted.default, word_ms=wanted.word_ms, name=wanted.model or "scripted"
+        settings.texts, default=settings.default, word_ms=settings.word_ms, name=settings.model or "scripted"
     )

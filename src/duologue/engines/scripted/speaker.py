@@ -1,14 +1,12 @@
-"""The scripted speaker: a voice of tones that says everything the same way, the same length, every time.
+"""The scripted speaker: tones instead of words, the same way every time.
 
-It ships with the package and lets calls be tested without a speech model. Each word is a tone of `word_ms` and then
+It ships with the package so that calls can be tested without a speech model. Each word is a tone of `word_ms` and then
 `gap_ms` of silence; the pitch depends on the word and the voice, so one word can be told from another, and one caller's
-reply from another's. Word times are exact. Words of the text that are steps are not spoken but done:
+reply from another's. Word timestamps are exact. Words of the text that are steps are carried out instead:
 
     xfail    fail here
-    xhang    make nothing more until cancelled
-    xslow    wait `slow_ms` before going on
-
-Owns nothing but the tones. Knows no library.
+    xhang    send nothing more until cancelled
+    xslow    wait `slow_ms` before the next word
 """
 
 from __future__ import annotations
@@ -43,8 +41,8 @@ _FADE = SPOKEN_RATE // 200
 
 
 class ScriptedSpeaker:
-    """A speaker that plays tones. Fulfils `engines.SpeakerEngine`. `timed` False: it gives no word times, as some engines
-    cannot; `pace_ms`: it takes that long over each word."""
+    """Implements `contracts.SpeakerEngine`. `timed` False: without word timestamps, as some engines are; `pace_ms`: time it
+    takes for each word."""
 
     def __init__(
         self,
@@ -79,7 +77,9 @@ class ScriptedSpeaker:
         voice = voice or VOICES[0].name
         if voice not in _PITCH:
             raise NotFound(
-                f"There is no voice {voice!r}: low and high are.", code="voice_not_found", param="voice"
+                f"There is no voice {voice!r}; the voices are low and high.",
+                code="voice_not_found",
+                param="voice",
             )
         async with aclosing(self._tones(clause, _PITCH[voice], max(0.1, speed))) as pieces:
             yield pieces
@@ -105,7 +105,7 @@ class ScriptedSpeaker:
                     yield SpeechChunk(pcm, (word,) if self._timed else ())
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 def pitch_of(word: str, lowest: float) -> float:

