@@ -199,26 +199,47 @@ def test_every_figure_of_metrics_is_documented() -> None:
     assert not unmentioned({figure.removesuffix("_created") for figure in figures})
 
 
-def test_the_import_table_of_the_design_is_the_one_that_is_checked() -> None:
+def test_the_import_tables_of_the_design_are_the_ones_that_are_checked() -> None:
     layout = layout_test()
-    section = (
-        (DOCS / "design.md")
-        .read_text(encoding="utf-8")
-        .partition("## Who may import whom")[2]
-        .partition("\n## ")[0]
-    )
+    section = (DOCS / "design.md").read_text("utf-8").partition("## Who may import whom")[2]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in section.splitlines()
+        for line in section.partition("\n## ")[0].splitlines()
         if line.startswith("| `")
     ]
-    written = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
-    checked = {
+    rooms = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[2])) for row in rows if len(row) == 3}
+    packages = {row[0].strip("`"): set(re.findall(r"`(\w+)`", row[1])) for row in rows if len(row) == 2}
+    assert rooms == {
         room: set() if isinstance(allowed, str) else set(allowed)
         for room, allowed in layout.MAY_IMPORT.items()
         if not room.startswith("__")
     }
-    assert written == checked
+    assert packages == {
+        f"{room}/{package}": allowed - {""}
+        for room, inside in layout.INSIDE.items()
+        for package, allowed in inside.items()
+        if package and allowed - {""}
+    }
+
+
+@pytest.mark.parametrize("name", ["docs/design.md", "CONTRIBUTING.md"])
+def test_every_source_file_that_is_named_exists(name: str) -> None:
+    named = set(re.findall(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ts|svelte|sh|yml))`", (ROOT / name).read_text("utf-8")))
+    assert named
+    assert not {path for path in named if not any((root / path).exists() for root in (SOURCE, ROOT, ROOT / "web/src"))}
+
+
+def test_the_map_of_the_design_has_every_package() -> None:
+    section = (DOCS / "design.md").read_text("utf-8").partition("## The map")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([\w/]+)`", section))
+    packages = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")}
+    # A room is named by itself or by each of its packages; migrations belong to the schema.
+    missing = {
+        package
+        for package in packages - {"."}
+        if package not in named and not any(other.startswith(f"{package}/") for other in named)
+    }
+    assert not {package for package in missing if "migrations" not in package}
 
 
 def layout_test() -> ModuleType:
