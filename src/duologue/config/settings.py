@@ -54,8 +54,8 @@ class UpstreamSettings(Section):
     url: HttpUrl = Field(
         default="", description="An OpenAI-compatible server that answers instead of a local model."
     )
-    key: SecretStr | None = Field(default=None, description="The key that server wants.")
-    model: str = Field(default="", description="Which of its models; empty takes the first it names.")
+    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    model: str = Field(default="", description="The model to use there; empty: the first one it lists.")
 
 
 class EngineSettings(Section):
@@ -69,13 +69,13 @@ class EngineSettings(Section):
         default="", description="A GGUF file, or a name in the data folder's models; empty: the bundled one."
     )
     upstream: UpstreamSettings = UpstreamSettings()
-    device: str = Field(default="auto", description="The device a worker owns: `auto`, `cpu`, `cuda:0` ...")
+    device: str = Field(default="auto", description="The device a worker uses: `auto`, `cpu`, `cuda:0` ...")
     slots: Positive | None = Field(
         default=None, description="Replies generated at the same time; empty: by model size."
     )
     context: Positive | None = Field(
         default=None,
-        description="Tokens one chat may have; empty: what the model was trained for, up to 16,384 and within memory.",
+        description="Context tokens per chat; empty: the trained context, up to 16,384 and within memory.",
     )
     threads: Positive | None = Field(
         default=None,
@@ -88,13 +88,13 @@ class EngineSettings(Section):
         default=None, description="Prompt tokens read in one step; empty: the engine's default."
     )
     options: dict[str, Any] = Field(
-        default={}, description="Further options of the engine, by its own names."
+        default={}, description="Further options of the engine, under its own names."
     )
 
 
 class WorkerSettings(EngineSettings):
     name: str = Field(
-        default="", description="How it is called in /status and the log; empty: worker_0, worker_1 ..."
+        default="", description="Its name in /status and the log; empty: worker_0, worker_1 ..."
     )
 
 
@@ -117,10 +117,10 @@ class WorkerEntry(WorkerSettings):
 
 class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least that is logged."
+        default="info", description="The lowest level that is logged."
     )
     format: Literal["text", "json"] = Field(
-        default="text", description="Lines for people, or one JSON object a line."
+        default="text", description="Lines for people, or one JSON object per line."
     )
 
 
@@ -131,64 +131,65 @@ class QueueSettings(Section):
 
 
 class LimitSettings(Section):
-    body_mb: Positive = Field(default=64, description="Megabytes of one request body or one socket message.")
-    text_mb: Positive = Field(default=1, description="Megabytes of text in one request.")
+    body_mb: Positive = Field(default=64, description="Largest request body or socket message, in megabytes.")
+    text_mb: Positive = Field(default=1, description="Most text in one request, in megabytes.")
     messages: Positive = Field(
-        default=10_000, description="Messages one request may bring, their parts and tool calls counted in."
+        default=10_000, description="Messages per request, including their parts and tool calls."
     )
-    tools: Positive = Field(default=128, description="Tools one request may bring.")
-    choices: Positive = Field(default=16, description="Choices (`n`) one request may ask for.")
-    sockets_per_user: Positive = Field(default=20, description="WebSockets one user may hold open.")
-    blob_mb: Positive = Field(default=256, description="Megabytes of one attached file.")
+    tools: Positive = Field(default=128, description="Tools per request.")
+    choices: Positive = Field(default=16, description="Choices (`n`) per request.")
+    sockets_per_user: Positive = Field(default=20, description="Open WebSockets per user.")
+    blob_mb: Positive = Field(default=256, description="Largest attached file, in megabytes.")
     image_megapixels: Annotated[float, Field(gt=0, le=100)] = Field(
-        default=4.0, description="Megapixels of a picture as a model gets it; a larger one is scaled down."
+        default=4.0,
+        description="Largest picture given to a model, in megapixels; larger ones are scaled down.",
     )
     document_pages: Positive = Field(
-        default=50, description="Pages of a document that are given to a model as pictures."
+        default=50, description="Most pages of a document given to a model as pictures."
     )
-    import_mb: Positive = Field(default=256, description="Megabytes of one file of imported conversations.")
-    attachments: Positive = Field(default=32, description="Files one message may carry.")
-    audio_mb: Positive = Field(default=25, description="Megabytes of one recording to be written down.")
+    import_mb: Positive = Field(
+        default=256, description="Largest file of conversations to import, in megabytes."
+    )
+    attachments: Positive = Field(default=32, description="Files per message.")
+    audio_mb: Positive = Field(default=25, description="Largest recording to transcribe, in megabytes.")
     audio_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
-        default=120, description="Minutes such a recording may last."
+        default=120, description="Longest recording to transcribe, in minutes."
     )
 
 
 class Chat(Section):
     socket: Literal["auto", "chat", "voice"] = Field(
         default="auto",
-        description="What /ws/chat is for: `chat`, calls (`voice`), or what its first message is of (`auto`).",
+        description="The protocol of /ws/chat: `chat`, calls (`voice`), or decided by the first message (`auto`).",
     )
     first_frame_s: Seconds = Field(
-        default=120, description="A chat socket that has sent nothing by then is closed."
+        default=120, description="Seconds until a chat socket that has sent nothing is closed."
     )
     idle_s: Seconds = Field(
-        default=600, description="A chat socket idle that long between requests is closed."
+        default=600, description="Seconds until a chat socket that is idle between requests is closed."
     )
 
 
 class RunSettings(Section):
     model_silence_s: Seconds = Field(
         default=120,
-        description="A reply whose model says nothing for so long, not even that it is reading, ends as `timeout`.",
+        description="Seconds without output or prompt progress from the model until a reply ends as `timeout`.",
     )
-    tool_s: Seconds = Field(default=300, description="Seconds one tool call may take.")
+    tool_s: Seconds = Field(default=300, description="Time limit of one tool call, in seconds.")
     approval_s: Seconds = Field(
-        default=24 * 3600, description="Seconds a tool call waits for its approval; then it counts as denied."
+        default=24 * 3600, description="Seconds a tool call waits for approval before it counts as denied."
     )
     max_turns: Positive = Field(
         default=10,
-        description="Model turns a reply with tool calls may take before it asks whether to go on.",
+        description="Model turns of a reply with tool calls before it asks whether to continue.",
     )
-    parallel_calls: Positive = Field(
-        default=4, description="Tool calls of one turn that run at the same time."
-    )
+    parallel_calls: Positive = Field(default=4, description="Tool calls of one turn that run in parallel.")
     pending: Positive = Field(
-        default=10, description="Messages that may wait in a conversation while a reply is running."
+        default=10, description="Messages that may be queued in a conversation while a reply is running."
     )
     titles: Literal["first", "model"] = Field(
         default="first",
-        description="Titles of conversations: the `first` words, or soon after written by the `model`.",
+        description="Titles of conversations: the `first` words, or written by the `model` soon after.",
     )
 
 
@@ -199,14 +200,16 @@ class McpServer(Section):
         default="", description="A program that speaks MCP on its standard input and output."
     )
     args: tuple[str, ...] = Field(default=(), description="Its arguments.")
-    env: dict[str, str] = Field(default={}, description="Environment variables it gets besides a safe few.")
+    env: dict[str, str] = Field(
+        default={}, description="Environment variables added to a safe few that it inherits."
+    )
     cwd: UserPath | None = Field(default=None, description="The folder it runs in.")
     url: HttpUrl = Field(default="", description="Instead of a command: the address of a server.")
     type: Literal["", "stdio", "http", "streamable-http", "sse"] = Field(
         default="", description="The transport; empty: stdio for a command, else streamable HTTP, then SSE."
     )
     headers: dict[str, SecretStr] = Field(default={}, description="HTTP headers sent with every request.")
-    disabled: bool = Field(default=False, description="Keep it, but do not connect.")
+    disabled: bool = Field(default=False, description="Keep the entry, but do not connect.")
 
     @model_validator(mode="after")
     def _one_way(self) -> McpServer:
@@ -217,19 +220,19 @@ class McpServer(Section):
 
 class Mcp(Section):
     servers: dict[str, McpServer] = Field(
-        default={}, description="MCP servers by name: what `mcpServers` holds in other programs' JSON."
+        default={}, description="MCP servers by name, as in the `mcpServers` of other programs' JSON."
     )
     file: UserPath | None = Field(
         default=None, description="A JSON file with `mcpServers`, added to the servers above."
     )
     connect_s: Seconds = Field(
-        default=30, description="Seconds a server has to start and say what it offers."
+        default=30, description="Seconds a server may take to start and list what it offers."
     )
 
 
 class Tools(Section):
     builtin: tuple[Literal["clock", "calculator", "fetch", "search"], ...] = Field(
-        default=("clock", "calculator", "fetch", "search"), description="The built-in tools that are offered."
+        default=("clock", "calculator", "fetch", "search"), description="The built-in tools to offer."
     )
     private_addresses: tuple[str, ...] = Field(
         default=(),
@@ -239,7 +242,7 @@ class Tools(Section):
 
 class Tls(Section):
     enabled: bool = Field(
-        default=False, description="Serve HTTPS, with a certificate made for this machine if none is given."
+        default=False, description="Serve HTTPS, with a certificate created for this machine if none is set."
     )
     certificate: UserPath | None = Field(default=None, description="A certificate chain of your own, as PEM.")
     private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
@@ -247,10 +250,10 @@ class Tls(Section):
 
 class Eta(Section):
     chat_s: Seconds = Field(
-        default=15, description="Seconds a chat is expected to take until some were measured."
+        default=15, description="Expected seconds per chat until some have been measured."
     )
     alpha: float = Field(
-        default=0.3, gt=0, le=1, description="Weight of the newest duration in the moving average."
+        default=0.3, gt=0, le=1, description="Weight of the latest duration in the moving average."
     )
 
 
@@ -258,39 +261,42 @@ class Settings(EngineSettings):
     """Everything an operator can set. Derived values are properties."""
 
     host: str = Field(
-        default="127.0.0.1", description="The address to listen on; anything but loopback needs a key."
+        default="127.0.0.1", description="The address to listen on; any address but loopback needs a key."
     )
     port: int = Field(
-        default=8006, ge=0, le=65535, description="The port of the page and the APIs; 0: any free one."
+        default=8006, ge=0, le=65535, description="The port of the page and the APIs; 0: any free port."
     )
     data: UserPath = Field(
         default_factory=default_data, description="The folder for everything the server writes."
     )
     database: SecretStr | None = Field(
         default=None,
-        description="Where conversations are kept: a PostgreSQL URL; empty: the SQLite file duologue.db in `data`.",
+        description="The database for conversations: a PostgreSQL URL; empty: the SQLite file duologue.db in `data`.",
     )
     key: SecretStr | None = Field(
-        default=None, description="The key every request must bring; empty: only on loopback."
+        default=None,
+        description="A key that requests may use; empty: those of `duologue key`, or none on loopback.",
     )
     key_file: UserPath | None = Field(default=None, description="A file that holds the key.")
-    insecure_http: bool = Field(default=False, description="Allow plain HTTP on an address others can reach.")
+    insecure_http: bool = Field(
+        default=False, description="Allow plain HTTP on an address that other machines can reach."
+    )
     host_names: tuple[str, ...] = Field(
-        default=(), description="Names this server is reached by, besides localhost and the machine's own."
+        default=(), description="Host names of this server besides localhost and the machine's own."
     )
     allow_origins: tuple[str, ...] = Field(
-        default=(), description="Other web origins whose pages may use this server, as https://name:port."
+        default=(), description="Further web origins whose pages may use this server, as https://name:port."
     )
     base_path: BasePath = Field(
         default="", description="The path everything is served under, such as /talk; empty: none."
     )
     proxies: tuple[str, ...] = Field(
         default=(),
-        description="Addresses or networks of proxies whose X-Forwarded headers are believed, such as 10.0.0.0/8.",
+        description="Addresses or networks of proxies whose X-Forwarded headers are trusted, such as 10.0.0.0/8.",
     )
     ui: Ui = Ui()
     aliases: dict[str, str] = Field(
-        default={}, description="Further names of models: the name, and the model meant."
+        default={}, description="Alternative names of models: each name with the model it stands for."
     )
     workers: tuple[WorkerSettings, ...] = Field(
         default=(),

@@ -34,19 +34,23 @@ class UiOptions(Section):
 
     model: str | None = Field(default=None, description="The model of new chats; empty: the default one.")
     sampling: Annotated[dict[str, Any], AfterValidator(_known_sampling)] = Field(
-        default={}, description="Sampling parameters, by the names of docs/protocols.md."
+        default={}, description="Sampling parameters, named as in docs/protocols.md."
     )
-    stop: tuple[str, ...] = Field(default=(), description="Texts at which a reply ends.")
-    thinking: bool | None = Field(default=None, description="Whether a model thinks first, if it can.")
+    stop: tuple[str, ...] = Field(default=(), description="Stop sequences.")
+    thinking: bool | None = Field(
+        default=None, description="Whether a model that can think does so before it answers."
+    )
     effort: Literal["low", "medium", "high"] | None = Field(
-        default=None, description="How long it may think; empty: as long as it likes."
+        default=None, description="How long it may think; empty: no limit."
     )
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Model turns before a reply asks whether to go on; empty: runs.max_turns."
+        default=None,
+        description="Model turns before a reply asks whether to continue; empty: runs.max_turns.",
     )
     tools: bool | None = Field(default=None, description="Whether tools are offered.")
     servers: dict[str, bool] = Field(
-        default={}, description="Tool servers switched on or off, by name; `builtin` is the built-in tools."
+        default={},
+        description="Tool servers switched on or off, by name; `builtin` stands for the built-in tools.",
     )
 
 
@@ -58,16 +62,18 @@ class UiPage(Section):
         default=None, description="Its language; empty: the browser's."
     )
     streaming: bool = Field(default=True, description="Show replies while they are written.")
-    enter_sends: bool = Field(default=True, description="Enter sends, and Shift and Enter begin a new line.")
+    enter_sends: bool = Field(
+        default=True, description="Enter sends and Shift+Enter starts a new line; false swaps the two."
+    )
     paste_as_file: Annotated[int, Field(ge=0)] = Field(
-        default=2500, description="Characters from which a pasted text becomes a file; 0: never."
+        default=2500, description="Length in characters from which pasted text becomes a file; 0: never."
     )
     documents: Literal["auto", "text", "pages"] = Field(
-        default="auto", description="How PDFs are given to models that see."
+        default="auto", description="How PDFs are given to models with image input."
     )
     show_figures: bool = Field(default=True, description="Show tokens and speed below replies.")
-    thinking_open: bool = Field(default=False, description="Show what a model thinks unfolded.")
-    wrap_code: bool = Field(default=False, description="Break long lines of code.")
+    thinking_open: bool = Field(default=False, description="Show a model's thinking unfolded.")
+    wrap_code: bool = Field(default=False, description="Wrap long lines of code.")
     text_size: Literal["small", "normal", "large"] = Field(
         default="normal", description="The size of its text."
     )
@@ -75,18 +81,18 @@ class UiPage(Section):
         default="normal", description="How wide a conversation may be."
     )
     announce: Annotated[Literal["ends", "sentences", "off"], BeforeValidator(_unquoted_off)] = Field(
-        default="ends", description="What screen readers are told of a reply."
+        default="ends", description="What screen readers announce of a reply."
     )
-    voice_response: bool = Field(default=False, description="Read replies out while they are written.")
+    voice_response: bool = Field(default=False, description="Read replies aloud while they are written.")
     voice: str = Field(
-        default="", description="Who speaks, by a name of /v1/audio/voices; empty: voice.voice."
+        default="", description="The voice, by its name in /v1/audio/voices; empty: voice.voice."
     )
     voice_speed: Annotated[float, Field(ge=0.25, le=4.0)] = Field(
-        default=1.0, description="How fast is spoken; 1: as the voice does by itself."
+        default=1.0, description="Speaking rate; 1: the voice's own."
     )
     hold_to_talk: bool = Field(default=False, description="In calls, hold a button while talking.")
     shortcuts: dict[str, str] = Field(
-        default={}, description='Keys of actions, such as {"new-chat": "Mod+Shift+O"}; empty: no keys.'
+        default={}, description='Keys of actions, such as {"new-chat": "Mod+Shift+O"}; an empty text: no key.'
     )
 
 

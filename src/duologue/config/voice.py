@@ -21,42 +21,46 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class DetectorSettings(Section):
-    engine: DetectorName = Field(default="silero", description="What tells speech from noise.")
-    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+    engine: DetectorName = Field(default="silero", description="The voice activity detector.")
+    options: dict[str, Any] = Field(
+        default={}, description="Further options of the engine, under its own names."
+    )
 
 
 class Recogniser(Section):
-    engine: RecogniserName = Field(default="pocketsphinx", description="What writes down what is said.")
+    engine: RecogniserName = Field(default="pocketsphinx", description="The speech recogniser.")
     model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
     url: str = Field(
         default="",
         description="For `remote`: a server with OpenAI's /v1/audio/transcriptions, such as http://host/v1.",
     )
-    key: SecretStr | None = Field(default=None, description="The key that server wants.")
-    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    options: dict[str, Any] = Field(
+        default={}, description="Further options of the engine, under its own names."
+    )
 
 
 class Speaker(Section):
-    engine: SpeakerName = Field(default="espeak", description="What speaks replies.")
+    engine: SpeakerName = Field(default="espeak", description="The speech synthesiser.")
     model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
     url: str = Field(
         default="",
         description="For `remote`: a server with OpenAI's /v1/audio/speech, such as http://host/v1.",
     )
-    key: SecretStr | None = Field(default=None, description="The key that server wants.")
-    options: dict[str, Any] = Field(default={}, description="Further options of it, by its own names.")
+    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    options: dict[str, Any] = Field(
+        default={}, description="Further options of the engine, under its own names."
+    )
 
 
 class VoiceSettings(Section):
     enabled: bool | None = Field(
         default=None,
-        description="Whether there is a voice; empty: where its libraries are installed, or other engines are set.",
+        description="Whether the voice is enabled; empty: if its libraries are installed or other engines are set.",
     )
-    voice: str = Field(
-        default="", description="The voice of whoever asks for none; empty: the speaker's first."
-    )
+    voice: str = Field(default="", description="The default voice; empty: the speaker's first.")
     language: str = Field(
-        default="", description="The language callers are taken to speak; empty: the engine's."
+        default="", description="The language callers are assumed to speak; empty: the engine's default."
     )
     detector: DetectorSettings = DetectorSettings()
     recogniser: Recogniser = Recogniser()
@@ -65,10 +69,10 @@ class VoiceSettings(Section):
         default="auto", description="The device these engines run on: `auto`, `cpu`, `cuda:0` ..."
     )
     seats: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=32, description="Calls, speeches and transcriptions at the same time; the next waits."
+        default=32, description="Calls, speeches and transcriptions at the same time; further ones wait."
     )
-    idle_s: Seconds = Field(default=600, description="A call in which nobody has spoken for so long ends.")
-    session_s: Seconds = Field(default=7200, description="A call may last so long.")
+    idle_s: Seconds = Field(default=600, description="Seconds without speech until a call ends.")
+    session_s: Seconds = Field(default=7200, description="Longest call, in seconds.")
 
     def engine_options(self, models: Path | None = None) -> dict[str, object]:
         """What a voice worker loads with, plain values only. `models`: the folder where weights are looked for by name."""
