@@ -9,7 +9,7 @@ import pytest
 
 from duologue.config import Settings
 from duologue.conversations import service
-from duologue.conversations.call_turns import CallTurns, spoken_turns
+from duologue.conversations.call_turns import CallTurns, open_call_turns
 from duologue.conversations.service import Service
 from duologue.errors import NotFound
 from duologue.values.conversations import (
@@ -42,7 +42,7 @@ async def opened(folder: Path) -> AsyncIterator[Service]:
 async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", ""), "Be kind.")
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         assert [message.text for message in turns.request.messages] == ["Be kind."]
         assert turns.request.model == "mini"
         await turns.user_said("m1", "Count to ten.")
@@ -60,7 +60,7 @@ async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp
             ("user", "Stop.", "done"),
         ]
         assert conversation.title == "Count to ten."
-        again = await spoken_turns(kept, "ann", "c")
+        again = await open_call_turns(kept, "ann", "c")
         assert [message.text for message in again.request.messages][1:] == [
             "Count to ten.",
             "One two",
@@ -72,7 +72,7 @@ async def test_the_conversations_options_hold_in_its_calls(tmp_path: Path) -> No
     async with opened(tmp_path) as kept:
         options = GenerationOptions(sampling=Sampling(temperature=0.5))
         await kept.editing.begin("ann", Conversation("c", "Bread", options=options))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         assert turns.request.sampling.temperature == 0.5
         assert turns.request.thinking is False
 
@@ -82,7 +82,7 @@ async def test_other_views_hear_of_every_turn(tmp_path: Path) -> None:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         told: list[object] = []
         kept.feed.publish = lambda user, event: told.append((user, event))  # type: ignore[method-assign]
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m5", "Hi.")
         assert told == [("ann", ListChanged("c"))]
 
@@ -91,7 +91,7 @@ async def test_somebody_elses_conversation_is_not_there(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
         with pytest.raises(NotFound):
-            await spoken_turns(kept, "bob", "c")
+            await open_call_turns(kept, "bob", "c")
 
 
 async def rows_of(kept: Service) -> list[StoredMessage]:
@@ -106,7 +106,7 @@ def texts(turns: CallTurns) -> list[str]:
 async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Sums"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m6", "Two and two?")
         call = StoredToolCall("c1", "calculator", "{}")
         did = (
@@ -131,21 +131,21 @@ async def test_what_a_reply_did_is_kept_between_the_question_and_the_answer(tmp_
 async def test_its_replies_may_use_what_a_typed_reply_may_and_what_the_client_offers(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Tools"))
-        turns = await spoken_turns(kept, "ann", "c", tools=[Tool("lamp"), Tool("calculator")])
-        tools = turns.surroundings.tools
+        turns = await open_call_turns(kept, "ann", "c", tools=[Tool("lamp"), Tool("calculator")])
+        tools = turns.context.tools
         assert "builtin" in {tool.server for tool in tools.values()}
         assert (tools["lamp"].server, tools["calculator"].server) == ("client", "client")
         assert {tool.name for tool in turns.request.tools} == set(tools)
         off = GenerationOptions(tools=False)
         await kept.stores.of("c").conversations.change("ann", "c", {"options": off})
         assert await turns.read()
-        assert set(turns.surroundings.tools) == {"lamp", "calculator"}
+        assert set(turns.context.tools) == {"lamp", "calculator"}
 
 
 async def test_a_call_goes_on_from_the_branch_that_is_current_by_then(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m8", "Hello.")
         hello = turns.leaf
         await turns.assistant_said("m9", "Hi.", "spoken")
@@ -161,7 +161,7 @@ async def test_an_answer_stays_with_its_question_when_another_branch_is_shown_me
 ) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m11", "One.")
         one = turns.leaf
         await turns.assistant_said("m12", "First.", "spoken")
@@ -178,7 +178,7 @@ async def test_an_answer_stays_with_its_question_when_another_branch_is_shown_me
 async def test_an_answer_whose_question_was_deleted_goes_where_the_conversation_is(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m15", "One.")
         await turns.assistant_said("m16", "First.", "spoken")
         await turns.user_said("m17", "Two.")
@@ -193,7 +193,7 @@ async def test_an_answer_whose_question_was_deleted_goes_where_the_conversation_
 async def test_only_what_others_do_is_a_change(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await turns.user_said("m19", "Hi.")
         kept.feed.publish("ann", ListChanged("another"))
         kept.feed.publish("ann", ListChanged("c"))
@@ -210,7 +210,7 @@ async def test_only_what_others_do_is_a_change(tmp_path: Path) -> None:
 async def test_a_deleted_conversation_is_not_there_any_more(tmp_path: Path) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         await kept.stores.of("c").conversations.delete("ann", "c")
         with pytest.raises(NotFound):
             await turns.read()
@@ -222,7 +222,7 @@ async def test_a_turn_that_is_kept_when_nobody_waits_for_it_any_more_is_not_kept
 ) -> None:
     async with opened(tmp_path) as kept:
         await kept.editing.begin("ann", Conversation("c", "Bread"))
-        turns = await spoken_turns(kept, "ann", "c")
+        turns = await open_call_turns(kept, "ann", "c")
         messages = kept.stores.of("c").messages
 
         async def keep_late(new: Sequence[StoredMessage], *, leaf: str | None) -> None:

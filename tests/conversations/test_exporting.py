@@ -258,6 +258,6 @@ def test_markdown_of_what_is_unusual():
     )
     text = markdown(Conversation("c"), rows)
     assert text.startswith("# Conversation\n\n## System\n\nBe brief.\n\n## Summary\n\nIn short.")
-    assert "*Film:* `` a`b.mp4 `` (video/mp4)" in text
+    assert "*Video:* `` a`b.mp4 `` (video/mp4)" in text
     assert "## Tool\n\nalone" in text
     assert "**Tool: `go`**\n\n*denied*\n\n**Tool: `no`**\n" in text

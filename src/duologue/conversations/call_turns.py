@@ -1,7 +1,7 @@
-"""A conversation that goes on as a call: what a model is told of it, and the rows of what was said and heard.
+"""The turns of a call in a stored conversation: the prompt for its replies, and the rows of what was said.
 
-Owns the rows a call adds, and what becomes of the call when the conversation is changed elsewhere. A reply's row holds what
-was heard of it and no word more. Knows no sound and no session.
+Used by `gateway/calls/history.py`. Owns the rows that a call adds, and notices changes of the conversation from elsewhere. The
+row of a reply has exactly the text that the caller has heard.
 """
 
 from __future__ import annotations
@@ -29,122 +29,126 @@ from duologue.values.runs import ListChanged, ListRemoved, ListReset
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
 
-ROOM = 3
-"""Tools take a third of a model's context at most."""
-TRIES = 3
-OWN = 64
-"""Of what this call itself told the lists lately, so many are known again."""
+TOOLS_SHARE = 3
+"""Tool definitions may take a third of the context."""
+READ_ATTEMPTS = 3
+OWN_EVENTS = 64
+"""How many of the list events that this call published itself are remembered, to ignore them."""
 Change = Literal["changed", "deleted"]
 
 
 class CallTurns:
-    """The turns of one call in one conversation. Made by `spoken_turns`, or opened by `read`.
+    """The turns of one call in one conversation. Call `read` first, or use `open_call_turns`.
 
-    Each method that keeps something is one transaction; they raise Unavailable as the database does, NotFound when the
-    conversation is gone. They are called one at a time.
+    Each method that writes is one transaction and raises Unavailable as the database does, NotFound when the conversation was
+    deleted. Not for concurrent calls.
     """
 
     def __init__(
         self, service: Service, user: str, conversation: str, *, model: str = "", tools: Sequence[Tool] = ()
     ) -> None:
         self._service, self._user, self._conversation = service, user, conversation
-        self._asked = GenerationOptions(model=model, thinking=False)
+        self._call_options = GenerationOptions(model=model, thinking=False)
         self._tools = tuple(tools)
         self._inherited: GenerationOptions | None = None
         self._options = GenerationOptions()
         self._card = ModelCard("", "", 0)
         self._offer = Offer()
-        self._essences: list[object] = []
+        self._digests: list[object] = []
         self._seen = service.feed.number
-        self._told: deque[int] = deque(maxlen=OWN)
-        self._titled = True
-        self._open: str | None = None
+        self._own_events: deque[int] = deque(maxlen=OWN_EVENTS)
+        self._has_title = True
+        self._open_row: str | None = None
         self.leaf: str | None = None
-        """The last row of the branch the call goes on from."""
+        """The last row of the branch that the call continues."""
         self.path: tuple[StoredMessage, ...] = ()
-        """That branch, as it was read last."""
+        """That branch, as of the last `read`."""
         self.request = ChatRequest(())
-        """What a reply begins with: everything said so far, and the options and tools that hold here."""
-        self.surroundings = CallContext(dependencies=self._tool_dependencies())
+        """The request for a reply: everything said so far, with the options and tools of this conversation."""
+        self.context = CallContext(dependencies=self._tool_dependencies())
 
-    # ---- what there is
+    # ---- reading
 
     async def read(self) -> bool:
-        """Read the conversation's current branch. Whether it is another than this knows, by somebody else's doing. Raises
-        NotFound also for a deleted one, and what finding the model raises."""
+        """Read the conversation's current branch. Whether it has changed from elsewhere. Raises NotFound, also for a deleted
+        conversation, and what resolving the model raises."""
         service = self._service
-        kept, path = await self._current()
-        options = inherited(self._asked, kept.options, await service.defaults(self._user))
+        conversation, path = await self._current()
+        options = inherited(self._call_options, conversation.options, await service.defaults(self._user))
         path = tuple(service.runs.rows(self._conversation).get(row.id, row) for row in path)
-        self._titled = self._titled and bool(kept.title)
-        essences = [_essence(row) for row in path]
-        if options == self._inherited and essences == self._essences:
+        self._has_title = self._has_title and bool(conversation.title)
+        digests = [_digest(row) for row in path]
+        if options == self._inherited and digests == self._digests:
             return False
         if options != self._inherited:
-            await self._equip(options)
+            await self._load_options(options)
         attachments = service.attachments(self._conversation)
         messages = await attachments.messages(self._user, path, self._card)
         self.request = turn_request(messages, self._options, self._card, self._offer)
-        self.leaf, self.path = kept.leaf, path
-        self._inherited, self._essences = options, essences
-        await self._settle()
+        self.leaf, self.path = conversation.leaf, path
+        self._inherited, self._digests = options, digests
+        await self._drop_deleted_row()
         return True
 
     async def _current(self) -> tuple[Conversation, tuple[StoredMessage, ...]]:
-        """The conversation, and the branch that is shown of it."""
+        """The conversation and its current branch."""
         store = self._service.stores.of(self._conversation)
-        kept = await store.conversations.get(self._user, self._conversation)
-        for _ in range(TRIES):
+        conversation = await store.conversations.get(self._user, self._conversation)
+        for _ in range(READ_ATTEMPTS):
             try:
-                return kept, await store.messages.path(self._conversation, kept.leaf) if kept.leaf else ()
+                leaf = conversation.leaf
+                return conversation, await store.messages.path(self._conversation, leaf) if leaf else ()
             except NotFound:
-                # It was deleted just now, and the conversation stands elsewhere.
-                kept = await store.conversations.get(self._user, self._conversation)
+                # The leaf was deleted between the two reads. Read the new one.
+                conversation = await store.conversations.get(self._user, self._conversation)
         raise Unavailable("The conversation changes too quickly to be read. Try again.")
 
-    async def _settle(self) -> None:
-        """What a reply in the making answers may have been deleted."""
-        if self._open is not None:
+    async def _drop_deleted_row(self) -> None:
+        """The row that the present reply answers may have been deleted."""
+        if self._open_row is not None:
             try:
-                await self._service.stores.of(self._conversation).messages.get(self._conversation, self._open)
+                await self._service.stores.of(self._conversation).messages.get(
+                    self._conversation, self._open_row
+                )
             except NotFound:
-                self._open = None
+                self._open_row = None
 
     async def changes(self) -> AsyncIterator[Change]:
-        """What others do to the conversation, as they do it."""
+        """The changes of the conversation from elsewhere, as they happen."""
         async with aclosing(self._service.feed.events(self._user, self._seen)) as events:
-            async for told in events:
-                match told.event:
+            async for entry in events:
+                match entry.event:
                     case ListReset():
                         yield "changed"
                     case ListRemoved(conversation) if conversation == self._conversation:
                         yield "deleted"
                     case ListChanged(conversation) if conversation == self._conversation:
-                        if told.number not in self._told:
+                        if entry.number not in self._own_events:
                             yield "changed"
 
-    # ---- what was said and heard
+    # ---- adding rows
 
     async def user_said(self, id: str, text: str) -> None:
-        """On the branch that is current now, as the row `id`; one that is there is not added again."""
+        """Add a turn of the caller to the current branch, as the row `id`. Idempotent by `id`."""
         content: tuple[Content, ...] = (TextContent(text),)
         if any(row.id == id for row in self.path):
-            self._open = id
+            self._open_row = id
         else:
-            self._open = self.leaf
+            self._open_row = self.leaf
             await self._add([self._row(id, "user", content)])
-        if not self._titled:
-            self._titled = True
+        if not self._has_title:
+            self._has_title = True
             store = self._service.stores.of(self._conversation)
             changes: dict[str, object] = {"title": first_words(content), "title_source": "first"}
             await store.conversations.change(self._user, self._conversation, changes)
-            self._tell()
+            self._publish_change()
 
     async def assistant_said(
         self, id: str, heard: str, ending: Ending, rows: Sequence[StoredMessage] = ()
     ) -> None:
-        """`heard` of a reply, as the row `id` behind the `rows` of what it did; what is there is not added again. Of one nobody
-        heard, and that did nothing, there is no row. It belongs to what it answers, whatever branch is current by now."""
+        """Add the `heard` text of a reply as the row `id`, below the `rows` of its tool calls. Idempotent by `id`. No row is
+        added for a reply that nobody heard and that ran no tools. The rows go below the turn they answer, whatever branch is
+        current by now."""
         new = [
             msgspec.structs.replace(
                 row, conversation=self._conversation, model=self._model(row), created=self._service.now()
@@ -157,24 +161,24 @@ class CallTurns:
             await self._add(new)
 
     async def _add(self, rows: Sequence[StoredMessage]) -> None:
-        above = self._open if self._open is not None else self.leaf
+        above = self._open_row if self._open_row is not None else self.leaf
         chained: list[StoredMessage] = []
         for row in rows:
             chained.append(msgspec.structs.replace(row, parent=above))
             above = row.id
         current = chained[0].parent == self.leaf
         store = self._service.stores.of(self._conversation)
-        kept = await store.messages.add(chained, leaf=above if current else None)
-        self._open = above
+        added = await store.messages.add(chained, leaf=above if current else None)
+        self._open_row = above
         if current:
-            self.leaf, self.path = above, (*self.path, *kept)
-            self._essences += map(_essence, kept)
-        self._tell()
+            self.leaf, self.path = above, (*self.path, *added)
+            self._digests += map(_digest, added)
+        self._publish_change()
 
-    def _tell(self) -> None:
+    def _publish_change(self) -> None:
         feed = self._service.feed
         feed.publish(self._user, ListChanged(self._conversation))
-        self._told.append(feed.number)
+        self._own_events.append(feed.number)
 
     def _row(
         self, id: str, role: Literal["user", "assistant"], content: tuple[Content, ...], *, cut: bool = False
@@ -195,15 +199,15 @@ class CallTurns:
     def _model(self, row: StoredMessage) -> str:
         return self._card.name if row.role == "assistant" else ""
 
-    # ---- what its replies may do
+    # ---- options and tools
 
-    async def _equip(self, options: GenerationOptions) -> None:
-        """Find the model, and the tools it is offered: the conversation's, and the client's own before them."""
+    async def _load_options(self, options: GenerationOptions) -> None:
+        """Find the model and its tools: those of the conversation, and the client's own, which take precedence."""
         service = self._service
         self._card = service.resolve(options.model)
         self._options = msgspec.structs.replace(options, model=self._card.name)
         own = client_tools(self._tools)
-        offer = await self._offered()
+        offer = await self._tool_offer()
         tools = tuple(tool for tool in offer.tools if tool.name not in own)
         self._offer = msgspec.structs.replace(offer, tools=(*tools, *own.values()))
         settings = service.run_settings
@@ -211,7 +215,7 @@ class CallTurns:
             settings = settings.model_copy(update={"max_turns": options.max_turns})
         approvals = service.stores.durable.approvals
         attachments, user, card = service.attachments(self._conversation), self._user, self._card
-        self.surroundings = CallContext(
+        self.context = CallContext(
             dependencies=self._tool_dependencies(),
             tools={tool.name: tool for tool in self._offer.tools},
             settings=settings,
@@ -223,13 +227,13 @@ class CallTurns:
             messages=lambda rows: attachments.messages(user, rows, card),
         )
 
-    async def _offered(self) -> Offer:
+    async def _tool_offer(self) -> Offer:
         toolbox, card = self._service.toolbox, self._card
-        # As in a typed run: one that cannot call tools must not be offered any.
+        # As in a typed run: only a loaded model that cannot call tools is refused them.
         takes_tools = not card.context or "tools" in card.verbs
         if toolbox is None or self._options.tools is False or not takes_tools:
             return Offer()
-        budget = card.context // ROOM or None
+        budget = card.context // TOOLS_SHARE or None
         return await toolbox.offer(self._user, self._options, budget_tokens=budget, count=self._service.count)
 
     def _tool_dependencies(self) -> ToolDependencies:
@@ -237,11 +241,11 @@ class CallTurns:
         return ToolDependencies(service.now, service.clock, _new_id, service.toolbox)
 
 
-async def spoken_turns(
+async def open_call_turns(
     service: Service, user: str, conversation: str, *, model: str = "", tools: Sequence[Tool] = ()
 ) -> CallTurns:
-    """The turns of a call that goes on with a conversation; `tools` are the client's own. Raises NotFound, and what finding
-    the model raises."""
+    """The turns of a call in an existing conversation, read already. `tools`: the client's own. Raises NotFound, and what
+    resolving the model raises."""
     turns = CallTurns(service, user, conversation, model=model, tools=tools)
     await turns.read()
     return turns
@@ -251,6 +255,6 @@ def _new_id() -> str:
     return uuid.uuid4().hex
 
 
-def _essence(row: StoredMessage) -> object:
-    """What of a row a model is told: where that is the same, nobody has changed anything."""
+def _digest(row: StoredMessage) -> object:
+    """The parts of a row that a model sees. If they are equal, nothing relevant has changed."""
     return row.id, row.role, row.content, row.tool_calls, row.kind, row.active

@@ -1,6 +1,6 @@
-"""Conversations as files: JSON lines that can be imported again without loss, zips of them, and Markdown to read.
+"""Conversations as files: JSON lines that can be imported again without loss, zips of them, and Markdown for people.
 
-Pure but for the reading of files, which is handed in. `importing.duologue` owns the shape of the lines.
+Used by `api/import_export.py`. `importing/duologue_format.py` owns the shape of the lines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from duologue.values.conversations import (
 )
 
 Read = Callable[[str], Awaitable[bytes | None]]
-"""The bytes of a file by its hash; None where it is there no more."""
+"""The bytes of a file by its hash; None when it no longer exists."""
 
 _encoder = msgspec.json.Encoder()
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
@@ -52,13 +52,13 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 def file_name(conversation: Conversation, ending: str) -> str:
-    """A name for its file that every file system takes: words of the title, the beginning of the id."""
+    """A file name that every file system accepts: words of the title and the first characters of the id."""
     words = _UNSAFE.sub("-", conversation.title)[:60].strip("-._")
     return f"{words or 'conversation'}-{_UNSAFE.sub('-', conversation.id)[:8]}.{ending}"
 
 
 async def json_lines(exported: Exported, read: Read) -> AsyncIterator[bytes]:
-    """One conversation, its files in it: a header, a line for each row, a line for each file."""
+    """One conversation with its files: a header, a line for each row, a line for each file."""
     for line in _lines(exported):
         yield line
     for hash, (name, mime) in _files(exported.messages).items():
@@ -67,7 +67,7 @@ async def json_lines(exported: Exported, read: Read) -> AsyncIterator[bytes]:
 
 
 async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator[bytes]:
-    """A zip of any number of conversations, made as it is sent; each file is in it once."""
+    """A zip of any number of conversations, produced while it is sent. Each file is in it once."""
     sink = _Sink()
     written: set[str] = set()
     names: set[str] = set()
@@ -77,15 +77,15 @@ async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator
             for hash in files:
                 if hash not in written and (data := await read(hash)) is not None:
                     written.add(hash)
-                    # Pictures, sound and film are packed already.
+                    # Pictures, sound and video are compressed already.
                     await decode(_add, target, f"{FILES}{hash}", data, zipfile.ZIP_STORED)
-                    yield sink.taken()
+                    yield sink.take()
             references = (_line(FileLine(hash, name, mime)) for hash, (name, mime) in files.items())
             name = _free(names, file_name(exported.conversation, "jsonl"))
             data = b"".join((*_lines(exported), *references))
             await decode(_add, target, f"conversations/{name}", data, zipfile.ZIP_DEFLATED)
-            yield sink.taken()
-    yield sink.taken()
+            yield sink.take()
+    yield sink.take()
 
 
 def _lines(exported: Exported) -> Iterator[bytes]:
@@ -99,16 +99,16 @@ def _line(line: Line) -> bytes:
 
 
 def _files(messages: Iterable[StoredMessage]) -> dict[str, tuple[str, str]]:
-    """Every file of the rows: its hash, with a name and a media type where one is known."""
-    found: dict[str, tuple[str, str]] = {}
+    """The files of the rows by hash, each with its name and media type if known."""
+    files: dict[str, tuple[str, str]] = {}
     for row in messages:
         for part in row.content:
             for hash in files_of(part):
                 own = hash == getattr(part, "blob", "")
                 name, mime = (getattr(part, "name", ""), getattr(part, "mime", "")) if own else ("", "")
-                if hash not in found or own:
-                    found[hash] = (name, mime)
-    return found
+                if hash not in files or own:
+                    files[hash] = (name, mime)
+    return files
 
 
 def _free(names: set[str], name: str) -> str:
@@ -125,14 +125,14 @@ def _nth(number: int) -> str:
 
 
 def _add(target: zipfile.ZipFile, name: str, data: bytes, compression: int) -> None:
-    # A fixed date: the same conversations make the same archive.
+    # The date is fixed, so that the same conversations give the same archive.
     info = zipfile.ZipInfo(name)
     info.external_attr = 0o600 << 16
     target.writestr(info, data, compression)
 
 
 class _Sink:
-    """What a zip is written to when it cannot be gone back in: the bytes that were not taken yet."""
+    """A write-only target for a zip that is streamed: buffers the bytes until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -142,12 +142,12 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits elsewhere."""
+        """Writes are not buffered elsewhere."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
 
@@ -156,7 +156,7 @@ class _Sink:
 
 
 def markdown(conversation: Conversation, path: Sequence[StoredMessage]) -> str:
-    """The rows of one branch, root first, as a text to read. Times are UTC."""
+    """The rows of one branch, root first, as Markdown. Times are in UTC."""
     blocks = [f"# {_one_line(conversation.title) or 'Conversation'}"]
     if conversation.created:
         blocks.append(f"*{_moment(conversation.created)}*")
@@ -173,9 +173,9 @@ _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "
 
 
 def _row(row: StoredMessage, results: dict[str, StoredMessage]) -> Iterator[str]:
-    who = "Summary" if row.kind == "summary" else _NAMES[row.role]
+    speaker = "Summary" if row.kind == "summary" else _NAMES[row.role]
     model = f" ({_one_line(row.model)})" if row.model and row.role == "assistant" else ""
-    yield f"## {who}{model}"
+    yield f"## {speaker}{model}"
     if row.reasoning.strip():
         yield f"<details>\n<summary>Reasoning</summary>\n\n{row.reasoning.strip()}\n\n</details>"
     yield from _content(row.content)
@@ -214,15 +214,15 @@ def _content(content: tuple[Content, ...]) -> Iterator[str]:
             case AudioContent():
                 yield _file("Recording", part.name, part.mime)
             case VideoContent():
-                yield _file("Film", part.name, part.mime)
+                yield _file("Video", part.name, part.mime)
             case DocumentContent():
                 yield _file("Document", part.name, part.mime)
             case ResourceContent():
                 yield _file("Resource", part.name or part.uri, part.server)
 
 
-def _file(what: str, name: str, detail: str) -> str:
-    return f"*{what}:* {_code(name or 'without a name')}" + (f" ({_one_line(detail)})" if detail else "")
+def _file(label: str, name: str, detail: str) -> str:
+    return f"*{label}:* {_code(name or 'without a name')}" + (f" ({_one_line(detail)})" if detail else "")
 
 
 def _fenced(text: str, language: str) -> str:

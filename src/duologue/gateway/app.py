@@ -118,11 +118,11 @@ class Gateway:
         self, user: str, conversation: str, model: str, tools: Sequence[Tool]
     ) -> CallTurns:
         """A conversation that is continued as a call. Raises Problem."""
-        from duologue.conversations.call_turns import spoken_turns
+        from duologue.conversations.call_turns import open_call_turns
 
         if self.service is None:
             raise Unavailable("The server is starting. Call again in a moment.")
-        return await spoken_turns(self.service, user, conversation, model=model, tools=tools)
+        return await open_call_turns(self.service, user, conversation, model=model, tools=tools)
 
     def _voice_pool(self) -> Pool | None:
         """The pool of the voice worker, whose slots are the seats for calls, speech and transcription."""

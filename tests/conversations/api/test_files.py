@@ -112,7 +112,7 @@ async def test_an_empty_file_in_a_form_is_a_file(http):
         (b"--x--\r\n", "multipart/form-data; boundary=x", "no file"),
         (b"", "multipart/form-data; boundary=x", "no file"),
         (b"hello", "multipart/form-data", "no boundary"),
-        (b"hello", "multipart/form-data; boundary=x", "no multipart form"),
+        (b"hello", "multipart/form-data; boundary=x", "not a multipart form"),
         (
             b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nhalf',
             "multipart/form-data; boundary=x",

@@ -104,7 +104,7 @@ class Turns:
 
     def __init__(self, request: ChatRequest) -> None:
         self.request = request
-        self.surroundings = CallContext(dependencies=ToolDependencies(lambda: 0, lambda: 0.0, lambda: "id"))
+        self.context = CallContext(dependencies=ToolDependencies(lambda: 0, lambda: 0.0, lambda: "id"))
         self.kept: list[tuple[str, Ending | None]] = []
         self.rows: list[StoredMessage] = []
         self.broken = self.hangs = False

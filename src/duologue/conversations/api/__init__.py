@@ -1,6 +1,6 @@
-"""The conversations API as one router: every route of `/api` that is about conversations, runs, files and tools.
+"""The conversations API as one router: every `/api` route for conversations, runs, files and tools.
 
-Owns which routers there are. `mcp` and its kind are loaded with the service, never by this file alone.
+Mounted by `gateway/app.py`. The routes of tools are imported with the service, because they load the MCP SDK.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def router(service: Service) -> APIRouter:
     """Every route, over an opened service."""
     from duologue.tools import routes as tool_routes
 
-    every = APIRouter()
+    routes = APIRouter()
     for part in (conversations, messages, runs, user_data, import_export):
-        every.include_router(part.router(service))
-    every.include_router(events.router(service.feed))
-    every.include_router(files.router(service.blobs, limit=service.limits.blob_mb * 2**20))
+        routes.include_router(part.router(service))
+    routes.include_router(events.router(service.feed))
+    routes.include_router(files.router(service.blobs, limit=service.limits.blob_mb * 2**20))
     if service.toolbox is not None:
-        every.include_router(tool_routes.router(service.toolbox, service.keep))
-    return every
+        routes.include_router(tool_routes.router(service.toolbox, service.keep))
+    return routes

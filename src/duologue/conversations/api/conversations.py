@@ -1,6 +1,6 @@
-"""`/api/conversations`: the list, one conversation, and what is changed of it without touching its messages.
+"""`/api/conversations`: the list, single conversations, and changes to them that do not touch their messages.
 
-Owns these routes' JSON. Whatever is done is done by `editing`, the store and the runs.
+Owns these routes and their JSON; `history/editing.py`, the store and the runs do the work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_LISTED = 200
 
 
 class ConversationPage(Struct, frozen=True):
-    """Pinned ones come first, on the first page. `next` goes into `before` for the next page; null at the end."""
+    """Pinned conversations come first, on the first page. Pass `next` as `before` for the next page; null at the end."""
 
     conversations: list[Conversation]
     next: str | None
@@ -44,7 +44,7 @@ class WholeConversation(Struct, frozen=True):
 
 
 class BulkDone(Struct, frozen=True):
-    """`missing` are those that are not there."""
+    """`missing`: the ids that do not exist."""
 
     done: list[str]
     missing: list[str]
@@ -62,20 +62,20 @@ def router(service: Service) -> APIRouter:
 def _add_list(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "",
-        summary="Begin a conversation",
+        summary="Start a conversation",
         openapi_extra=documented(
             body=api.NewConversationBody,
             answers=Conversation,
             status=201,
-            says="The conversation (200 when it was there)",
+            says="The conversation (200 if it existed)",
         ),
     )
     async def create_conversation(request: Request) -> Response:
-        """The same id again is the conversation that is there. A temporary one is kept in memory only."""
+        """Idempotent by id. A temporary conversation is stored in memory only."""
         new, user = await asked(request, api.NewConversationBody), user_of(request)
         api.check_text([new.system], text_mb=service.limits.text_mb, param="system")
         if new.temporary and new.folder is not None:
-            raise BadRequest("A temporary conversation is in no folder.", param="folder")
+            raise BadRequest("A temporary conversation cannot be in a folder.", param="folder")
         conversation = Conversation(
             new.id or uuid.uuid4().hex,
             new.title,
@@ -85,8 +85,8 @@ def _add_list(routes: APIRouter, service: Service) -> None:
             tags=_tags(new.tags),
             options=new.options.options(),
         )
-        kept, is_new = await service.editing.begin(user, conversation, new.system)
-        return answer(kept, 201 if is_new else 200)
+        stored, is_new = await service.editing.begin(user, conversation, new.system)
+        return answer(stored, 201 if is_new else 200)
 
     @routes.get(
         "",
@@ -104,7 +104,7 @@ def _add_list(routes: APIRouter, service: Service) -> None:
     )
     async def list_conversations(request: Request) -> Response:
         limit = whole_number(request, "limit", 50, most=MOST_LISTED)
-        found = await service.stores.durable.conversations.listed(
+        page = await service.stores.durable.conversations.listed(
             user_of(request),
             archived=flag(request, "archived"),
             folder=request.query_params.get("folder") or None,
@@ -112,9 +112,9 @@ def _add_list(routes: APIRouter, service: Service) -> None:
             limit=limit,
             before=_cursor(request.query_params.get("before", "")),
         )
-        others = [one for one in found if not one.pinned]
-        more = others[-1] if len(others) == limit else None
-        return answer(ConversationPage(found, f"{more.updated}.{more.id}" if more else None))
+        unpinned = [conversation for conversation in page if not conversation.pinned]
+        last = unpinned[-1] if len(unpinned) == limit else None
+        return answer(ConversationPage(page, f"{last.updated}.{last.id}" if last else None))
 
 
 def _add_many(routes: APIRouter, service: Service) -> None:
@@ -124,13 +124,14 @@ def _add_many(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.BulkBody, answers=BulkDone),
     )
     async def change_many(request: Request) -> Response:
-        """Conversations that are not there are named; the others are done. For `move` a `folder` of null is none."""
+        """Conversations that do not exist are listed in `missing`; the others are changed. For `move`, a `folder` of null means
+        no folder."""
         bulk, user = await asked(request, api.BulkBody), user_of(request)
         done: list[str] = []
         missing: list[str] = []
         for id in dict.fromkeys(bulk.ids):
             try:
-                await _do(service, user, id, bulk)
+                await _change(service, user, id, bulk)
                 done.append(id)
             except NotFound:
                 missing.append(id)
@@ -146,7 +147,7 @@ def _add_one(routes: APIRouter, service: Service) -> None:
         ),
     )
     async def read_conversation(request: Request, id: str) -> Response:
-        """Everything a viewer needs to show it, and the run to follow where one is going on."""
+        """Everything needed to show it, and the active run to follow, if there is one."""
         user, leaf = user_of(request), request.query_params.get("leaf")
         return answer(await whole(service, user, checked_id(id), leaf))
 
@@ -156,7 +157,7 @@ def _add_one(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.ConversationChangeBody, answers=Conversation),
     )
     async def change_conversation(request: Request, id: str) -> Response:
-        """`leaf` switches the branch, also while a reply is running; `folder` null takes it out of its folder."""
+        """`leaf` switches the branch, also during a reply; a `folder` of null removes it from its folder."""
         change = await asked(request, api.ConversationChangeBody)
         changes = change.named()
         for name, value in changes.items():
@@ -172,16 +173,16 @@ def _add_one(routes: APIRouter, service: Service) -> None:
         "/{id}",
         summary="Delete a conversation",
         status_code=204,
-        openapi_extra=documented(status=204, says="It is in no list any more"),
+        openapi_extra=documented(status=204, says="It is no longer in any list"),
     )
     async def delete_conversation(request: Request, id: str) -> Response:
-        """It goes for good after an hour; until then it can be restored. A reply that is running is stopped."""
+        """It is removed permanently after an hour; until then it can be restored. A running reply is stopped."""
         await _delete(service, user_of(request), checked_id(id))
         return nothing()
 
     @routes.post(
         "/{id}/restore",
-        summary="Bring a deleted conversation back",
+        summary="Restore a deleted conversation",
         openapi_extra=documented(answers=Conversation),
     )
     async def restore_conversation(request: Request, id: str) -> Response:
@@ -189,12 +190,13 @@ def _add_one(routes: APIRouter, service: Service) -> None:
 
 
 async def whole(service: Service, user: str, id: str, leaf: str | None = None) -> WholeConversation:
-    """A conversation as a viewer opens it, the rows of a running reply as they are now and not as they were kept last.
-    Raises NotFound."""
-    found = await _read(service, user, id, leaf)
-    if found.run is not None and found.run.outcome is not None and service.runs.live(id) is None:
-        return await _read(service, user, id, leaf)  # it ended while it was read; now everything is kept
-    return found
+    """A conversation for a viewer, with the rows of a running reply as they are now, ahead of the store. Raises NotFound."""
+    conversation = await _read(service, user, id, leaf)
+    run = conversation.run
+    if run is not None and run.outcome is not None and service.runs.live(id) is None:
+        # The run ended between two reads. Now everything of it is in the store.
+        return await _read(service, user, id, leaf)
+    return conversation
 
 
 async def _read(service: Service, user: str, id: str, leaf: str | None) -> WholeConversation:
@@ -214,7 +216,7 @@ async def _read(service: Service, user: str, id: str, leaf: str | None) -> Whole
     return WholeConversation(conversation, messages, run, pending, approvals, draft)
 
 
-async def _do(service: Service, user: str, id: str, bulk: api.BulkBody) -> None:
+async def _change(service: Service, user: str, id: str, bulk: api.BulkBody) -> None:
     match bulk.do:
         case "delete":
             await _delete(service, user, id)
@@ -244,14 +246,14 @@ async def _restore(service: Service, user: str, id: str) -> Conversation:
 
 
 def _tags(tags: list[str]) -> tuple[str, ...]:
-    """Each tag once, in the order they were given."""
+    """The tags without duplicates, in the given order."""
     return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
 
-def _cursor(said: str) -> tuple[int, str] | None:
-    if not said:
+def _cursor(text: str) -> tuple[int, str] | None:
+    if not text:
         return None
-    number, _, id = said.partition(".")
+    number, _, id = text.partition(".")
     if not (number.isascii() and number.isdigit() and len(number) < 17):
         raise BadRequest("before must be the `next` of another page.", param="before")
     return int(number), checked_id(id, "before")

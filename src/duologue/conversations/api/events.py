@@ -1,6 +1,6 @@
-"""`/api/events`: what changed in a user's list of conversations, for every tab and device.
+"""`/api/events`: changes of a user's list of conversations, for every tab and device.
 
-Owns this route. The numbers and the remembering are the feed's.
+Owns this route; `list_feed.py` numbers and remembers the events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def router(feed: Feed) -> APIRouter:
 
     @routes.get(
         "/events",
-        summary="What changes in the list of conversations",
+        summary="Changes of the list of conversations",
         openapi_extra=documented(
             answers=ListEvent,
             media="text/event-stream",
@@ -32,7 +32,7 @@ def router(feed: Feed) -> APIRouter:
         ),
     )
     async def follow_list(request: Request) -> Response:
-        """From now on, or after the event named by `Last-Event-ID`; `reset` where too much has happened since."""
+        """From now on, or after the event named by `Last-Event-ID`; `reset` when events since then are missing."""
         return event_response(request, partial(feed.events, user_of(request)), feed.number)
 
     return routes

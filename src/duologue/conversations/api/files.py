@@ -1,7 +1,7 @@
-"""`/api/blobs`: files uploaded as they come, and given back safely.
+"""`/api/blobs`: streamed uploads, and safe downloads.
 
-Owns the HTTP of files: bodies raw or multipart, ranges, entity tags, and the headers that keep a file from ever
-acting as a page of this server. Knows no message and reads no file itself.
+Owns the HTTP of files: raw and multipart bodies, ranges, entity tags, and the headers that keep a file from acting as a page
+of this server. `files/blobs.py` stores and reads them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from duologue.http.json_api import user_of
 from duologue.media import sniff
 from duologue.values.conversations import Blob
 
-SHOWN = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "bmp", "x-icon"))
-"""Pictures every browser draws and none of which can hold a script."""
+INLINE_IMAGES = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "bmp", "x-icon"))
+"""Picture formats that every browser shows and that cannot contain a script (so no SVG)."""
 HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox; default-src 'none'",
@@ -31,7 +31,7 @@ HEADERS = {
     "cache-control": "private, max-age=31536000, immutable",
 }
 MULTIPART_SLACK = 64 * 1024
-"""Bytes of a form around the file."""
+"""Bytes allowed for the form around the file."""
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _BODY: dict[str, Any] = {
@@ -51,7 +51,7 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
     """The endpoints. `limit`: bytes of one file."""
     routes = APIRouter(prefix="/api/blobs", tags=["files"])
 
-    @routes.post("", status_code=201, openapi_extra=_BODY, summary="Keep a file")
+    @routes.post("", status_code=201, openapi_extra=_BODY, summary="Upload a file")
     async def keep_blob(
         request: Request,
         name: Annotated[str, Query(max_length=1024, description="The file's name.")] = "",
@@ -59,8 +59,8 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
             bool, Query(description="For a temporary chat: the file is kept in memory only.")
         ] = False,
     ) -> Response:
-        """The body is the file, or a form with it. The answer names it by the hash of what it holds; the same file
-        again is the same."""
+        """The body is the file, or a form with the file. Its id is the hash of its content, so the same file again has the
+        same id."""
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > limit + MULTIPART_SLACK:
             raise TooLarge(
@@ -78,7 +78,7 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
     @routes.head("/{hash}", include_in_schema=False)
     @routes.get("/{hash}", summary="A file")
     async def read_blob(request: Request, hash: str, download: bool = False) -> Response:
-        """The file as it was sent; ranges are answered. What could act as a page comes only as a download."""
+        """The file as it was uploaded; supports ranges. A file that could act as a page is served only as a download."""
         blob = await blobs.get(user_of(request), hash)
         headers = HEADERS | {
             "etag": f'"{hash}"',
@@ -88,14 +88,14 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
         if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
             return Response(status_code=304, headers=headers)
         size = await blobs.size(hash)
-        asked = _range(request, headers["etag"], size)
-        start, end = asked or (0, size)
-        if asked:
+        span = _range(request, headers["etag"], size)
+        start, end = span or (0, size)
+        if span:
             if start >= end:
-                return _no_such_part(request, size)
-            # Also where it is all of the file: Safari plays nothing that does not answer its first range as one.
+                return _range_error(request, size)
+            # Also for a range that covers the whole file: Safari plays media only if its first range request gets a 206.
             headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
-        status = 206 if asked else 200
+        status = 206 if span else 200
         headers |= {"content-length": str(end - start), "content-type": _content_type(blob.mime)}
         if request.method == "HEAD":
             return Response(status_code=status, headers=headers)
@@ -116,19 +116,19 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
 
 
 class _Form:
-    """The first file of a multipart form, read while it comes: `open` reads up to it, `file` gives its bytes."""
+    """The first file of a multipart form, read as a stream: `open` reads up to the file, `file` yields its bytes."""
 
     def __init__(self, chunks: AsyncIterator[bytes], mime: str) -> None:
         from python_multipart.multipart import MultipartParser, parse_options_header
 
         boundary = parse_options_header(mime)[1].get(b"boundary")
         if not boundary:
-            raise BadRequest("The form names no boundary.")
+            raise BadRequest("The form has no boundary.")
         self._options = parse_options_header
         self._chunks = chunks
         self._field = self._value = b""
-        self._found = self._over = False
-        self._waiting = bytearray()
+        self._has_file = self._is_over = False
+        self._buffer = bytearray()
         self.name = self.mime = ""
         self._parser = MultipartParser(
             boundary,
@@ -145,20 +145,20 @@ class _Form:
 
     async def open(self) -> None:
         """Raises BadRequest when there is no file in the form."""
-        while not self._waiting and not self._over:
+        while not self._buffer and not self._is_over:
             if not await self._feed():
                 break
-        if not self._found:
+        if not self._has_file:
             raise BadRequest("There is no file in the form.")
 
     async def file(self) -> AsyncIterator[bytes]:
         while True:
-            if self._waiting:
-                piece = bytes(self._waiting)
-                self._waiting.clear()
+            if self._buffer:
+                piece = bytes(self._buffer)
+                self._buffer.clear()
                 yield piece
-            if self._over:
-                # The rest is taken in, or the client would not hear the answer.
+            if self._is_over:
+                # Read the rest too: a client that is still sending would not receive the response.
                 async for _ in self._chunks:
                     pass
                 return
@@ -174,7 +174,7 @@ class _Form:
         try:
             self._parser.write(chunk)
         except MultipartParseError:
-            raise BadRequest("The body is no multipart form.") from None
+            raise BadRequest("The body is not a multipart form.") from None
         return True
 
     def _begin(self) -> None:
@@ -192,22 +192,22 @@ class _Form:
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._is_file():
-            self._waiting += data[start:end]
+            self._buffer += data[start:end]
 
     def _end(self) -> None:
-        # An empty file has no data that would have found it.
+        # An empty file has no data, so it has not been recognised yet.
         if self._is_file():
-            self._over = True
+            self._is_over = True
 
     def _is_file(self) -> bool:
-        """Whether this part is the form's first file; its name and kind are taken."""
-        if self._over:
+        """Whether this part is the form's first file. Records its name and type."""
+        if self._is_over:
             return False
         options = self._options(self._part.get(b"content-disposition", b""))[1]
         if b"filename" not in options:
             return False
-        if not self._found:
-            self._found = True
+        if not self._has_file:
+            self._has_file = True
             self.name = options[b"filename"].decode("utf-8", "replace")
             self.mime = self._part.get(b"content-type", b"").decode("latin-1")
         return True
@@ -222,7 +222,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
 
 
 def _content_type(mime: str) -> str:
-    """The type a file is served as. Text that is no page is plain text, whatever it is about."""
+    """The type a file is served as. All text but HTML is served as plain text."""
     if sniff.family(mime) == "text" and mime != sniff.HTML:
         return "text/plain; charset=utf-8"
     return mime
@@ -230,10 +230,12 @@ def _content_type(mime: str) -> str:
 
 def _disposition(blob: Blob, *, download: bool) -> str:
     family = sniff.family(blob.mime)
-    is_shown = (
-        blob.mime in SHOWN or family in ("audio", "video") or (family == "text" and blob.mime != sniff.HTML)
+    is_inline = (
+        blob.mime in INLINE_IMAGES
+        or family in ("audio", "video")
+        or (family == "text" and blob.mime != sniff.HTML)
     )
-    kind = "inline" if is_shown and not download else "attachment"
+    kind = "inline" if is_inline and not download else "attachment"
     plain = re.sub(r"[^A-Za-z0-9._ ()\-]", "_", blob.name) or "file"
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(blob.name or 'file', safe='')}"
 
@@ -244,8 +246,8 @@ def _matches(if_none_match: str, etag: str) -> bool:
 
 
 def _range(request: Request, etag: str, size: int) -> tuple[int, int] | None:
-    """The bytes that are asked for, end excluded, none where the file does not have them. None for the whole file,
-    also for several ranges at once, which need not be answered."""
+    """The requested bytes, end excluded; an empty span if the file does not have them. None means the whole file, also for a
+    request of several ranges, which a server may ignore."""
     match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
     if match is None or request.headers.get("if-range", etag) != etag:
         return None
@@ -257,7 +259,7 @@ def _range(request: Request, etag: str, size: int) -> tuple[int, int] | None:
     return int(first), min(size, int(last) + 1) if last else size
 
 
-def _no_such_part(request: Request, size: int) -> Response:
+def _range_error(request: Request, size: int) -> Response:
     error = {"code": "range_not_satisfiable", "message": f"The file has {size} bytes."}
     if request_id := request.scope.get("state", {}).get("request_id"):
         error["request_id"] = request_id

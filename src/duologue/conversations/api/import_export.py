@@ -1,6 +1,6 @@
-"""Conversations out of this server as files, and into it: `/api/export`, `/api/import`.
+"""`/api/import` and `/api/export`: conversations as files.
 
-Owns the HTTP of both. The formats are `exporting`'s and `importing`'s.
+Owns the HTTP of both; `exporting.py` and `importing` own the formats.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from duologue.values.runs import ListReset
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
 
-AT_ONCE = 2
-"""Imports that may be read at the same time: each is whole in memory."""
+MOST_IMPORTS = 2
+"""Imports at the same time. Each is entirely in memory."""
 PAGE = 200
 
 
@@ -44,17 +44,17 @@ def router(service: Service) -> APIRouter:
         ),
     )
     async def import_conversations(request: Request) -> Response:
-        """The body is a file: an export of this server, of llama.cpp's page, of ChatGPT or Open WebUI; JSON, JSON
-        lines or zip, told by its content. What is there already is skipped."""
-        if len(running) >= AT_ONCE:
+        """The body is a file: an export of this server, of llama.cpp's page, ChatGPT or Open WebUI; JSON, JSON lines or zip,
+        detected from the content. Conversations that exist already are skipped."""
+        if len(running) >= MOST_IMPORTS:
             raise Busy("Other imports are being read. Try again in a moment.", code="import_running")
-        running.add(turn := object())
+        running.add(ticket := object())
         try:
             data = await _whole_body(request, service.limits.import_mb)
             user = user_of(request)
             report = await importer.import_file(user, data)
         finally:
-            running.discard(turn)
+            running.discard(ticket)
         service.feed.publish(user, ListReset())
         return answer(report)
 
@@ -104,7 +104,7 @@ def router(service: Service) -> APIRouter:
 
 
 async def _whole_body(request: Request, limit_mb: int) -> bytes:
-    """Raises TooLarge as soon as more has come than the setting limits.import_mb allows."""
+    """Raises TooLarge as soon as the body exceeds the setting limits.import_mb."""
     data = bytearray()
     try:
         async for chunk in request.stream():
@@ -135,7 +135,7 @@ async def _folders(service: Service, user: str) -> dict[str, Folder]:
 
 
 async def _every(service: Service, user: str) -> AsyncIterator[Exported]:
-    """Every conversation, a few in memory at a time; one that is deleted meanwhile is left out."""
+    """Every conversation, with a page of them in memory at a time. One that is deleted in the meantime is left out."""
     folders = await _folders(service, user)
     for archived in (False, True):
         async for conversation in _listed(service, user, archived=archived):
@@ -148,15 +148,15 @@ async def _every(service: Service, user: str) -> AsyncIterator[Exported]:
 async def _listed(service: Service, user: str, *, archived: bool) -> AsyncIterator[Conversation]:
     before: tuple[int, str] | None = None
     while True:
-        found = await service.stores.durable.conversations.listed(
+        page = await service.stores.durable.conversations.listed(
             user, archived=archived, limit=PAGE, before=before
         )
-        for conversation in found:
+        for conversation in page:
             yield conversation
-        others = [one for one in found if not one.pinned]
-        if len(others) < PAGE:
+        unpinned = [conversation for conversation in page if not conversation.pinned]
+        if len(unpinned) < PAGE:
             return
-        before = (others[-1].updated, others[-1].id)
+        before = (unpinned[-1].updated, unpinned[-1].id)
 
 
 async def _read(service: Service, user: str, hash: str) -> bytes | None:

@@ -1,6 +1,6 @@
-"""What is done to the messages of a conversation without a reply: edits, deleting, forks, the system message, the context.
+"""Changes to the messages of a conversation without a run: edits, deletions, forks, the system message, compaction, titles.
 
-Owns these routes' JSON. Whatever is done is done by `editing`, `compaction` and `naming`.
+Owns these routes and their JSON; `history` does the work.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.ForkBody, answers=Conversation, status=201),
     )
     async def fork_conversation(request: Request, id: str) -> Response:
-        """The messages up to `message`, under new ids. The same fork again is the one that is there."""
+        """The messages up to `message`, under new ids. Idempotent by `id`."""
         fork = await asked(request, api.ForkBody)
-        made = await service.editing.fork(user_of(request), checked_id(id), fork.id, fork.message, fork.title)
-        return answer(made, 201)
+        conversation = await service.editing.fork(
+            user_of(request), checked_id(id), fork.id, fork.message, fork.title
+        )
+        return answer(conversation, 201)
 
     @routes.put(
         "/system",
@@ -51,10 +53,10 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         ),
     )
     async def put_system_message(request: Request, id: str) -> Response:
-        """It stands above everything else of the conversation. Empty text removes it."""
-        said = await asked(request, api.SystemMessageBody)
-        api.check_text([said.text], text_mb=service.limits.text_mb, param="text")
-        row = await service.editing.put_system(user_of(request), checked_id(id), said.id, said.text)
+        """It is above all other messages. An empty text removes it."""
+        body = await asked(request, api.SystemMessageBody)
+        api.check_text([body.text], text_mb=service.limits.text_mb, param="text")
+        row = await service.editing.put_system(user_of(request), checked_id(id), body.id, body.text)
         return answer(row) if row is not None else nothing()
 
     @routes.get(
@@ -62,7 +64,7 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         summary="How full the context is",
         openapi_extra=documented(
             answers=ContextGauge,
-            query={"leaf": "the branch; without it, where the conversation stands"},
+            query={"leaf": "the branch; by default the one that is shown"},
         ),
     )
     async def read_context(request: Request, id: str) -> Response:
@@ -75,9 +77,9 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.CompactBody, answers=StoredMessage),
     )
     async def compact(request: Request, id: str) -> Response:
-        """The folded messages stay; a model gets the summary in their place. Deleting the summary undoes it."""
-        said = await asked(request, api.CompactBody)
-        row = await service.compaction.compact(user_of(request), checked_id(id), said.id, said.leaf)
+        """The folded messages stay visible; a model gets the summary instead. Deleting the summary undoes it."""
+        body = await asked(request, api.CompactBody)
+        row = await service.compaction.compact(user_of(request), checked_id(id), body.id, body.leaf)
         return answer(row)
 
     @routes.post(
@@ -96,7 +98,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.ContentChangeBody, answers=StoredMessage),
     )
     async def edit_message(request: Request, id: str, message: str) -> Response:
-        """What follows the message stays, and nothing is answered anew; the verb `edit` makes a branch instead."""
+        """The messages below stay, and no reply is written; the verb `edit` makes a new branch instead."""
         change, user = await asked(request, api.ContentChangeBody), user_of(request)
         await service.stores.of(checked_id(id)).conversations.get(user, id)
         content = await service.contents.stored_content(user, id, change.content)
@@ -104,7 +106,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
 
     @routes.get(
         "/messages/{message}/deletion",
-        summary="What deleting a message would take along",
+        summary="How much deleting a message would delete",
         openapi_extra=documented(answers=RowCounts),
     )
     async def count_deletion(request: Request, id: str, message: str) -> Response:
@@ -119,6 +121,8 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(answers=Deleted),
     )
     async def delete_message(request: Request, id: str, message: str) -> Response:
-        """A summary, and the system message, go alone: what is below moves up."""
-        gone = await service.editing.delete(user_of(request), checked_id(id), checked_id(message, "message"))
-        return answer(gone)
+        """A summary and the system message are deleted alone, and the messages below move up."""
+        deleted = await service.editing.delete(
+            user_of(request), checked_id(id), checked_id(message, "message")
+        )
+        return answer(deleted)

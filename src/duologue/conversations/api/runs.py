@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Waiting(Struct, frozen=True):
-    """The message waits: for the end of the running reply, or for its next step."""
+    """The message is pending until the running reply ends, or until its next step."""
 
     pending: PendingMessage
 
@@ -38,7 +38,7 @@ class WaitingMessages(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """What was decided; null where the question ran out of time or its run ended first."""
+    """The decision; null when the question expired or its run ended first."""
 
     id: str
     decision: str | None
@@ -65,13 +65,13 @@ def router(service: Service) -> APIRouter:
 def _add_runs(routes: APIRouter, service: Service) -> None:
     @routes.post(
         "/conversations/{id}/runs",
-        summary="Send, regenerate, continue or edit: begin a reply",
+        summary="Send, regenerate, continue or edit: start a reply",
         status_code=202,
         openapi_extra=documented(
             body=_RUN_BODIES,
             answers=(Run, Waiting),
             status=202,
-            says="The run (200 when it was there), or the message that waits",
+            says="The run (200 if it existed), or the pending message",
         ),
     )
     async def start_run(request: Request, id: str) -> Response:
@@ -87,13 +87,13 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         )
         return answer(Waiting(result) if isinstance(result, PendingMessage) else result, 202)
 
-    @routes.get("/runs/{run}", summary="A run as it stands", openapi_extra=documented(answers=Run))
+    @routes.get("/runs/{run}", summary="A run as it is now", openapi_extra=documented(answers=Run))
     async def read_run(request: Request, run: str) -> Response:
         return answer(await service.runs.get(user_of(request), checked_id(run, "run")))
 
     @routes.get(
         "/runs/{run}/events",
-        summary="What a run says, from its beginning to its end",
+        summary="The events of a run, from its start to its end",
         openapi_extra=documented(
             answers=RunEvent,
             media="text/event-stream",
@@ -102,7 +102,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         ),
     )
     async def follow_run(request: Request, run: str) -> Response:
-        """From the first event, or after the one named by `Last-Event-ID`; while the run goes on, as it goes on."""
+        """From the first event, or after the one named by `Last-Event-ID`; live while the run is active."""
         user, id = user_of(request), checked_id(run, "run")
         after = last_event_id(request) or 0
         await service.runs.get(user, id)
@@ -110,36 +110,36 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
 
     @routes.post("/runs/{run}/stop", summary="Stop a run", openapi_extra=documented(answers=Run))
     async def stop_run(request: Request, run: str) -> Response:
-        """What was said so far is kept. Of a run that has ended: how it ended."""
+        """The text so far is kept. A run that has ended is returned unchanged."""
         user, id = user_of(request), checked_id(run, "run")
         return answer(await service.runs.stop(user, id))
 
     @routes.post(
         "/runs/{run}/steer",
-        summary="Say something to a running reply",
+        summary="Add a message to a running reply",
         status_code=202,
         openapi_extra=documented(body=api.SteerBody, answers=Waiting, status=202),
     )
     async def steer_run(request: Request, run: str) -> Response:
-        """It goes in at the next step; calls that have not begun are left out for it."""
-        said, user = await asked(request, api.SteerBody), user_of(request)
+        """It is added at the next step; tool calls that have not started are skipped."""
+        body, user = await asked(request, api.SteerBody), user_of(request)
         known = await service.runs.get(user, checked_id(run, "run"))
-        content = await service.contents.stored_content(user, known.conversation, said.content)
-        message = PendingMessage(said.id, known.conversation, content, "steer")
+        content = await service.contents.stored_content(user, known.conversation, body.content)
+        message = PendingMessage(body.id, known.conversation, content, "steer")
         return answer(Waiting(await service.runs.steer(user, known.id, message)), 202)
 
 
 def _add_approvals(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/approvals",
-        summary="The questions that wait for you",
+        summary="Your open questions",
         openapi_extra=documented(answers=ApprovalList),
     )
     async def list_approvals(request: Request) -> Response:
         user = user_of(request)
         stores = (service.stores.durable, service.stores.temporary)
-        found = [approval for store in stores for approval in await store.approvals.pending(user)]
-        return answer(ApprovalList(sorted(found, key=lambda approval: (approval.created, approval.id))))
+        approvals = [approval for store in stores for approval in await store.approvals.pending(user)]
+        return answer(ApprovalList(sorted(approvals, key=lambda approval: (approval.created, approval.id))))
 
     @routes.post(
         "/approvals/{id}",
@@ -147,22 +147,24 @@ def _add_approvals(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.ApprovalAnswerBody, answers=Answered),
     )
     async def answer_approval(request: Request, id: str) -> Response:
-        """A `decision` about a tool's call (`tool` and `server` are remembered), or an `action` for a server that
-        asks for something. The first answer counts, and is what is answered."""
-        said, user = await asked(request, api.ApprovalAnswerBody), user_of(request)
-        if (said.decision is None) == (said.action is None):
+        """A `decision` about a tool call (`tool` and `server` are remembered), or an `action` for a question of a tool server.
+        The first answer counts and is returned."""
+        body, user = await asked(request, api.ApprovalAnswerBody), user_of(request)
+        if (body.decision is None) == (body.action is None):
             raise BadRequest("Send either a decision or an action.", param="decision")
-        reply = said.decision or said.action
+        reply = body.decision or body.action
         assert reply is not None
-        kept = await service.runs.answer(user, checked_id(id), reply, dict(said.values))
-        return answer(Answered(id, kept.decision))
+        stored = await service.runs.answer(user, checked_id(id), reply, dict(body.values))
+        return answer(Answered(id, stored.decision))
 
 
 def _add_pending(routes: APIRouter, service: Service) -> None:
     prefix = "/conversations/{id}/pending"
 
     @routes.get(
-        prefix, summary="What waits for the reply to end", openapi_extra=documented(answers=WaitingMessages)
+        prefix,
+        summary="The pending messages of a conversation",
+        openapi_extra=documented(answers=WaitingMessages),
     )
     async def list_pending(request: Request, id: str) -> Response:
         store = service.stores.of(checked_id(id))
@@ -170,7 +172,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         return answer(WaitingMessages(await store.pending.of(id)))
 
     @routes.get(
-        prefix + "/{pending}", summary="One of them", openapi_extra=documented(answers=PendingMessage)
+        prefix + "/{pending}", summary="A pending message", openapi_extra=documented(answers=PendingMessage)
     )
     async def read_pending(request: Request, id: str, pending: str) -> Response:
         store = service.stores.of(checked_id(id))
@@ -179,7 +181,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
 
     @routes.patch(
         prefix + "/{pending}",
-        summary="Change what waits",
+        summary="Change a pending message",
         openapi_extra=documented(body=api.PendingChangeBody, answers=PendingMessage),
     )
     async def change_pending(request: Request, id: str, pending: str) -> Response:
@@ -193,17 +195,17 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
             changes["options"] = change.options.options()
         if change.how is not None:
             changes["how"] = change.how
-        kept = await store.pending.change(id, checked_id(pending, "pending"), changes)
-        if kept.how == "steer" and (running := service.runs.live(id)) is not None:
-            running.steer()
+        message = await store.pending.change(id, checked_id(pending, "pending"), changes)
+        if message.how == "steer" and (run := service.runs.live(id)) is not None:
+            run.steer()
         service.feed.publish(user, ListChanged(id))
-        return answer(kept)
+        return answer(message)
 
     @routes.delete(
         prefix + "/{pending}",
-        summary="Take back what waits",
+        summary="Take back a pending message",
         status_code=204,
-        openapi_extra=documented(status=204, says="It does not wait any more"),
+        openapi_extra=documented(status=204, says="It is no longer pending"),
     )
     async def remove_pending(request: Request, id: str, pending: str) -> Response:
         user, store = user_of(request), service.stores.of(checked_id(id))

@@ -1,6 +1,6 @@
-"""What stands around a user's conversations: search, folders, drafts, settings, and what tools were allowed for good.
+"""A user's data besides the conversations: search, folders, drafts, settings, and stored tool permissions.
 
-Owns these routes' JSON and their limits. All of it is the store's.
+Owns these routes, their JSON and their limits; the store does the work.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from duologue.wire import api
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
 
-QUERY = 1000
-"""Characters of a search."""
+MOST_QUERY_CHARACTERS = 1000
 SETTINGS_BYTES = 256 * 1024
 MOST_FOLDERS = 1000
 JsonObject = dict[str, Any]
 
 
-class Hits(Struct, frozen=True):
+class HitList(Struct, frozen=True):
     hits: list[Hit]
 
 
-class Folders(Struct, frozen=True):
+class FolderList(Struct, frozen=True):
     folders: list[Folder]
 
 
@@ -45,12 +44,12 @@ class Permission(Struct, frozen=True):
     tool: str
 
 
-class Permissions(Struct, frozen=True):
+class PermissionList(Struct, frozen=True):
     permissions: list[Permission]
 
 
-class Tags(Struct, frozen=True):
-    """Every tag, and how many conversations carry it."""
+class TagCounts(Struct, frozen=True):
+    """Every tag, with the number of conversations that have it."""
 
     tags: dict[str, int]
 
@@ -71,54 +70,56 @@ def _add_search(routes: APIRouter, service: Service) -> None:
         "/search",
         summary="Search in your conversations",
         openapi_extra=documented(
-            answers=Hits, query={"q": "words; the last one may be a beginning", "limit": "1 to 1,000; 50"}
+            answers=HitList, query={"q": "words; the last one may be a prefix", "limit": "1 to 1,000; 50"}
         ),
     )
     async def search(request: Request) -> Response:
-        """The best of the newest hits first, each with a piece of the text around it."""
+        """The best of the newest hits first, each with an excerpt."""
         query = request.query_params.get("q", "")
-        if len(query) > QUERY:
-            raise BadRequest(f"q has {len(query):,} characters; {QUERY:,} are allowed.", param="q")
+        if len(query) > MOST_QUERY_CHARACTERS:
+            raise BadRequest(
+                f"q has {len(query):,} characters; {MOST_QUERY_CHARACTERS:,} are allowed.", param="q"
+            )
         limit = whole_number(request, "limit", 50)
-        return answer(Hits(await service.stores.durable.search.find(user_of(request), query, limit=limit)))
+        return answer(HitList(await service.stores.durable.search.find(user_of(request), query, limit=limit)))
 
-    @routes.get("/tags", summary="Your tags", openapi_extra=documented(answers=Tags))
+    @routes.get("/tags", summary="Your tags", openapi_extra=documented(answers=TagCounts))
     async def list_tags(request: Request) -> Response:
-        return answer(Tags(await service.stores.durable.conversations.tags(user_of(request))))
+        return answer(TagCounts(await service.stores.durable.conversations.tags(user_of(request))))
 
 
 def _add_folders(routes: APIRouter, service: Service) -> None:
     folders = service.stores.durable.folders
 
-    @routes.get("/folders", summary="Your folders", openapi_extra=documented(answers=Folders))
+    @routes.get("/folders", summary="Your folders", openapi_extra=documented(answers=FolderList))
     async def list_folders(request: Request) -> Response:
-        return answer(Folders(await folders.all(user_of(request))))
+        return answer(FolderList(await folders.all(user_of(request))))
 
     @routes.put(
         "/folders/{id}",
-        summary="Make or change a folder",
+        summary="Create or change a folder",
         openapi_extra=documented(body=api.FolderBody, answers=Folder),
     )
     async def put_folder(request: Request, id: str) -> Response:
-        said, user = await asked(request, api.FolderBody), user_of(request)
+        body, user = await asked(request, api.FolderBody), user_of(request)
         known = await folders.all(user)
         if len(known) >= MOST_FOLDERS and all(folder.id != id for folder in known):
             raise BadRequest(
-                f"There are {MOST_FOLDERS:,} folders, and there can be no more.", code="too_many"
+                f"There are {MOST_FOLDERS:,} folders already, which is the limit.", code="too_many"
             )
-        kept = await folders.put(user, Folder(checked_id(id), said.name, said.parent))
+        folder = await folders.put(user, Folder(checked_id(id), body.name, body.parent))
         service.feed.publish(user, ListReset())
-        return answer(kept)
+        return answer(folder)
 
     @routes.delete(
         "/folders/{id}",
         summary="Remove a folder",
         status_code=204,
-        openapi_extra=documented(status=204, says="What was in it is where the folder was"),
+        openapi_extra=documented(status=204, says="Its content moves to where the folder was"),
     )
     async def delete_folder(request: Request, id: str) -> Response:
         user = user_of(request)
-        with suppress(NotFound):  # it is gone, which is what was asked for
+        with suppress(NotFound):  # deleted already
             await folders.delete(user, checked_id(id))
             service.feed.publish(user, ListReset())
         return nothing()
@@ -127,24 +128,24 @@ def _add_folders(routes: APIRouter, service: Service) -> None:
 def _add_drafts(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/drafts/{conversation}",
-        summary="What was begun to be written",
-        openapi_extra=documented(answers=JsonObject, says="The draft; an empty object where there is none"),
+        summary="A draft",
+        openapi_extra=documented(answers=JsonObject, says="The draft; an empty object without one"),
     )
     async def read_draft(request: Request, conversation: str) -> Response:
-        """`new` is the draft of a conversation that is not begun."""
+        """`new` is the draft of a conversation that does not exist yet."""
         user = user_of(request)
         drafts = service.stores.of(checked_id(conversation, "conversation")).drafts
         return answer(await drafts.get(user, conversation) or {})
 
     @routes.put(
         "/drafts/{conversation}",
-        summary="Keep what was begun to be written",
+        summary="Save a draft",
         openapi_extra=documented(
-            body=api.DraftBody, answers=JsonObject, says="The draft as it is kept, with `updated`"
+            body=api.DraftBody, answers=JsonObject, says="The stored draft, with `updated`"
         ),
     )
     async def put_draft(request: Request, conversation: str) -> Response:
-        """`text` and `files`, and whatever else the page wants to find again. Other tabs hear of it by the feed."""
+        """`text`, `files`, and any other fields of the page. Other tabs are notified through `/api/events`."""
         draft, user = await body_of(request), user_of(request)
         _check_size(draft, service.limits.text_mb * 2**20, "limits.text_mb")
         _check_files(api.read(api.DraftBody, draft), service.limits.attachments)
@@ -157,9 +158,9 @@ def _add_drafts(routes: APIRouter, service: Service) -> None:
 
     @routes.delete(
         "/drafts/{conversation}",
-        summary="Throw a draft away",
+        summary="Delete a draft",
         status_code=204,
-        openapi_extra=documented(status=204, says="There is none"),
+        openapi_extra=documented(status=204, says="There is no draft"),
     )
     async def delete_draft(request: Request, conversation: str) -> Response:
         store, user = service.stores.of(checked_id(conversation, "conversation")), user_of(request)
@@ -184,7 +185,7 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
         """A merge patch: objects are merged, null removes. `options` are the defaults of every reply."""
         patch, user = await body_of(request), user_of(request)
         api.read(api.SettingsBody, _without_nulls(patch))
-        # Before it is merged: what is kept was within the limit, so both together are bounded.
+        # Checked before merging: the stored settings are within the limit, so the merge is bounded too.
         _check_size(patch, SETTINGS_BYTES)
         _check_size(await settings.get(user) | patch, SETTINGS_BYTES)
         return answer(await settings.merge(user, patch))
@@ -195,12 +196,12 @@ def _add_permissions(routes: APIRouter, service: Service) -> None:
 
     @routes.get(
         "/permissions",
-        summary="Which tools run without asking",
-        openapi_extra=documented(answers=Permissions),
+        summary="The tools that run without asking",
+        openapi_extra=documented(answers=PermissionList),
     )
     async def list_permissions(request: Request) -> Response:
-        found = sorted(await approvals.permissions(user_of(request)))
-        return answer(Permissions([Permission(server, tool) for server, tool in found]))
+        allowed = sorted(await approvals.permissions(user_of(request)))
+        return answer(PermissionList([Permission(server, tool) for server, tool in allowed]))
 
     @routes.delete(
         "/permissions",
@@ -237,7 +238,7 @@ def _check_files(draft: api.DraftBody, limit: int) -> None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A merge patch as the object it leaves behind: null removes."""
+    """The object that results from a merge patch on an empty one: null removes."""
     if isinstance(value, dict):
         return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
     return value

@@ -165,7 +165,7 @@ class TurnStore(Protocol):
     @property
     def path(self) -> tuple[StoredMessage, ...]: ...
     @property
-    def surroundings(self) -> CallContext: ...
+    def context(self) -> CallContext: ...
 
     async def read(self) -> bool: ...
 
@@ -210,7 +210,7 @@ class StoredHistory(EphemeralHistory):
 
     @property
     def context(self) -> CallContext:
-        return self._turns.surroundings
+        return self._turns.context
 
     def add_user_turn(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None:
         super().add_user_turn(text, images, typed=typed)
