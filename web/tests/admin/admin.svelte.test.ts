@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Admin, SPAN_S } from "../../src/admin/admin.svelte";
 import { AdminClient } from "../../src/wire/admin";
 import { FakeClock } from "../clock";
-import { calm } from "../server";
+import { settle } from "../server";
 
 let clock: FakeClock;
-let asked: string[];
+let requests: string[];
 let samples: { at: number }[];
 let away: boolean;
 let now: number;
@@ -15,13 +15,13 @@ let admin: Admin;
 
 beforeEach(() => {
   clock = new FakeClock();
-  asked = [];
+  requests = [];
   samples = [];
   away = false;
   now = 1000;
   said = [];
   const fetch = async (address: string) => {
-    asked.push(address);
+    requests.push(address);
     if (away) throw new TypeError("failed to fetch");
     const body = address.includes("figures") ? { now, step: 5, samples } : address === "workers" ? { workers: [] } : { items: [], running_tasks: [] };
     return new Response(JSON.stringify(body));
@@ -33,44 +33,44 @@ describe("the admin page", () => {
   it("asks again and again while it is open, and only for what is new", async () => {
     samples = [{ at: 995 }, { at: 1000 }];
     admin.open();
-    await calm();
+    await settle();
     clock.pass(2000);
-    await calm();
-    expect(asked.filter((address) => address.includes("figures"))).toEqual(["api/admin/figures?since=0", "api/admin/figures?since=1000"]);
+    await settle();
+    expect(requests.filter((address) => address.includes("figures"))).toEqual(["api/admin/figures?since=0", "api/admin/figures?since=1000"]);
     expect(admin.samples.map(({ at }) => at)).toEqual([995, 1000]);
     admin.close();
     clock.pass(60_000);
-    await calm();
-    expect(asked.length).toBe(6);
+    await settle();
+    expect(requests.length).toBe(6);
   });
 
   it("asks in one round, though it was closed and opened again before the answer", async () => {
     admin.open();
     admin.close();
     admin.open();
-    await calm();
+    await settle();
     expect(clock.pending).toBe(1);
   });
 
   it("lets go of what is older than it shows", async () => {
     samples = [{ at: 1000 }];
     admin.open();
-    await calm();
+    await settle();
     now = 1000 + SPAN_S + 5;
     samples = [{ at: now }];
     clock.pass(2000);
-    await calm();
+    await settle();
     expect(admin.samples.map(({ at }) => at)).toEqual([now]);
   });
 
   it("says when nobody answers, and goes on asking", async () => {
     away = true;
     admin.open();
-    await calm();
+    await settle();
     expect(admin.problem).not.toBe("");
     away = false;
     clock.pass(2000);
-    await calm();
+    await settle();
     expect(admin.problem).toBe("");
     expect(admin.loaded).toBe(true);
   });

@@ -13,7 +13,7 @@ import { ConversationClient } from "../../src/wire/conversations";
 import { EventStream } from "../../src/wire/transport/event_stream";
 import { textOf } from "../../src/wire/rows";
 import { FakeClock } from "../clock";
-import { calm, FakeServer } from "../server";
+import { settle, FakeServer } from "../server";
 
 const nothing = new Promise<never>(() => {});
 
@@ -74,15 +74,15 @@ const lastReply = () => chat.shown.at(-1) as ReplyTurn;
 const lastMessage = () => lastReply().rows.at(-1)!.message;
 
 async function drawn(): Promise<void> {
-  await calm();
+  await settle();
   clock.draw();
 }
 
 async function told(question: string, answer: string): Promise<void> {
   chat.send(question);
-  await calm();
-  server.writes(answer);
-  server.ends();
+  await settle();
+  server.write(answer);
+  server.end();
   await drawn();
 }
 
@@ -96,7 +96,7 @@ describe("sending", () => {
 
   it("makes the conversation, goes to it, and asks for the reply as the person prefers", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     expect(server.commands()).toEqual(["POST api/conversations", "POST api/conversations/ID/runs"]);
     expect(went).toEqual([chat.id]);
     expect(server.last("/runs")).toMatchObject({
@@ -132,15 +132,15 @@ describe("sending", () => {
 
   it("draws a fast reply once a frame, and its end at once", async () => {
     chat.send("one");
-    await calm();
-    for (const text of ["a", "b", "c"]) server.writes(text);
-    await calm();
+    await settle();
+    for (const text of ["a", "b", "c"]) server.write(text);
+    await settle();
     expect(textOf(lastMessage().content)).toBe("");
     clock.draw();
     expect(textOf(lastMessage().content)).toBe("abc");
-    server.writes("d");
-    server.ends();
-    await calm();
+    server.write("d");
+    server.end();
+    await settle();
     expect(lastMessage()).toMatchObject({ status: "done" });
     expect(texts()).toEqual(["one", "abcd"]);
     expect(chat.running).toBe(false);
@@ -151,7 +151,7 @@ describe("sending", () => {
     expect(chat.submit()).toBe(true);
     expect(draft.text).toBe("");
     draft.text = "next";
-    await calm();
+    await settle();
     expect(draft.text).toBe("next");
     expect(storage.get(`duologue.draft.${chat.id}`)).toBe("next");
     expect(storage.get("duologue.draft")).toBeNull();
@@ -161,12 +161,12 @@ describe("sending", () => {
 describe("stopping", () => {
   it("keeps what was said", async () => {
     chat.send("one");
-    await calm();
-    server.writes("half");
+    await settle();
+    server.write("half");
     await drawn();
     chat.stop();
     expect(chat.reply.stopping).toBe(true);
-    await calm();
+    await settle();
     expect(lastMessage()).toMatchObject({ status: "stopped" });
     expect(texts()).toEqual(["one", "half"]);
     expect(draft.text).toBe("");
@@ -176,35 +176,35 @@ describe("stopping", () => {
 
   it("puts back what had no answer, and says it again in its place", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     chat.stop();
-    await calm();
+    await settle();
     expect(draft.text).toBe("one");
     chat.submit();
-    await calm();
+    await settle();
     expect(texts()).toEqual(["one", ""]);
     expect(server.commands().slice(-2)).toEqual(["DELETE api/conversations/ID/messages/ID", "POST api/conversations/ID/runs"]);
-    expect(server.only.messages).toHaveLength(2);
+    expect(server.latest.messages).toHaveLength(2);
   });
 
   it("does not wait long for a server that has not even begun, and stops the run when it does", async () => {
     let begin = () => {};
     server.gate = new Promise((resolve) => (begin = resolve));
     chat.send("one");
-    await calm();
+    await settle();
     chat.stop();
     clock.pass(2000);
     expect(chat.running).toBe(false);
     expect(draft.text).toBe("one");
     begin();
-    await calm();
+    await settle();
     expect(server.commands().at(-1)).toMatch(/stop$/);
   });
 
   it("stops as soon as the server has begun", async () => {
     chat.send("one");
     chat.stop();
-    await calm();
+    await settle();
     expect(server.commands().at(-1)).toMatch(/stop$/);
     expect(chat.running).toBe(false);
   });
@@ -213,10 +213,10 @@ describe("stopping", () => {
 describe("failing", () => {
   it("keeps the words, says why, and looks after the server", async () => {
     chat.send("one");
-    await calm();
-    server.writes("half");
-    server.ends({ status: "failed", error: { kind: "model", code: "engine_failed", message: "The worker ended." } }, "failed");
-    await calm();
+    await settle();
+    server.write("half");
+    server.end({ status: "failed", error: { kind: "model", code: "engine_failed", message: "The worker ended." } }, "failed");
+    await settle();
     expect(lastMessage()).toMatchObject({ status: "failed", error: { message: "The worker ended." } });
     expect(texts()).toEqual(["one", "half"]);
     expect(troubles).toBe(1);
@@ -226,58 +226,58 @@ describe("failing", () => {
     await told("zero", "0");
     server.refusal = { status: 400, code: "unsupported", message: "It takes no pictures." };
     chat.send("one");
-    await calm();
+    await settle();
     expect(lastMessage()).toMatchObject({ status: "failed", error: { code: "unsupported", message: "It takes no pictures." } });
     expect(draft.text).toBe("one");
     const first = server.last("/runs");
     chat.regenerate(lastReply());
     expect(draft.text).toBe("");
-    await calm();
+    await settle();
     expect(server.last("/runs")).toEqual(first);
     expect(texts()).toEqual(["zero", "0", "one", ""]);
   });
 
   it("tells that nobody answers, and the next message takes the place of the one that did not arrive", async () => {
     await told("zero", "0");
-    server.away = true;
+    server.unreachable = true;
     chat.send("one");
-    await calm();
+    await settle();
     expect(lastMessage().error?.message).toContain("does not answer");
-    server.away = false;
+    server.unreachable = false;
     chat.send("two");
-    await calm();
+    await settle();
     expect(texts()).toEqual(["zero", "0", "two", ""]);
     expect(server.last("/runs").parent).toBe(said(1).id);
   });
 
   it("goes on by itself when the line breaks, without losing or repeating a word", async () => {
     chat.send("one");
-    await calm();
-    server.writes("a");
+    await settle();
+    server.write("a");
     await drawn();
     server.cut();
-    await calm();
+    await settle();
     clock.pass(250);
-    server.writes("b");
+    server.write("b");
     await drawn();
-    server.writes("c");
+    server.write("c");
     await drawn();
     expect(texts()).toEqual(["one", "abc"]);
-    expect(server.asked.at(-1)!.headers["Last-Event-ID"]).toBe("4");
+    expect(server.requests.at(-1)!.headers["Last-Event-ID"]).toBe("4");
   });
 
   it("reads the conversation again when the server knows less of the run than was heard here", async () => {
     chat.send("one");
-    await calm();
-    server.writes("half a reply");
+    await settle();
+    server.write("half a reply");
     await drawn();
     Object.assign(server.row, { status: "interrupted", content: [{ type: "text", text: "half" }] });
-    server.only.conversation.running = null;
+    server.latest.conversation.running = null;
     for (let time = 0; time < 3; time++) {
       server.cut();
-      await calm();
+      await settle();
       clock.pass(1000);
-      await calm();
+      await settle();
     }
     expect(chat.running).toBe(false);
     expect(lastMessage().status).toBe("interrupted");
@@ -286,16 +286,16 @@ describe("failing", () => {
 
   it("says that the line is gone when it stays away", async () => {
     chat.send("one");
-    await calm();
-    server.away = true;
+    await settle();
+    server.unreachable = true;
     server.cut();
-    await calm();
+    await settle();
     clock.pass(1000);
     expect(chat.reply.disconnected).toBe(true);
-    await calm();
-    server.away = false;
+    await settle();
+    server.unreachable = false;
     clock.pass(2000);
-    await calm();
+    await settle();
     expect(chat.reply.disconnected).toBe(false);
   });
 });
@@ -305,40 +305,40 @@ describe("asking again", () => {
     await told("one", "1");
     const first = said(1);
     chat.regenerate(lastReply());
-    await calm();
-    server.writes("uno");
-    server.ends();
+    await settle();
+    server.write("uno");
+    server.end();
     await drawn();
     expect(texts()).toEqual(["one", "uno"]);
     expect(chat.versions(said(1)).map((row) => row.text)).toEqual(["1", "uno"]);
     void chat.show(first);
     expect(texts()).toEqual(["one", "1"]);
-    await calm();
-    expect(server.only.conversation.leaf).toBe(first.id);
+    await settle();
+    expect(server.latest.conversation.leaf).toBe(first.id);
   });
 
   it("does not keep one that said nothing", async () => {
     chat.send("one");
-    await calm();
-    server.ends({ status: "failed", error: { kind: "model", code: "x", message: "No." } }, "failed");
-    await calm();
+    await settle();
+    server.end({ status: "failed", error: { kind: "model", code: "x", message: "No." } }, "failed");
+    await settle();
     chat.regenerate(lastReply());
-    await calm();
+    await settle();
     expect(chat.versions(said(1))).toHaveLength(1);
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: said(0).id });
   });
 
   it("lets a cut reply go on in its own row", async () => {
     chat.send("one");
-    await calm();
-    server.writes("half ");
-    server.ends({ finish: "length" });
-    await calm();
+    await settle();
+    server.write("half ");
+    server.end({ finish: "length" });
+    await settle();
     const { key } = lastReply();
     chat.continueReply(lastReply());
-    await calm();
-    server.writes("and half");
-    server.ends();
+    await settle();
+    server.write("and half");
+    server.end();
     await drawn();
     expect(texts()).toEqual(["one", "half and half"]);
     expect(lastReply().key).toBe(key);
@@ -347,9 +347,9 @@ describe("asking again", () => {
   it("makes a branch of an edited message, and keeps the old one", async () => {
     await told("one", "1");
     expect(chat.edit(said(0), "two")).toBe(true);
-    await calm();
-    server.writes("2");
-    server.ends();
+    await settle();
+    server.write("2");
+    server.end();
     await drawn();
     expect(texts()).toEqual(["two", "2"]);
     void chat.show(chat.versions(said(0))[0]!);
@@ -379,14 +379,14 @@ describe("changing what was said", () => {
 describe("what is said while a reply runs", () => {
   it("waits, and is answered when that one is done", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     chat.send("two");
-    await calm();
+    await settle();
     expect(chat.pending.map(({ content }) => textOf(content))).toEqual(["two"]);
     expect(server.last("/runs")).not.toHaveProperty("parent");
-    server.ends();
-    await calm();
-    const kept = server.only;
+    server.end();
+    await settle();
+    const kept = server.latest;
     const [waited] = kept.pending.splice(0);
     await server.fetch(`api/conversations/${kept.conversation.id}/runs`, {
       method: "POST",
@@ -402,19 +402,19 @@ describe("what is said while a reply runs", () => {
 
   it("goes in at the next step when it was said in a hurry", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     draft.text = "two";
     expect(chat.submit(true)).toBe(true);
-    await calm();
+    await settle();
     expect(server.last("/runs")).toMatchObject({ verb: "send", busy: "steer" });
     expect(chat.pending.map(({ how }) => how)).toEqual(["steer"]);
   });
 
   it("is taken back to where it was typed", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     chat.send("two");
-    await calm();
+    await settle();
     await chat.withdraw(chat.pending[0]!, true);
     expect(chat.pending).toEqual([]);
     expect(draft.text).toBe("two");
@@ -422,9 +422,9 @@ describe("what is said while a reply runs", () => {
 
   it("goes into the running reply when it cannot wait", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     chat.send("two");
-    await calm();
+    await settle();
     await chat.steer(chat.pending[0]!);
     expect(server.last(chat.pending[0]!.id)).toEqual({ how: "steer" });
     expect(chat.pending[0]!.how).toBe("steer");
@@ -432,20 +432,20 @@ describe("what is said while a reply runs", () => {
 
   it("is hurried, or taken back, when the server has it and not before", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     for (const act of ["steer", "withdraw"] as const) {
       const { promise, come } = later();
       server.gate = promise;
       chat.send(act);
-      await calm();
+      await settle();
       const [waiting] = chat.pending.slice(-1);
       const acting = act === "steer" ? chat.steer(waiting!) : chat.withdraw(waiting!, true);
-      await calm();
+      await settle();
       server.gate = null;
       come();
       await acting;
     }
-    expect(server.only.pending.map(({ id }) => id)).toEqual(chat.pending.map(({ id }) => id));
+    expect(server.latest.pending.map(({ id }) => id)).toEqual(chat.pending.map(({ id }) => id));
     expect(chat.pending.map(({ how }) => how)).toEqual(["steer"]);
     const dealt = server.commands().filter((command) => /\/(runs|pending)/.test(command));
     expect(dealt.map((command) => command.split(" ")[0])).toEqual(["POST", "POST", "PATCH", "POST", "DELETE"]);
@@ -455,13 +455,13 @@ describe("what is said while a reply runs", () => {
 
   it("is not taken back when it did not wait after all", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     const { promise, come } = later();
     server.gate = promise;
     chat.send("two");
-    await calm();
+    await settle();
     const taking = chat.withdraw(chat.pending[0]!, true);
-    server.ends();
+    server.end();
     server.gate = null;
     come();
     await taking;
@@ -472,14 +472,14 @@ describe("what is said while a reply runs", () => {
 describe("tools", () => {
   it("shows calls, questions and results as they come, as one reply", async () => {
     chat.send("weather?");
-    await calm();
+    await settle();
     const call = { id: "k", name: "weather", arguments: "{}" };
     Object.assign(server.row, { status: "done", finish: "tool_calls", tool_calls: [call] });
-    const asked = { id: "t", parent: server.row.id, role: "tool", run: server.run, tool_call_id: "k", call: { name: "weather", state: "waiting" } } as const;
-    server.says(
+    const toolRow = { id: "t", parent: server.row.id, role: "tool", run: server.run, tool_call_id: "k", call: { name: "weather", state: "waiting" } } as const;
+    server.emit(
       { type: "delta", message: server.row.id, kind: "tool_call", id: "k", name: "weather", text: "{}" },
       { type: "message_done", message: { ...server.row } },
-      { type: "message_added", message: server.add(asked) },
+      { type: "message_added", message: server.add(toolRow) },
       { type: "approval_asked", approval: { id: "t", run: server.run, conversation: chat.id!, tool: "weather", server: "skies" } },
     );
     await drawn();
@@ -489,13 +489,13 @@ describe("tools", () => {
     expect(await chat.answerApproval(chat.reply.approvals[0]!, { decision: "once" })).toBe("");
     expect(server.last("approvals/t")).toEqual({ decision: "once" });
     expect(chat.reply.approvals).toEqual([]);
-    server.says({ type: "approval_answered", id: "t", decision: "once" }, { type: "tool_started", message: "t" });
+    server.emit({ type: "approval_answered", id: "t", decision: "once" }, { type: "tool_started", message: "t" });
     await drawn();
     expect(rows()[2]!.message.call?.state).toBe("running");
-    server.says({ type: "tool_result", message: { ...asked, content: [{ type: "text", text: "rain" }], call: { name: "weather", state: "done" } } });
-    server.says({ type: "message_added", message: server.add({ id: "a2", parent: "t", role: "assistant", status: "running", run: server.run }) });
-    server.writes("It rains.");
-    server.ends();
+    server.emit({ type: "tool_result", message: { ...toolRow, content: [{ type: "text", text: "rain" }], call: { name: "weather", state: "done" } } });
+    server.emit({ type: "message_added", message: server.add({ id: "a2", parent: "t", role: "assistant", status: "running", run: server.run }) });
+    server.write("It rains.");
+    server.end();
     await drawn();
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["user", "reply"]);
     expect(texts()).toEqual(["weather?", "", "rain", "It rains."]);
@@ -532,19 +532,19 @@ describe("coming back", () => {
   it("follows a reply that is being written, from where it stands and without a flicker", async () => {
     await open(null);
     chat.send("one");
-    await calm();
-    server.writes("half ");
+    await settle();
+    server.write("half ");
     await drawn();
     const other = (chat = page());
-    await open(server.only.conversation.id);
+    await open(server.latest.conversation.id);
     expect(other.running).toBe(true);
     expect(texts()).toEqual(["one", "half "]);
     await drawn();
     expect(texts()).toEqual(["one", "half "]);
-    server.writes("a reply");
+    server.write("a reply");
     await drawn();
     expect(texts()).toEqual(["one", "half a reply"]);
-    server.ends();
+    server.end();
     await drawn();
     expect(other.running).toBe(false);
   });
@@ -555,11 +555,11 @@ describe("coming back", () => {
     const other = (chat = page());
     await open(mine.id);
     mine.send("two");
-    await calm();
+    await settle();
     other.handleEvent({ type: "run", conversation: mine.id!, run: server.run });
     clock.pass(200);
-    await calm();
-    server.writes("2");
+    await settle();
+    server.write("2");
     await drawn();
     expect(texts()).toEqual(["one", "1", "two", "2"]);
   });
@@ -567,18 +567,18 @@ describe("coming back", () => {
   it("reads again what was changed elsewhere, and not what was changed here", async () => {
     server.conversation("c", past());
     await open("c");
-    const reads = () => server.asked.filter(({ address, method }) => method === "GET" && address === "api/conversations/c").length;
-    Object.assign(server.only.messages[1]!, { content: [{ type: "text", text: "uno" }] });
+    const reads = () => server.requests.filter(({ address, method }) => method === "GET" && address === "api/conversations/c").length;
+    Object.assign(server.latest.messages[1]!, { content: [{ type: "text", text: "uno" }] });
     clock.pass(2000);
     chat.handleEvent({ type: "changed", conversation: "c" });
     clock.pass(200);
-    await calm();
+    await settle();
     expect(texts()).toEqual(["one", "uno"]);
     const before = reads();
     await chat.rewrite(said(1), "dos");
     chat.handleEvent({ type: "changed", conversation: "c" });
     clock.pass(200);
-    await calm();
+    await settle();
     expect(reads()).toBe(before);
   });
 
@@ -591,12 +591,12 @@ describe("coming back", () => {
 
   it("asks once more when the server is back", async () => {
     server.conversation("c", past());
-    server.away = true;
+    server.unreachable = true;
     await open("c");
     expect(chat.problem).toContain("does not answer");
-    server.away = false;
+    server.unreachable = false;
     chat.resume();
-    await calm();
+    await settle();
     expect(texts()).toEqual(["one", "1"]);
     expect(chat.problem).toBe("");
   });
@@ -615,14 +615,14 @@ describe("coming back", () => {
 
   it("starts anew and leaves the running reply to the server", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     const { id } = chat;
     chat.startNew();
     expect(texts()).toEqual([]);
     expect([chat.running, chat.previous, went.at(-1)]).toEqual([false, id, null]);
     expect(server.commands().some((command) => command.endsWith("stop"))).toBe(false);
-    server.writes("1");
-    server.ends();
+    server.write("1");
+    server.end();
     await open(id);
     expect(texts()).toEqual(["one", "1"]);
   });
@@ -643,14 +643,14 @@ describe("coming back", () => {
     await open(null);
     expect(chat.temporary).toBe(true);
     chat.send("one");
-    await calm();
+    await settle();
     expect(server.last("api/conversations")).toMatchObject({ temporary: true });
     expect([chat.temporary, loaded]).toEqual([true, [chat.id]]);
     await open(null);
     expect(chat.temporary).toBe(false);
     chat.startNew({ folder: "f" });
     chat.send("two");
-    await calm();
+    await settle();
     expect(server.last("api/conversations")).toMatchObject({ folder: "f" });
     expect(server.last("api/conversations")).not.toHaveProperty("temporary");
   });
@@ -674,8 +674,8 @@ describe("the conversation as a whole", () => {
     expect(await chat.modelContext.setInstructions("Be brief.")).toBe("");
     expect(chat.modelContext.instructions).toBe("Be brief.");
     chat.send("one");
-    await calm();
-    expect(server.asked.find(({ address, method }) => method === "POST" && address === "api/conversations")?.body.system).toBe("Be brief.");
+    await settle();
+    expect(server.requests.find(({ address, method }) => method === "POST" && address === "api/conversations")?.body.system).toBe("Be brief.");
     await drawn();
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["system", "user", "reply"]);
     expect(chat.modelContext.instructions).toBe("Be brief.");
@@ -691,7 +691,7 @@ describe("the conversation as a whole", () => {
     await chat.modelContext.removeInstructions();
     expect([chat.modelContext.instructions, ...texts()]).toEqual(["", "one", "1"]);
     notices.current?.action?.run();
-    await calm();
+    await settle();
     expect(chat.modelContext.instructions).toBe("Be brief.");
   });
 
@@ -717,12 +717,12 @@ describe("the conversation as a whole", () => {
     server.conversation("c", past());
     await open("c");
     clock.pass(500);
-    await calm();
-    expect(server.asked.at(-1)?.address).toBe("api/conversations/c/context?leaf=a");
+    await settle();
+    expect(server.requests.at(-1)?.address).toBe("api/conversations/c/context?leaf=a");
     expect(chat.modelContext.usage.share).toBe(0.2);
     await told("two", "2");
     clock.pass(500);
-    await calm();
+    await settle();
     expect(chat.modelContext.usage.share).toBe(0.4);
     chat.startNew();
     expect(chat.modelContext.usage.fill).toBeNull();
@@ -737,7 +737,7 @@ describe("the conversation as a whole", () => {
     expect(chat.modelContext.compacting).toBe(false);
     expect(chat.shown.map(({ kind }) => kind)).toEqual(["user", "summary", "reply"]);
     notices.current?.action?.run();
-    await calm();
+    await settle();
     expect(server.commands().at(-1)).toMatch(/^DELETE .*messages/);
     server.refusal = { status: 400, code: "nothing_to_fold", message: "There is nothing to fold yet." };
     await chat.modelContext.compact();
@@ -748,7 +748,7 @@ describe("the conversation as a whole", () => {
     await told("one", "1");
     chat.regenerate(lastReply(), "other");
     expect(lastMessage().model).toBe("other");
-    await calm();
+    await settle();
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", options: { model: "other", thinking: true } });
   });
 
@@ -756,10 +756,10 @@ describe("the conversation as a whole", () => {
     server.conversation("c", past().slice(0, 1));
     await open("c");
     chat.generateReply(said(0));
-    await calm();
+    await settle();
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "u" });
-    server.writes("1");
-    server.ends();
+    server.write("1");
+    server.end();
     await drawn();
     expect(texts()).toEqual(["one", "1"]);
   });
@@ -773,7 +773,7 @@ describe("the conversation as a whole", () => {
     ]);
     await open("c");
     chat.regenerate(chat.shown[1] as ReplyTurn);
-    await calm();
+    await settle();
     expect(server.commands().some((command) => command.startsWith("DELETE"))).toBe(false);
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "a" });
   });
@@ -781,12 +781,12 @@ describe("the conversation as a whole", () => {
   it("is drawn anew only where it changed: a growing reply leaves every row in its place", async () => {
     await told("one", "1");
     chat.send("two");
-    await calm();
-    server.writes("a");
+    await settle();
+    server.write("a");
     await drawn();
     const before = rows();
     for (const text of ["b", "c"]) {
-      server.writes(text);
+      server.write(text);
       await drawn();
     }
     expect(texts().at(-1)).toBe("abc");
@@ -807,14 +807,14 @@ describe("what comes late", () => {
     await told("one", "1");
     clock.pass(5000);
     const { promise, come } = later();
-    server.slow = promise;
+    server.readDelay = promise;
     chat.handleEvent({ type: "changed", conversation: chat.id! });
     clock.pass(200);
-    await calm();
+    await settle();
     chat.send("two");
     await drawn();
     come();
-    server.slow = null;
+    server.readDelay = null;
     await drawn();
     expect(texts()).toEqual(["one", "1", "two", ""]);
     expect(chat.running).toBe(true);
@@ -825,16 +825,16 @@ describe("what comes late", () => {
     await told("two", "2");
     clock.pass(5000);
     const { promise, come } = later();
-    server.slow = promise;
+    server.readDelay = promise;
     chat.handleEvent({ type: "changed", conversation: chat.id! });
     clock.pass(200);
-    await calm();
+    await settle();
     await chat.remove(said(2));
     come();
-    server.slow = null;
-    await calm();
+    server.readDelay = null;
+    await settle();
     clock.pass(200);
-    await calm();
+    await settle();
     expect(texts()).toEqual(["one", "1"]);
   });
 
@@ -849,43 +849,43 @@ describe("what comes late", () => {
 
 describe("what could not be sent", () => {
   it("makes its conversation once, however often it is tried", async () => {
-    server.away = true;
+    server.unreachable = true;
     chat.send("one");
-    await calm();
+    await settle();
     chat.regenerate(lastReply());
-    await calm();
-    const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
+    await settle();
+    const made = server.requests.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
     expect(made).toHaveLength(2);
     expect(new Set(made).size).toBe(1);
     chat.startNew();
     chat.send("two");
-    await calm();
-    expect(made).not.toContain(server.asked.findLast(({ address }) => address === "api/conversations")!.body.id);
+    await settle();
+    expect(made).not.toContain(server.requests.findLast(({ address }) => address === "api/conversations")!.body.id);
   });
 
   it("waits in a new chat that is being made, or goes back to where it was said", async () => {
     chat.send("one");
     chat.send("two");
-    await calm();
+    await settle();
     expect(chat.pending.map(({ content }) => content)).toEqual([[{ type: "text", text: "two" }]]);
-    const made = server.asked.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
+    const made = server.requests.filter(({ address, method }) => method === "POST" && address === "api/conversations").map(({ body }) => body.id);
     expect(new Set(made)).toEqual(new Set([chat.id]));
     chat.startNew();
-    server.away = true;
+    server.unreachable = true;
     chat.send("three");
     chat.send("four");
-    await calm();
+    await settle();
     expect(chat.pending).toEqual([]);
     expect(draft.text).toBe("four\n\nthree");
   });
 
   it("is put before what is being typed when it cannot wait for a reply", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     server.refusal = { status: 503, code: "full", message: "Too many wait." };
     chat.send("two");
     draft.text = "three";
-    await calm();
+    await settle();
     expect(chat.pending).toEqual([]);
     expect(draft.text).toBe("two\n\nthree");
     expect(notices.current?.text).toBe("Too many wait.");
@@ -894,12 +894,12 @@ describe("what could not be sent", () => {
   it("goes back to its own conversation, whichever is looked at by then", async () => {
     server.conversation("other", []);
     chat.send("one");
-    await calm();
+    await settle();
     const { id } = chat;
     server.refusal = { status: 503, code: "full", message: "Too many wait." };
     chat.send("two");
     draft.switchTo("other");
-    await calm();
+    await settle();
     expect(draft.text).toBe("");
     draft.switchTo(id);
     expect(draft.text).toBe("two");
@@ -907,9 +907,9 @@ describe("what could not be sent", () => {
 
   it("is taken back before what is being typed, and takes nothing of it", async () => {
     chat.send("one");
-    await calm();
+    await settle();
     chat.send("two");
-    await calm();
+    await settle();
     draft.text = "three";
     await chat.withdraw(chat.pending[0]!, true);
     expect(draft.text).toBe("two\n\nthree");
@@ -919,12 +919,12 @@ describe("what could not be sent", () => {
     await told("one", "1");
     const { id } = chat;
     server.conversation("other", []);
-    server.away = true;
+    server.unreachable = true;
     chat.send("two");
     draft.text = "three";
-    await calm();
+    await settle();
     expect([draft.text, texts().at(-2)]).toEqual(["three", "two"]);
-    server.away = false;
+    server.unreachable = false;
     await open("other");
     expect(draft.text).toBe("");
     await open(id);
@@ -938,10 +938,10 @@ describe("what could not be sent", () => {
     server.gate = promise.then(() => Promise.reject(new TypeError("failed to fetch")));
     server.gate.catch(() => {});
     chat.send("two");
-    await calm();
+    await settle();
     await open(null);
     come();
-    await calm();
+    await settle();
     server.gate = null;
     expect(draft.text).toBe("");
     await open(id);
@@ -950,7 +950,7 @@ describe("what could not be sent", () => {
 
   it("outlives the page, before the server has answered and after it did not", async () => {
     await told("one", "1");
-    server.away = true;
+    server.unreachable = true;
     chat.send("two");
     chat.saveUnsent();
     expect(new Draft(storage).text).toBe("");

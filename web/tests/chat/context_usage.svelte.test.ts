@@ -4,20 +4,20 @@ import { type Branch, ContextUsage } from "../../src/chat/context_usage.svelte";
 import type { ContextFill } from "../../src/wire/conversations";
 import type { Answer } from "../../src/wire/transport/http";
 import { FakeClock } from "../clock";
-import { calm } from "../server";
+import { settle } from "../server";
 
 let clock: FakeClock;
-let asked: string[];
+let requests: string[];
 let answers: (tokens: number) => Promise<Answer<ContextFill>>;
 let branch: Branch;
 let usage: ContextUsage;
 
 beforeEach(() => {
   clock = new FakeClock();
-  asked = [];
+  requests = [];
   branch = { conversation: "c", leaf: "a" };
   answers = async (tokens) => ({ kind: "ok", value: { tokens, context: 1000, reply_room: 1000 - tokens, parts: [] } });
-  usage = new ContextUsage({ context: (id, leaf) => (asked.push(`${id} ${leaf}`), answers(asked.length * 300)) }, clock, () => branch);
+  usage = new ContextUsage({ context: (id, leaf) => (requests.push(`${id} ${leaf}`), answers(requests.length * 300)) }, clock, () => branch);
 });
 
 describe("the room in the context", () => {
@@ -26,10 +26,10 @@ describe("the room in the context", () => {
       usage.refreshSoon();
       clock.pass(100);
     }
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     clock.pass(500);
-    await calm();
-    expect(asked).toEqual(["c a"]);
+    await settle();
+    expect(requests).toEqual(["c a"]);
     expect([usage.share, usage.nearlyFull]).toEqual([0.3, false]);
   });
 
@@ -37,7 +37,7 @@ describe("the room in the context", () => {
     answers = async () => ({ kind: "ok", value: { tokens: 1200, context: 1000, reply_room: 0, parts: [] } });
     usage.refreshSoon();
     clock.pass(500);
-    await calm();
+    await settle();
     expect([usage.share, usage.nearlyFull]).toEqual([1, true]);
   });
 
@@ -45,18 +45,18 @@ describe("the room in the context", () => {
     branch = null;
     usage.refreshSoon();
     clock.pass(500);
-    await calm();
-    expect(asked).toEqual([]);
+    await settle();
+    expect(requests).toEqual([]);
   });
 
   it("stays while the server is away, and goes with its conversation", async () => {
     usage.refreshSoon();
     clock.pass(500);
-    await calm();
+    await settle();
     answers = async () => ({ kind: "unreachable" });
     usage.refreshSoon();
     clock.pass(500);
-    await calm();
+    await settle();
     expect(usage.fill?.tokens).toBe(300);
     usage.clear();
     expect(usage.fill).toBeNull();
@@ -66,7 +66,7 @@ describe("the room in the context", () => {
     usage.refreshSoon();
     clock.pass(500);
     usage.clear();
-    await calm();
+    await settle();
     expect(usage.fill).toBeNull();
   });
 });

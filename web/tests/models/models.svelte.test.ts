@@ -4,13 +4,13 @@ import { Models } from "../../src/models/models.svelte";
 import { EventStream } from "../../src/wire/transport/event_stream";
 import { type Download, ModelsClient, type ModelsOverview } from "../../src/wire/models";
 import { FakeClock } from "../clock";
-import { calm } from "../server";
+import { settle } from "../server";
 
 const overview: ModelsOverview = { folder: "/m", hardware: {}, loaded: [], here: [], unfinished: [], available: [], downloads: [] };
 const download: Download = { id: "d1", name: "tiny", what: "tiny", state: "running", total: 100, done: 10 };
 
 let clock: FakeClock;
-let asked: string[];
+let requests: string[];
 let answers: Record<string, () => Response>;
 let changed: number;
 let said: string[];
@@ -18,13 +18,13 @@ let models: Models;
 
 beforeEach(() => {
   clock = new FakeClock();
-  asked = [];
+  requests = [];
   changed = 0;
   said = [];
   answers = { "GET api/models": () => Response.json(overview) };
   const fetch = async (address: string, init: RequestInit = {}) => {
     const what = `${init.method ?? "GET"} ${address}`;
-    asked.push(what);
+    requests.push(what);
     return answers[what]?.() ?? new Response("{}", { status: 404 });
   };
   models = new Models({
@@ -69,12 +69,12 @@ describe("the models page", () => {
     models.handleEvent(JSON.stringify({ type: "download", download }));
     models.handleEvent(JSON.stringify({ type: "download", download: { ...download, done: 60 } }));
     expect(models.downloads).toMatchObject([{ done: 60 }]);
-    asked = [];
+    requests = [];
     models.handleEvent(JSON.stringify({ type: "download", download: { ...download, state: "done" } }));
     expect(models.downloads).toEqual([]);
     clock.pass(200);
-    await calm();
-    expect(asked).toEqual(["GET api/models"]);
+    await settle();
+    expect(requests).toEqual(["GET api/models"]);
   });
 
   it("says why a download cannot begin", async () => {
@@ -84,6 +84,6 @@ describe("the models page", () => {
 
   it("minds no event it does not know", () => {
     for (const data of ["{", "null", '{"type":"weather"}']) models.handleEvent(data);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });

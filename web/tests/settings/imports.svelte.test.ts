@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Imports } from "../../src/settings/imports.svelte";
 import type { ImportReport } from "../../src/wire/conversations";
 import type { Answer } from "../../src/wire/transport/http";
-import { calm } from "../server";
+import { settle } from "../server";
 
 const REPORT: ImportReport = { imported: 2, skipped: 1, problems: ["Line 3 is damaged."], conversations: ["a", "b"] };
 
@@ -38,12 +38,12 @@ describe("imports", () => {
     sent[0]!.progress(1);
     expect(imports.items[0]).toMatchObject({ stage: "reading" });
     sent[0]!.answer({ kind: "ok", value: REPORT });
-    await calm();
+    await settle();
     expect(imports.items[0]).toMatchObject({ stage: "done", report: REPORT });
     expect(sent.map(({ name }) => name)).toEqual(["one.zip", "two.json"]);
     expect(imports.busy).toBe(true);
     sent[1]!.answer({ kind: "refused", message: "This is no export.", code: "bad", status: 400 });
-    await calm();
+    await settle();
     expect(imports.items[1]).toMatchObject({ stage: "failed", problem: "This is no export." });
     expect(imports.busy).toBe(false);
   });
@@ -53,7 +53,7 @@ describe("imports", () => {
     imports.add([file("one"), file("two"), file("three")]);
     imports.remove(imports.items[1]!.key);
     imports.remove(imports.items[0]!.key);
-    await calm();
+    await settle();
     expect(aborted).toEqual(["one"]);
     expect(sent.map(({ name }) => name)).toEqual(["one", "three"]);
     expect(imports.items.map(({ name }) => name)).toEqual(["three"]);

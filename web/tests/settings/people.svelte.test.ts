@@ -4,7 +4,7 @@ import { People } from "../../src/settings/people.svelte";
 import { KeyClient } from "../../src/wire/keys";
 
 function made(role = "admin") {
-  const asked: { method: string; address: string; body: unknown }[] = [];
+  const requests: { method: string; address: string; body: unknown }[] = [];
   const users = [
     { id: "u2", name: "Zoe", role: "user", created: 1, disabled: 0 },
     { id: "u1", name: "Ada", role: "admin", created: 1, disabled: 0 },
@@ -17,14 +17,14 @@ function made(role = "admin") {
   const people = new People(
     new KeyClient(async (address, init = {}) => {
       const method = init.method ?? "GET";
-      asked.push({ method, address, body: init.body === undefined ? undefined : JSON.parse(String(init.body)) });
+      requests.push({ method, address, body: init.body === undefined ? undefined : JSON.parse(String(init.body)) });
       if (role !== "admin") return new Response('{"error":{"message":"Only an admin may.","code":"admin_needed"}}', { status: 403 });
       if (method === "GET") return new Response(JSON.stringify({ keys, users }));
       if (method === "POST") return new Response(JSON.stringify({ ...keys[0], key: "duo_secret", name: "Max", role: "user" }), { status: 201 });
       return new Response(null, { status: 204 });
     }),
   );
-  return { people, asked };
+  return { people, requests };
 }
 
 describe("people and their keys", () => {
@@ -38,19 +38,19 @@ describe("people and their keys", () => {
   });
 
   it("get a key that is shown once", async () => {
-    const { people, asked } = made();
+    const { people, requests } = made();
     expect(await people.create(" Max ", "user")).toBe(true);
-    expect(asked[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user" } });
+    expect(requests[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user" } });
     expect(people.newKey?.key).toBe("duo_secret");
     people.dismissNewKey();
     expect(people.newKey).toBeNull();
   });
 
   it("lose a key, change their role and are shut out", async () => {
-    const { people, asked } = made();
+    const { people, requests } = made();
     await people.revoke("k1");
     await people.change("Zoe B", { disabled: true });
-    expect(asked.filter(({ method }) => method !== "GET")).toEqual([
+    expect(requests.filter(({ method }) => method !== "GET")).toEqual([
       { method: "DELETE", address: "api/keys/k1", body: undefined },
       { method: "PATCH", address: "api/keys/users/Zoe%20B", body: { disabled: true } },
     ]);

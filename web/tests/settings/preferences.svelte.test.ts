@@ -9,9 +9,9 @@ import { FakeClock } from "../clock";
 type Plain = Record<string, unknown>;
 
 /** The server's side: keeps what it is sent, as a merge patch, unless it is away. */
-class Kept {
+class FakeSettings {
   settings: Plain = {};
-  away = false;
+  unreachable = false;
   refusal = "";
   status = 400;
   /** What the refusal is about; other changes are taken. */
@@ -19,11 +19,11 @@ class Kept {
   readonly sent: Changes[] = [];
 
   async read(): Promise<Answer<Settings>> {
-    return this.away ? { kind: "unreachable" } : { kind: "ok", value: this.settings as Settings };
+    return this.unreachable ? { kind: "unreachable" } : { kind: "ok", value: this.settings as Settings };
   }
 
   async change(changes: Changes): Promise<Answer<Settings>> {
-    if (this.away) return { kind: "unreachable" };
+    if (this.unreachable) return { kind: "unreachable" };
     const { param } = this;
     const concerned = param === "" || param.split(".").reduce<unknown>((value, step) => (value as Plain | undefined)?.[step], changes) !== undefined;
     if (this.refusal && concerned) return { kind: "refused", message: this.refusal, code: "bad", status: this.status, ...(param === "" ? {} : { param }) };
@@ -33,7 +33,7 @@ class Kept {
   }
 }
 
-function made(storage = new MemoryStorage(), server = new Kept()) {
+function made(storage = new MemoryStorage(), server = new FakeSettings()) {
   const clock = new FakeClock();
   const complaints: string[] = [];
   const preferences = new Preferences(storage, server, clock, (sentence) => complaints.push(sentence));
@@ -47,7 +47,7 @@ function made(storage = new MemoryStorage(), server = new Kept()) {
 describe("preferences", () => {
   it("hold at once and outlive a reload, even while the server is away", () => {
     const { preferences, storage, server } = made();
-    server.away = true;
+    server.unreachable = true;
     preferences.change({ page: { theme: "dark" }, options: { thinking: true, model: "big" } });
     const again = made(storage, server).preferences;
     expect(again.page).toEqual({ ...DEFAULTS, theme: "dark" });
@@ -154,10 +154,10 @@ describe("preferences", () => {
 
   it("send what was changed while the server was away, once it is back", async () => {
     const { preferences, server, settle } = made();
-    server.away = true;
+    server.unreachable = true;
     preferences.change({ page: { theme: "dark" } });
     await settle();
-    server.away = false;
+    server.unreachable = false;
     await preferences.load();
     await settle();
     expect(server.settings).toEqual({ page: { theme: "dark" } });
@@ -205,11 +205,11 @@ describe("preferences", () => {
     expect(preferences.saving).toBe("saving");
     await settle();
     expect(preferences.saving).toBe("saved");
-    server.away = true;
+    server.unreachable = true;
     preferences.change({ system: "y" });
     await settle();
     expect(preferences.saving).toBe("waiting");
-    server.away = false;
+    server.unreachable = false;
     await preferences.load();
     await settle();
     expect(preferences.saving).toBe("saved");

@@ -14,7 +14,7 @@ const READY = {
 
 let clock: FakeClock;
 let answers: (() => Response)[];
-let asked: { address: string; body: unknown; build: string | null }[];
+let requests: { address: string; body: unknown; build: string | null }[];
 let server: Server;
 
 const json = (body: unknown, status = 200) => () => new Response(JSON.stringify(body), { status });
@@ -25,9 +25,9 @@ const nobody = () => {
 beforeEach(() => {
   clock = new FakeClock();
   answers = [];
-  asked = [];
+  requests = [];
   server = new Server((address, init) => {
-    asked.push({ address, body: init?.body, build: new Headers(init?.headers).get("Duologue-Build") });
+    requests.push({ address, body: init?.body, build: new Headers(init?.headers).get("Duologue-Build") });
     try {
       return Promise.resolve((answers.length > 1 ? answers.shift()! : answers[0]!)());
     } catch (error) {
@@ -42,7 +42,7 @@ describe("the server's state", () => {
     await server.refresh();
     expect(server.status).toBe("ready");
     expect(clock.pending).toBe(0);
-    expect(asked).toEqual([{ address: "api/capabilities", body: undefined, build: "b1" }]);
+    expect(requests).toEqual([{ address: "api/capabilities", body: undefined, build: "b1" }]);
   });
 
   it("is asked again until ready", async () => {
@@ -52,7 +52,7 @@ describe("the server's state", () => {
     clock.pass(1000);
     await server.refresh();
     expect(server.status).toBe("ready");
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   it("is asked ever more slowly while nobody answers, and the last answer stays", async () => {
@@ -65,11 +65,11 @@ describe("the server's state", () => {
       await server.refresh();
       expect(clock.pending).toBe(1);
     }
-    const before = asked.length;
+    const before = requests.length;
     clock.pass(4999);
-    expect(asked).toHaveLength(before);
+    expect(requests).toHaveLength(before);
     clock.pass(1);
-    expect(asked).toHaveLength(before + 1);
+    expect(requests).toHaveLength(before + 1);
   });
 
   it("knows the model by name, and the default one otherwise", async () => {
@@ -88,7 +88,7 @@ describe("another build of the page", () => {
     expect(server.outdated).toBe(false);
     await server.refresh();
     expect(server.outdated).toBe(true);
-    expect(asked[0]!.build).toBe("b1");
+    expect(requests[0]!.build).toBe("b1");
   });
 });
 
@@ -101,7 +101,7 @@ describe("logging in", () => {
     expect([server.status, server.detail, clock.pending]).toEqual(["locked", "A key is needed.", 0]);
     answers = [json({}), json(READY)];
     expect(await server.login("secret")).toBeNull();
-    expect(asked.at(-2)).toMatchObject({ address: "api/session", body: '{"key":"secret"}' });
+    expect(requests.at(-2)).toMatchObject({ address: "api/session", body: '{"key":"secret"}' });
     expect(server.status).toBe("ready");
   });
 
@@ -145,8 +145,8 @@ describe("what was asked before", () => {
     answers = [json({ ...READY, state: "empty" })];
     await server.refresh();
     clock.pass(4000);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     clock.pass(1500);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 });

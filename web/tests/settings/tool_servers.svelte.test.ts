@@ -4,25 +4,25 @@ import { ToolServers } from "../../src/settings/tool_servers.svelte";
 import type { Fetch } from "../../src/wire/transport/http";
 import { ToolServerClient } from "../../src/wire/mcp";
 import { FakeClock } from "../clock";
-import { calm } from "../server";
+import { settle } from "../server";
 
 type Row = Record<string, unknown> & { name: string };
 
 let rows: Row[];
 let permissions: { server: string; tool: string }[];
-let asked: string[];
+let requests: string[];
 let refusal: { status: number; message: string } | null;
 
 beforeEach(() => {
   rows = [{ name: "duologue", phase: "ready", source: "builtin" }];
   permissions = [];
-  asked = [];
+  requests = [];
   refusal = null;
 });
 
 const fetch: Fetch = async (address, init = {}) => {
   const method = init.method ?? "GET";
-  asked.push(`${method} ${address}`);
+  requests.push(`${method} ${address}`);
   const json = (value: unknown, status = 200) => new Response(value === null ? null : JSON.stringify(value), { status });
   if (refusal && method !== "GET") return json({ error: { message: refusal.message, code: "key_needed" } }, refusal.status);
   if (address === "api/permissions") return json({ permissions });
@@ -43,25 +43,25 @@ describe("the tool servers", () => {
   it("are read again while somebody looks, more often while one is on its way", async () => {
     const { servers, clock } = made();
     const leave = servers.watch();
-    await calm();
+    await settle();
     expect(servers.all).toEqual(rows);
-    asked = [];
+    requests = [];
     clock.pass(5000);
-    await calm();
-    expect(asked).toEqual([]);
+    await settle();
+    expect(requests).toEqual([]);
     rows.push({ name: "notes", phase: "starting" });
     clock.pass(5000);
-    await calm();
-    expect(asked).toContain("GET api/mcp");
-    asked = [];
+    await settle();
+    expect(requests).toContain("GET api/mcp");
+    requests = [];
     clock.pass(2000);
-    await calm();
-    expect(asked).toContain("GET api/mcp");
+    await settle();
+    expect(requests).toContain("GET api/mcp");
     leave();
-    asked = [];
+    requests = [];
     clock.pass(60_000);
-    await calm();
-    expect(asked).toEqual([]);
+    await settle();
+    expect(requests).toEqual([]);
   });
 
   it("are added one by one, and each says what came of it", async () => {
@@ -96,7 +96,7 @@ describe("the tool servers", () => {
     expect(servers.isAllowed("notes", "write")).toBe(true);
     expect(servers.isAllowed("notes", "*")).toBe(false);
     await servers.revokePermission("notes", "write");
-    expect(asked).toContain("DELETE api/permissions?server=notes&tool=write");
+    expect(requests).toContain("DELETE api/permissions?server=notes&tool=write");
     expect(servers.isAllowed("notes", "write")).toBe(false);
   });
 

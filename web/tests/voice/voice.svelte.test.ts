@@ -35,7 +35,7 @@ vi.mock("../../src/voice/factory", () => {
 });
 
 import { Voice } from "../../src/voice/voice.svelte";
-import { calm } from "../server";
+import { settle } from "../server";
 
 let voice: Voice;
 
@@ -49,7 +49,7 @@ describe("voice", () => {
     voice.startCall();
     expect(done).toEqual(["sound play-and-record"]);
     voice.startCall();
-    await calm();
+    await settle();
     expect(done).toEqual(["sound play-and-record", "call", "ready"]);
     expect(voice.call).toBe(calls[0]);
     calls[0].onEnd();
@@ -58,47 +58,47 @@ describe("voice", () => {
 
   it("has one call, which is brought back into sight", async () => {
     voice.startCall();
-    await calm();
+    await settle();
     voice.callMinimised = true;
     voice.startCall();
-    await calm();
+    await settle();
     expect([voice.callMinimised, calls.length]).toEqual([false, 1]);
   });
 
   it("takes what is typed into the call of the same conversation, and no other", async () => {
     expect(voice.typeIntoCall("c1", "hello")).toBe(false);
     voice.startCall();
-    await calm();
+    await settle();
     expect([voice.typeIntoCall(null, "hello"), voice.typeIntoCall("c2", "hello"), voice.typeIntoCall("c1", "hello")]).toEqual([false, false, true]);
     expect(done.at(-1)).toBe("type hello");
   });
 
   it("dictates, and ends that by the same press; a call takes its place", async () => {
     voice.dictate(() => {});
-    await calm();
+    await settle();
     voice.dictate(() => {});
     expect(done.at(-1)).toBe("finish");
     voice.startCall();
-    await calm();
+    await settle();
     expect(done.slice(3)).toEqual(["cancel", "sound play-and-record", "call", "ready"]);
     voice.dictate(() => {});
-    await calm();
+    await settle();
     expect(voice.dictation).toBe(null);
   });
 
   it("speaks a message: held while the button is down, else hands-free, and sent by another press", async () => {
     voice.recordMessage(() => true);
-    await calm();
+    await settle();
     expect([done, voice.message]).toEqual([["sound play-and-record", "message"], calls[0]]);
     voice.dictate(() => {});
     voice.recordMessage();
     expect(done.slice(2)).toEqual(["finish"]);
     calls[0].onEnd();
     voice.recordMessage();
-    await calm();
+    await settle();
     expect(done.slice(3)).toEqual(["sound play-and-record", "message", "free"]);
     voice.startCall();
-    await calm();
+    await settle();
     expect([voice.message, done[6]]).toEqual([null, "cancel"]);
   });
 
@@ -106,13 +106,13 @@ describe("voice", () => {
     responds = true;
     voice.recordMessage();
     responds = false;
-    await calm();
+    await settle();
     expect(done).toEqual(["sound playback", "sound play-and-record", "message", "free"]);
   });
 
   it("reads out, and stops by the same press", async () => {
     voice.toggleReading("m1", "Hello.");
-    await calm();
+    await settle();
     expect([voice.readingId, done]).toEqual(["m1", ["sound playback", "reading", "say m1"]]);
     voice.toggleReading("m1", "Hello.");
     expect([voice.readingId, done.at(-1)]).toEqual([null, "stop"]);
@@ -123,14 +123,14 @@ describe("voice", () => {
     voice.readAlong("m1", "", false);
     voice.readAlong("m1", "Hello", false);
     voice.readAlong("m1", "Hello there", false);
-    await calm();
+    await settle();
     expect(done).toEqual(["sound playback", "reading", "follow m1 Hello there"]);
     voice.readAlong("m1", "Hello there.", true);
     expect(done.at(-1)).toBe("follow m1 Hello there.");
     voice.startCall();
-    await calm();
+    await settle();
     voice.readAlong("m2", "More.", true);
-    await calm();
+    await settle();
     expect(done.slice(4)).toEqual(["stop", "sound play-and-record", "call", "ready"]);
   });
 });

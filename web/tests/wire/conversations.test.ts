@@ -22,18 +22,18 @@ describe("the conversations' API", () => {
 
   it("asks for the next page by where the last one ended", async () => {
     await client.list({ archived: false, folder: null, tag: null }, "12.a");
-    expect(server.asked.at(-1)?.address).toBe("api/conversations?before=12.a");
+    expect(server.requests.at(-1)?.address).toBe("api/conversations?before=12.a");
   });
 
   it("asks for the archived ones, for those of a folder, for those with a tag", async () => {
     await client.list({ archived: true, folder: "f", tag: "green tea" });
-    expect(server.asked.at(-1)?.address).toBe("api/conversations?archived=true&folder=f&tag=green+tea");
+    expect(server.requests.at(-1)?.address).toBe("api/conversations?archived=true&folder=f&tag=green+tea");
   });
 
   it("does the same to many, as many at once as the server takes", async () => {
     const ids = Array.from({ length: 1001 }, (_, index) => `c${index}`);
     expect(await client.bulk(ids, "move", "f")).toMatchObject({ kind: "ok" });
-    expect(server.asked.map(({ body }) => [body.ids.length, body.do, body.folder])).toEqual([
+    expect(server.requests.map(({ body }) => [body.ids.length, body.do, body.folder])).toEqual([
       [1000, "move", "f"],
       [1, "move", "f"],
     ]);
@@ -45,12 +45,12 @@ describe("the conversations' API", () => {
 
   it("says what is to be found, whatever stands in it", async () => {
     await client.search("a&b=c #d", new AbortController().signal);
-    expect(new URL(server.asked.at(-1)!.address, "http://x").searchParams.get("q")).toBe("a&b=c #d");
+    expect(new URL(server.requests.at(-1)!.address, "http://x").searchParams.get("q")).toBe("a&b=c #d");
   });
 
   it("sends a file to import as it is", async () => {
     await client.import("former chat.jsonl", "{}\n");
-    expect(server.asked.at(-1)).toMatchObject({ method: "POST", address: "api/import?name=former%20chat.jsonl" });
+    expect(server.requests.at(-1)).toMatchObject({ method: "POST", address: "api/import?name=former%20chat.jsonl" });
   });
 
   it("knows where files lie, beside the page", () => {
@@ -64,7 +64,7 @@ describe("the conversations' API", () => {
     await client.context("c", "a b");
     await client.context("c", null);
     await client.compact("c", "s", null);
-    expect(server.asked.map(({ method, address, body }) => [method, address, body])).toEqual([
+    expect(server.requests.map(({ method, address, body }) => [method, address, body])).toEqual([
       ["POST", "api/conversations/c/fork", { id: "f", message: "a" }],
       ["PUT", "api/conversations/c/system", { text: "Be brief." }],
       ["GET", "api/conversations/c/context?leaf=a%20b", undefined],
@@ -100,6 +100,6 @@ describe("all conversations", () => {
     server.refusal = { status: 503, code: "busy", message: "Not now." };
     const ids = Array.from({ length: 1500 }, (_, index) => `c${index}`);
     expect(await client.bulk(ids, "restore")).toMatchObject({ kind: "refused", message: "Not now." });
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { McpContentClient } from "../../src/wire/mcp_content";
 
 function client(answers: Readonly<Record<string, unknown>>) {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const offers = new McpContentClient(async (address, { method = "GET", body } = {}) => {
-    asked.push([method, address, body ? JSON.parse(String(body)) : null]);
+    requests.push([method, address, body ? JSON.parse(String(body)) : null]);
     return address in answers ? new Response(JSON.stringify(answers[address])) : new Response('{"error":{"message":"Not here."}}', { status: 404 });
   });
-  return { offers, asked };
+  return { offers, requests };
 }
 
 describe("what tool servers offer", () => {
@@ -21,10 +21,10 @@ describe("what tool servers offer", () => {
 
   it("is filled in and read", async () => {
     const content = [{ type: "resource", server: "notes", uri: "n://1", text: "x" }];
-    const { offers, asked } = client({ "api/mcp/prompts/get": { description: "", messages: [] }, "api/mcp/resources/read": { content } });
+    const { offers, requests } = client({ "api/mcp/prompts/get": { description: "", messages: [] }, "api/mcp/resources/read": { content } });
     await offers.fill("notes", "daily", { day: "1" });
     expect(await offers.read("notes", "n://1")).toEqual({ kind: "ok", value: content });
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       ["POST", "api/mcp/prompts/get", { server: "notes", name: "daily", arguments: { day: "1" } }],
       ["POST", "api/mcp/resources/read", { server: "notes", uri: "n://1" }],
     ]);

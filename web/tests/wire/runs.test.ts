@@ -38,9 +38,9 @@ describe("a run as it is heard", () => {
 
   it("knows which questions are open", () => {
     const approval = { id: "p", run: "r", conversation: "c" };
-    const asked = after({ type: "approval_asked", approval }, { type: "approval_asked", approval });
-    expect(asked.approvals).toEqual([approval]);
-    expect(applyEvent(asked, { type: "approval_answered", id: "p", decision: null }).approvals).toEqual([]);
+    const requests = after({ type: "approval_asked", approval }, { type: "approval_asked", approval });
+    expect(requests.approvals).toEqual([approval]);
+    expect(applyEvent(requests, { type: "approval_answered", id: "p", decision: null }).approvals).toEqual([]);
   });
 
   it("hears nothing after its end", () => {

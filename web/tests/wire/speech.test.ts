@@ -5,16 +5,16 @@ import { synthesise, transcribe } from "../../src/wire/speech";
 const signal = new AbortController().signal;
 
 function answering(response: () => Response) {
-  const asked: { address: string; init: RequestInit }[] = [];
-  return { asked, fetch: async (address: string, init: RequestInit = {}) => (asked.push({ address, init }), response()) };
+  const requests: { address: string; init: RequestInit }[] = [];
+  return { requests, fetch: async (address: string, init: RequestInit = {}) => (requests.push({ address, init }), response()) };
 }
 
 describe("speech over HTTP", () => {
   it("sends a recording as a file, and gives what was said", async () => {
-    const { asked, fetch } = answering(() => new Response('{"text":"hello"}'));
+    const { requests, fetch } = answering(() => new Response('{"text":"hello"}'));
     expect(await transcribe(fetch, Uint8Array.of(1, 2), "de", signal)).toEqual({ kind: "ok", value: { text: "hello" } });
-    const form = asked[0]!.init.body as FormData;
-    expect([asked[0]!.address, form.get("language"), (form.get("file") as File).type, (form.get("file") as File).size]).toEqual(["v1/audio/transcriptions", "de", "audio/wav", 2]);
+    const form = requests[0]!.init.body as FormData;
+    expect([requests[0]!.address, form.get("language"), (form.get("file") as File).type, (form.get("file") as File).size]).toEqual(["v1/audio/transcriptions", "de", "audio/wav", 2]);
   });
 
   it("takes the page's language for a guess, and leaves it out where the recogniser does not know it", async () => {
@@ -29,10 +29,10 @@ describe("speech over HTTP", () => {
   });
 
   it("asks for samples as they are made", async () => {
-    const { asked, fetch } = answering(() => new Response(Uint8Array.of(1, 2)));
+    const { requests, fetch } = answering(() => new Response(Uint8Array.of(1, 2)));
     const answer = await synthesise(fetch, { text: "Hi", voice: "", speed: 1.5 }, signal);
     expect(answer.kind).toBe("ok");
-    expect(JSON.parse(asked[0]!.init.body as string)).toEqual({ model: "default", input: "Hi", voice: "default", response_format: "pcm", speed: 1.5 });
+    expect(JSON.parse(requests[0]!.init.body as string)).toEqual({ model: "default", input: "Hi", voice: "default", response_format: "pcm", speed: 1.5 });
   });
 
   it("says why it was refused, and that nobody answers", async () => {

@@ -4,7 +4,7 @@ import { type AttachmentRules, Attachments, attachmentsOf } from "../../../src/c
 import { MemoryStorage } from "../../../src/settings/storage";
 import type { Answer } from "../../../src/wire/transport/http";
 import type { StoredFile } from "../../../src/wire/rows";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let storage: MemoryStorage;
 let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<StoredFile>) => void; aborted: boolean }[];
@@ -47,7 +47,7 @@ describe("attached files", () => {
     attachments.add([picture, new File(["y"], "notes.pdf", { type: "application/pdf" })]);
     sent[0]!.end({ kind: "ok", value: { hash: "h1", mime: "image/png", size: 1 } });
     sent[1]!.end({ kind: "ok", value: { hash: "h2", mime: "application/pdf", size: 1 } });
-    await calm();
+    await settle();
     expect(attachments.take()).toEqual([
       { type: "image", blob: "h1", mime: "image/png", name: "cat.png" },
       { type: "document", blob: "h2", mime: "application/pdf", name: "notes.pdf" },
@@ -58,7 +58,7 @@ describe("attached files", () => {
   it("say why one did not arrive, and do not send that one", async () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "refused", status: 413, code: "too_large", message: "The file is larger than 256 MB." });
-    await calm();
+    await settle();
     expect(attachments.items).toMatchObject([{ stage: "failed", problem: "The file is larger than 256 MB." }]);
     expect(attachments.take()).toEqual([]);
   });
@@ -68,14 +68,14 @@ describe("attached files", () => {
     attachments.remove(attachments.items[0]!.key);
     expect(sent[0]!.aborted).toBe(true);
     sent[0]!.end({ kind: "ok", value: { hash: "h", mime: "image/png", size: 1 } });
-    await calm();
+    await settle();
     expect(attachments.items).toEqual([]);
   });
 
   it("outlive a reload, each conversation its own", async () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "ok", value: { hash: "h", mime: "image/png", size: 1 } });
-    await calm();
+    await settle();
     attachments.assignId("c");
     expect(page().items).toEqual([]);
     const again = page();
@@ -96,7 +96,7 @@ describe("attached files", () => {
     attachments.add(["a", "b", "c", "d", "e"].map((name) => new File([name], name)));
     expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c"]);
     sent[1]!.end(kept("h", "text/plain"));
-    await calm();
+    await settle();
     expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c", "d"]);
     attachments.remove(attachments.items[0]!.key);
     expect(sent.map(({ file }) => file.name)).toEqual(["a", "b", "c", "d", "e"]);
@@ -108,7 +108,7 @@ describe("attached files", () => {
     attachments.switchTo("d");
     expect(attachments.items).toEqual([]);
     sent[0]!.end(kept("h", "image/png"));
-    await calm();
+    await settle();
     expect(attachments.items).toEqual([]);
     attachments.switchTo("c");
     expect(attachments.items).toMatchObject([{ blob: "h", stage: "kept" }]);
@@ -125,13 +125,13 @@ describe("attached files", () => {
   it("are tried again when asked, and not when nothing is there to try", async () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "unreachable" });
-    await calm();
+    await settle();
     const [item] = attachments.items;
     expect(attachments.canRetry(item!)).toBe(true);
     attachments.retry(item!.key);
     expect(attachments.items).toMatchObject([{ stage: "sending", problem: "" }]);
     sent[1]!.end(kept("h", "image/png"));
-    await calm();
+    await settle();
     expect(attachments.items).toMatchObject([{ stage: "kept", blob: "h" }]);
     attachments.retry(item!.key);
     expect(sent).toHaveLength(2);
@@ -150,10 +150,10 @@ describe("attached files", () => {
     attachments = page({ isSupported: ({ mime }) => !mime.startsWith("image/") });
     attachments.add([picture, new File(["y"], "notes.txt")]);
     sent[0]!.end(kept("h1", "image/png"));
-    await calm();
+    await settle();
     expect(attachments.ready).toBe(false);
     sent[1]!.end(kept("h2", "text/plain"));
-    await calm();
+    await settle();
     expect(attachments.ready).toBe(true);
     expect(attachments.take()).toMatchObject([{ blob: "h2" }]);
     expect(attachments.items).toMatchObject([{ blob: "h1" }]);
@@ -162,7 +162,7 @@ describe("attached files", () => {
   it("of text show how they begin, and a document how it is given", async () => {
     const key = attachments.addText("First line.\n  Second line.", "Pasted text.txt");
     sent[0]!.end(kept("h", "text/plain"));
-    for (let turn = 0; turn < 5; turn++) await calm();
+    for (let turn = 0; turn < 5; turn++) await settle();
     expect(attachments.items).toMatchObject([{ key, beginning: "First line. Second line." }]);
     attachments.restore([{ type: "document", blob: "p", mime: "application/pdf", name: "a.pdf" }]);
     const pdf = attachments.items[1]!.key;
@@ -181,7 +181,7 @@ describe("attached files", () => {
     sent[0]!.progress(0.5);
     expect(changes).toBe(0);
     sent[0]!.end(kept("h", "image/png"));
-    await calm();
+    await settle();
     expect(changes).toBe(1);
   });
 
@@ -196,7 +196,7 @@ describe("attached files that did not arrive, or not yet", () => {
   it("wait while another conversation is looked at, to be tried again", async () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "unreachable" });
-    await calm();
+    await settle();
     attachments.switchTo("c");
     attachments.switchTo(null);
     expect(attachments.items).toMatchObject([{ name: "cat.png", stage: "failed" }]);

@@ -8,30 +8,30 @@ import { MemoryStorage } from "../../../src/settings/storage";
 import { DraftClient } from "../../../src/wire/drafts";
 import type { Fetch } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 /** Drafts as the server keeps them, with its own time. */
 class Drafts {
-  readonly kept = new Map<string, any>();
-  readonly asked: string[] = [];
-  away = false;
+  readonly drafts = new Map<string, any>();
+  readonly requests: string[] = [];
+  unreachable = false;
   time = 100;
   gate: Promise<void> | null = null;
 
   readonly fetch: Fetch = async (address, init = {}) => {
     const id = address.split("/").at(-1)!;
     const method = init.method ?? "GET";
-    this.asked.push(`${method} ${id}${init.keepalive ? " leaving" : ""}`);
-    if (this.away) throw new TypeError("failed to fetch");
+    this.requests.push(`${method} ${id}${init.keepalive ? " leaving" : ""}`);
+    if (this.unreachable) throw new TypeError("failed to fetch");
     await this.gate;
-    if (method === "PUT") this.kept.set(id, { ...JSON.parse(String(init.body)), updated: ++this.time });
-    if (method === "DELETE") return this.kept.delete(id) ? new Response(null, { status: 204 }) : new Response(null, { status: 204 });
-    return new Response(JSON.stringify(this.kept.get(id) ?? {}));
+    if (method === "PUT") this.drafts.set(id, { ...JSON.parse(String(init.body)), updated: ++this.time });
+    if (method === "DELETE") return this.drafts.delete(id) ? new Response(null, { status: 204 }) : new Response(null, { status: 204 });
+    return new Response(JSON.stringify(this.drafts.get(id) ?? {}));
   };
 
   /** Another device writes. */
-  writes(id: string, text: string, files: unknown[] = []): number {
-    this.kept.set(id, { text, files, updated: ++this.time });
+  write(id: string, text: string, files: unknown[] = []): number {
+    this.drafts.set(id, { text, files, updated: ++this.time });
     return this.time;
   }
 }
@@ -42,7 +42,7 @@ let storage: MemoryStorage;
 let notices: Notices;
 let draft: Draft;
 let attachments: Attachments;
-let keeper: DraftSync;
+let sync: DraftSync;
 let mayStore: boolean;
 
 /** A page on the same server; with the same shelf it is the same browser. */
@@ -53,8 +53,8 @@ function page(on: MemoryStorage): void {
     throw new Error("no uploads here");
   });
   notices = new Notices(clock);
-  keeper = new DraftSync({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft, attachments, conversation: null, notices, mayStore: () => mayStore });
-  keeper.resume();
+  sync = new DraftSync({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft, attachments, conversation: null, notices, mayStore: () => mayStore });
+  sync.resume();
 }
 
 function switchTo(conversation: string | null): void {
@@ -64,7 +64,7 @@ function switchTo(conversation: string | null): void {
 
 async function later(): Promise<void> {
   clock.pass(1000);
-  await calm();
+  await settle();
 }
 
 beforeEach(async () => {
@@ -72,7 +72,7 @@ beforeEach(async () => {
   clock = new FakeClock();
   mayStore = true;
   page(new MemoryStorage());
-  await calm();
+  await settle();
 });
 
 describe("what is typed", () => {
@@ -81,29 +81,29 @@ describe("what is typed", () => {
     clock.pass(900);
     draft.text = "once";
     clock.pass(900);
-    await calm();
-    expect(server.kept.size).toBe(0);
+    await settle();
+    expect(server.drafts.size).toBe(0);
     clock.pass(100);
-    await calm();
-    expect(server.kept.get("new")).toMatchObject({ text: "once", files: [] });
+    await settle();
+    expect(server.drafts.get("new")).toMatchObject({ text: "once", files: [] });
   });
 
   it("goes there at once when the page goes away", async () => {
     draft.text = "wait";
-    keeper.flushOnExit();
-    await calm();
-    expect(server.asked.at(-1)).toBe("PUT new leaving");
-    keeper.flushOnExit();
-    expect(server.asked.filter((one) => one.startsWith("PUT"))).toHaveLength(1);
+    sync.flushOnExit();
+    await settle();
+    expect(server.requests.at(-1)).toBe("PUT new leaving");
+    sync.flushOnExit();
+    expect(server.requests.filter((one) => one.startsWith("PUT"))).toHaveLength(1);
   });
 
   it("goes there when another conversation is opened", async () => {
     switchTo("c");
-    await calm();
+    await settle();
     draft.text = "half a thought";
     switchTo("d");
-    await calm();
-    expect(server.kept.get("c")).toMatchObject({ text: "half a thought" });
+    await settle();
+    expect(server.drafts.get("c")).toMatchObject({ text: "half a thought" });
     expect(draft.text).toBe("");
     switchTo("c");
     expect(draft.text).toBe("half a thought");
@@ -114,7 +114,7 @@ describe("what is typed", () => {
     await later();
     draft.text = "";
     await later();
-    expect(server.kept.size).toBe(0);
+    expect(server.drafts.size).toBe(0);
   });
 
   it("goes with a conversation that gets its name", async () => {
@@ -125,39 +125,39 @@ describe("what is typed", () => {
     attachments.assignId("c");
     draft.text = "and then";
     await later();
-    expect([...server.kept]).toMatchObject([["c", { text: "and then" }]]);
+    expect([...server.drafts]).toMatchObject([["c", { text: "and then" }]]);
   });
 
   it("has its files with it", async () => {
     attachments.restore([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
     await later();
     page(new MemoryStorage());
-    await calm();
+    await settle();
     expect(attachments.items).toMatchObject([{ blob: "h", name: "cat.png", stage: "kept" }]);
     expect(attachments.take()).toEqual([{ type: "image", blob: "h", mime: "image/png", name: "cat.png" }]);
   });
 
   it("stays here while the server is away, and goes there when it is back", async () => {
-    server.away = true;
+    server.unreachable = true;
     draft.text = "patience";
     await later();
     page(storage);
     expect(draft.text).toBe("patience");
-    await calm();
-    server.away = false;
-    keeper.resume();
-    await calm();
+    await settle();
+    server.unreachable = false;
+    sync.resume();
+    await settle();
     await later();
-    expect(server.kept.get("new")).toMatchObject({ text: "patience" });
+    expect(server.drafts.get("new")).toMatchObject({ text: "patience" });
   });
 
   it("is not told to the server where the chat is to be temporary", async () => {
     mayStore = false;
-    server.asked.length = 0;
+    server.requests.length = 0;
     draft.text = "secret";
     await later();
-    keeper.flushOnExit();
-    expect(server.asked).toEqual([]);
+    sync.flushOnExit();
+    expect(server.requests).toEqual([]);
     expect(draft.text).toBe("secret");
   });
 
@@ -170,10 +170,10 @@ describe("what is typed", () => {
       throw new Error("no uploads here");
     });
     new DraftSync({ client: new DraftClient(server.fetch), clock, wall: () => server.time, storage, draft: again, attachments, conversation: null, notices, mayStore: () => true }).resume();
-    await calm();
+    await settle();
     expect(again.text).toBe("one two");
     await later();
-    expect(server.kept.get("new")).toMatchObject({ text: "one two" });
+    expect(server.drafts.get("new")).toMatchObject({ text: "one two" });
   });
 
   it("that is being sent while more is typed is sent once more", async () => {
@@ -183,126 +183,126 @@ describe("what is typed", () => {
     await later();
     draft.text = "one two";
     open();
-    await calm();
+    await settle();
     await later();
-    expect(server.kept.get("new")).toMatchObject({ text: "one two" });
+    expect(server.drafts.get("new")).toMatchObject({ text: "one two" });
   });
 });
 
 describe("what another device typed", () => {
   it("is here when the conversation is opened", async () => {
-    server.writes("c", "from the phone");
+    server.write("c", "from the phone");
     switchTo("c");
-    await calm();
+    await settle();
     expect(draft.text).toBe("from the phone");
     expect(notices.current).toBeNull();
   });
 
   it("appears while one looks, and goes when it was sent there", async () => {
-    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.writes("new", "typing") });
-    await calm();
+    sync.handleEvent({ type: "draft", conversation: "new", updated: server.write("new", "typing") });
+    await settle();
     expect(draft.text).toBe("typing");
-    server.kept.clear();
-    keeper.handleEvent({ type: "draft", conversation: "new", updated: 0 });
-    await calm();
+    server.drafts.clear();
+    sync.handleEvent({ type: "draft", conversation: "new", updated: 0 });
+    await settle();
     expect(draft.text).toBe("");
   });
 
   it("of another conversation is no matter here", async () => {
-    server.asked.length = 0;
-    keeper.handleEvent({ type: "draft", conversation: "other", updated: server.writes("other", "x") });
-    await calm();
-    expect(server.asked).toEqual([]);
+    server.requests.length = 0;
+    sync.handleEvent({ type: "draft", conversation: "other", updated: server.write("other", "x") });
+    await settle();
+    expect(server.requests).toEqual([]);
   });
 
   it("is not asked for when it is only the echo of what was sent from here", async () => {
     draft.text = "mine";
     await later();
-    server.asked.length = 0;
-    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.time });
-    await calm();
-    expect(server.asked).toEqual([]);
+    server.requests.length = 0;
+    sync.handleEvent({ type: "draft", conversation: "new", updated: server.time });
+    await settle();
+    expect(server.requests).toEqual([]);
   });
 
   it("does not take the place of what is being typed", async () => {
     draft.text = "mine";
-    keeper.handleEvent({ type: "draft", conversation: "new", updated: server.writes("new", "theirs") });
-    await calm();
+    sync.handleEvent({ type: "draft", conversation: "new", updated: server.write("new", "theirs") });
+    await settle();
     expect(draft.text).toBe("mine");
     await later();
-    expect(server.kept.get("new")).toMatchObject({ text: "mine" });
+    expect(server.drafts.get("new")).toMatchObject({ text: "mine" });
   });
 
   it("is taken where it is newer, and what was here can be brought back", async () => {
-    server.away = true;
+    server.unreachable = true;
     draft.text = "older";
     await later();
-    server.away = false;
+    server.unreachable = false;
     server.time += 50;
-    server.writes("new", "newer");
+    server.write("new", "newer");
     page(storage);
-    await calm();
+    await settle();
     expect(draft.text).toBe("newer");
     notices.current!.action!.run();
     expect(draft.text).toBe("older");
     await later();
-    expect(server.kept.get("new")).toMatchObject({ text: "older" });
+    expect(server.drafts.get("new")).toMatchObject({ text: "older" });
   });
 
   it("is left where it is older, and can be had", async () => {
-    server.writes("c", "older");
-    server.away = true;
+    server.write("c", "older");
+    server.unreachable = true;
     switchTo("c");
-    await calm();
+    await settle();
     server.time += 50;
     draft.text = "newer";
     await later();
-    server.away = false;
-    keeper.resume();
-    await calm();
+    server.unreachable = false;
+    sync.resume();
+    await settle();
     expect(draft.text).toBe("newer");
     notices.current!.action!.run();
     expect(draft.text).toBe("older");
   });
 
   it("that is the same is no news", async () => {
-    server.away = true;
+    server.unreachable = true;
     draft.text = "same";
     await later();
-    server.away = false;
-    server.writes("new", "same");
-    keeper.resume();
-    await calm();
+    server.unreachable = false;
+    server.write("new", "same");
+    sync.resume();
+    await settle();
     await later();
     expect(notices.current).toBeNull();
-    expect(server.asked.filter((one) => one.startsWith("PUT"))).toHaveLength(1);
+    expect(server.requests.filter((one) => one.startsWith("PUT"))).toHaveLength(1);
   });
 });
 
 describe("what is given back to a conversation that is not looked at", () => {
   it("is sent to the server when that is looked at again", async () => {
     page(new MemoryStorage());
-    await calm();
+    await settle();
     switchTo("c");
-    await calm();
+    await settle();
     draft.prepend(null, "said");
     expect(draft.text).toBe("");
     switchTo(null);
-    await calm();
+    await settle();
     expect(draft.text).toBe("said");
     clock.pass(1500);
-    await calm();
-    expect(server.kept.get("new")?.text).toBe("said");
+    await settle();
+    expect(server.drafts.get("new")?.text).toBe("said");
   });
 });
 
 describe("before somebody leaves", () => {
   it("what was typed a moment ago is with the server", async () => {
     draft.text = "one";
-    await keeper.flush();
-    expect(server.kept.get("new")?.text).toBe("one");
-    const asked = server.asked.length;
-    await keeper.flush();
-    expect(server.asked).toHaveLength(asked);
+    await sync.flush();
+    expect(server.drafts.get("new")?.text).toBe("one");
+    const requests = server.requests.length;
+    await sync.flush();
+    expect(server.requests).toHaveLength(requests);
   });
 });

@@ -7,7 +7,7 @@ import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { conversationOf } from "../../../src/wire/rows";
 import { FakeClock } from "../../clock";
-import { calm, FakeServer } from "../../server";
+import { settle, FakeServer } from "../../server";
 
 let clock: FakeClock;
 let server: FakeServer;
@@ -48,7 +48,7 @@ const titles = () => list.items.map(({ title }) => title);
 const shown = (of = list) => of.sections.map(({ key, items }) => `${key}: ${items.map(({ id }) => id).join(" ")}`.trim());
 const undo = async () => {
   notices.current?.action?.run();
-  await calm();
+  await settle();
 };
 
 describe("the list of conversations", () => {
@@ -59,12 +59,12 @@ describe("the list of conversations", () => {
 
   it("reads many changes once", async () => {
     server.conversation("c", [], "Milk");
-    const before = server.asked.length;
+    const before = server.requests.length;
     for (const conversation of ["a", "b", "c"]) list.handleEvent({ type: "changed", conversation });
     clock.pass(200);
-    await calm();
+    await settle();
     expect(titles()).toEqual(["Milk", "Coffee", "Tea"]);
-    expect(server.asked.length - before).toBe(1);
+    expect(server.requests.length - before).toBe(1);
     expect(told).toContain("c Milk");
   });
 
@@ -195,7 +195,7 @@ describe("the list of conversations", () => {
     Object.assign(server.conversation("t", [], "Between us").conversation, { temporary: true });
     list.add(conversationOf({ id: "t", temporary: true }));
     list.handleEvent({ type: "changed", conversation: "t" });
-    await calm();
+    await settle();
     expect(list.get("t")?.title).toBe("Between us");
     expect(told).toContain("t Between us");
   });
@@ -218,7 +218,7 @@ describe("a long list", () => {
   it("is read on page by page", async () => {
     list.handleEvent({ type: "reset" });
     clock.pass(200);
-    await calm();
+    await settle();
     expect(ids()).toBe("gfe");
     await Promise.all([list.more(), list.more()]);
     expect(ids()).toBe("gfedcb");
@@ -258,7 +258,7 @@ describe("folders in the list", () => {
     server.folders.set("f", { id: "f", name: "Drinks" });
     server.folders.set("g", { id: "g", name: "Hot", parent: "f" });
     list.handleEvent({ type: "reset" });
-    await calm();
+    await settle();
   });
 
   it("take in what is moved there, and are read when they are opened", async () => {
@@ -299,7 +299,7 @@ describe("folders in the list", () => {
     const late = new Promise<void>((resolve) => (answer = resolve));
     const fresh = made(new FolderClient((...asked) => late.then(() => server.fetch(...asked))));
     const loading = fresh.load();
-    await calm();
+    await settle();
     expect([fresh.known, shown(fresh)]).toEqual([false, []]);
     answer();
     await loading;
@@ -326,11 +326,11 @@ it("turns today into yesterday at midnight", async () => {
 describe("what is read while something else is asked for", () => {
   it("is not taken when it comes after what was read later", async () => {
     let come = () => {};
-    server.slow = new Promise((resolve) => (come = resolve));
+    server.readDelay = new Promise((resolve) => (come = resolve));
     const first = list.load();
-    await calm();
-    server.slow = null;
-    server.kept.get("a")!.conversation.title = "Green tea";
+    await settle();
+    server.readDelay = null;
+    server.conversations.get("a")!.conversation.title = "Green tea";
     await list.load();
     come();
     await first;
@@ -343,14 +343,14 @@ describe("what is read while something else is asked for", () => {
     server.before = async (method) => void (method === "PATCH" && (await changing.shift()?.promise));
     const one = list.tag("a", ["hot"]);
     const other = list.tag("a", ["hot", "green"]);
-    await calm();
+    await settle();
     first.come();
     await one;
     await list.load();
     expect(list.get("a")?.tags).toEqual(["hot", "green"]);
     second.come();
     await other;
-    expect(server.kept.get("a")!.conversation.tags).toEqual(["hot", "green"]);
+    expect(server.conversations.get("a")!.conversation.tags).toEqual(["hot", "green"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type FeedEvent, openFeed, parseFeedEvent } from "../../../src/chat/list/feed";
 import { EventStream } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
-import { calm, FakeServer } from "../../server";
+import { settle, FakeServer } from "../../server";
 
 describe("the feed", () => {
   it("tells what it knows, and skips what it does not", async () => {
@@ -15,10 +15,10 @@ describe("the feed", () => {
       onFailure: () => {},
     });
     stream.resume();
-    await calm();
-    server.tells({ type: "changed", conversation: "c" });
-    server.tells({ type: "new_in_a_later_version" });
-    await calm();
+    await settle();
+    server.emitFeed({ type: "changed", conversation: "c" });
+    server.emitFeed({ type: "new_in_a_later_version" });
+    await settle();
     expect(onEvent).toEqual([{ type: "changed", conversation: "c" }]);
     stream.close();
   });

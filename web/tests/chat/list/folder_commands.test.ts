@@ -7,7 +7,7 @@ import { MemoryStorage } from "../../../src/settings/storage";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FolderClient } from "../../../src/wire/folders";
 import { FakeClock } from "../../clock";
-import { calm, FakeServer } from "../../server";
+import { settle, FakeServer } from "../../server";
 
 let server: FakeServer;
 let notices: Notices;
@@ -37,7 +37,7 @@ beforeEach(async () => {
 });
 
 const names = () => list.folders.nodes.map(({ folder }) => folder.name);
-const placesOf = () => [...server.kept.values()].map(({ conversation }) => conversation.folder ?? null);
+const placesOf = () => [...server.conversations.values()].map(({ conversation }) => conversation.folder ?? null);
 
 describe("filing", () => {
   it("makes folders, in others, and opens them", async () => {
@@ -63,7 +63,7 @@ describe("filing", () => {
     expect(placesOf()).toEqual([null, null, null]);
     expect(notices.current?.text).toBe("Deleted the folder “Tea”. What was in it is kept.");
     notices.current?.action?.run();
-    await calm();
+    await settle();
     expect(names()).toEqual(["Tea", "Green"]);
     expect(list.folders.nodes.map(({ depth }) => depth)).toEqual([0, 1]);
     expect(placesOf()).toEqual([tea, tea, tea]);

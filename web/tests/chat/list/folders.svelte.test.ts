@@ -20,7 +20,7 @@ it("knows the folders when the server has said them", async () => {
   expect([folders.known, folders.has("f")]).toEqual([false, false]);
   await folders.load();
   expect([folders.known, folders.has("f"), folders.has(null), folders.get("f")?.name]).toEqual([true, true, false, "Tea"]);
-  server.away = true;
+  server.unreachable = true;
   await folders.load();
   expect(folders.has("f")).toBe(true);
 });

@@ -3,20 +3,20 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { byConversation, Search, snippetParts } from "../../../src/chat/list/search.svelte";
 import { ConversationClient } from "../../../src/wire/conversations";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let clock: FakeClock;
-let asked: { query: string; answer: (hits: object[]) => void }[];
+let requests: { query: string; answer: (hits: object[]) => void }[];
 let search: Search;
 
 beforeEach(() => {
   clock = new FakeClock();
-  asked = [];
+  requests = [];
   const client = new ConversationClient(
     (address) =>
       new Promise((resolve) => {
         const query = new URL(address, "http://x").searchParams.get("q") ?? "";
-        asked.push({ query, answer: (hits) => resolve(new Response(JSON.stringify({ hits }))) });
+        requests.push({ query, answer: (hits) => resolve(new Response(JSON.stringify({ hits }))) });
       }),
   );
   search = new Search(client, clock);
@@ -26,7 +26,7 @@ describe("searching", () => {
   it("waits for a pause in the typing", () => {
     for (const query of ["t", "te", " tea "]) search.query = query;
     clock.pass(200);
-    expect(asked.map(({ query }) => query)).toEqual(["tea"]);
+    expect(requests.map(({ query }) => query)).toEqual(["tea"]);
   });
 
   it("drops the late answer to earlier words", async () => {
@@ -34,9 +34,9 @@ describe("searching", () => {
     clock.pass(200);
     search.query = "coffee";
     clock.pass(200);
-    asked[1]!.answer([{ message: "b" }]);
-    asked[0]!.answer([{ message: "a" }]);
-    await calm();
+    requests[1]!.answer([{ message: "b" }]);
+    requests[0]!.answer([{ message: "a" }]);
+    await settle();
     expect(search.hits).toEqual([{ message: "b" }]);
   });
 
@@ -44,8 +44,8 @@ describe("searching", () => {
     search.query = "tea";
     clock.pass(200);
     search.query = "";
-    asked[0]!.answer([{ message: "a" }]);
-    await calm();
+    requests[0]!.answer([{ message: "a" }]);
+    await settle();
     expect(search.hits).toBeNull();
   });
 });

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Highlighter } from "../../../src/markdown/highlight/highlighter";
 
 class Worker extends EventTarget {
-  asked: { id: number; code: string; label: string }[] = [];
+  requests: { id: number; code: string; label: string }[] = [];
 
   postMessage(request: { id: number; code: string; label: string }): void {
-    this.asked.push(request);
+    this.requests.push(request);
   }
 
   answer(id: number, runs: number[] | null): void {
@@ -39,9 +39,9 @@ describe("asking for colours", () => {
 
   it("leaves code plain where the worker fails, or there is none", async () => {
     const { worker, highlighter } = begun();
-    const asked = highlighter.highlight("a", "js");
+    const requests = highlighter.highlight("a", "js");
     worker.dispatchEvent(new Event("error"));
-    expect(await asked).toBeNull();
+    expect(await requests).toBeNull();
     const none = new Highlighter(() => {
       throw new Error("no worker here");
     });

@@ -35,13 +35,13 @@ describe("why there is no microphone", () => {
 
   it("is what the browser said; the one that was chosen once may be gone, and another is taken", async () => {
     vi.stubGlobal("isSecureContext", true);
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const getUserMedia = async ({ audio }: MediaStreamConstraints) => {
-      asked.push((audio as MediaTrackConstraints).deviceId);
-      throw Object.assign(new Error(), { name: asked.length === 1 ? "OverconstrainedError" : "NotAllowedError" });
+      requests.push((audio as MediaTrackConstraints).deviceId);
+      throw Object.assign(new Error(), { name: requests.length === 1 ? "OverconstrainedError" : "NotAllowedError" });
     };
     vi.stubGlobal("navigator", { mediaDevices: { getUserMedia } });
     await expect(openMicrophone({} as AudioContext, { device: "gone", cleaned: false }, listener)).rejects.toMatchObject({ fault: "denied" });
-    expect(asked).toEqual([{ exact: "gone" }, undefined]);
+    expect(requests).toEqual([{ exact: "gone" }, undefined]);
   });
 });

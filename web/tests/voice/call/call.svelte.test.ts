@@ -7,7 +7,7 @@ import type { SocketListener } from "../../../src/voice/call/socket";
 import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import type { PlayoutReport } from "../../../src/voice/audio/playout";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 /** The other end of the line, as a test scripts it. */
 class Server {
@@ -104,7 +104,7 @@ describe("a call", () => {
     expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played"], conversation_id: "c1", voice: "v" });
     server().send("status", { state: "listening" });
     expect([call.phase, call.state, call.conversation]).toEqual(["live", "listening", "c1"]);
-    await calm();
+    await settle();
     expect(call.microphones).toEqual([{ id: "first", label: "One" }]);
   });
 
@@ -243,7 +243,7 @@ describe("holding to talk", () => {
 describe("the loudspeaker of a call", () => {
   it("is one of those there are, and the browser's own where it is gone", async () => {
     await connected();
-    await calm();
+    await settle();
     expect([call.outputs, call.output]).toEqual([[{ id: "box", label: "Box" }], ""]);
     await call.useOutput("box");
     expect([call.output, call.notice, done.at(-1)]).toEqual(["box", "", "sound box"]);
@@ -344,7 +344,7 @@ describe("the microphone", () => {
   it("that is unplugged is followed by another, and said", async () => {
     await connected();
     microphone.onLost();
-    await calm();
+    await settle();
     expect(done).toContain("deaf");
     expect([call.microphone, call.notice]).toEqual(["first", "The microphone is gone. Another one is used now."]);
     clock.pass(8000);
@@ -373,7 +373,7 @@ describe("a line that is lost", () => {
     microphone.onFrame({ pcm: new Int16Array(320), level: 0 });
     expect(server().sound).toBe(0);
     clock.pass(400);
-    await calm();
+    await settle();
     expect(servers.length).toBe(2);
     server().listener.onOpen();
     server().send("status", { state: "listening" });
@@ -385,7 +385,7 @@ describe("a line that is lost", () => {
     for (let tries = 0; tries < 6; tries++) {
       server().listener.onClose(1006, "");
       clock.pass(8000);
-      await calm();
+      await settle();
     }
     expect(servers.length).toBe(6);
     expect([call.phase, call.problem]).toEqual(["over", "The line was lost, and nobody answers. What was said is in the chat."]);
@@ -398,7 +398,7 @@ describe("a line that is lost", () => {
       clock.pass(30_000);
       server().listener.onClose(1006, "");
       clock.pass(400);
-      await calm();
+      await settle();
       server().listener.onOpen();
       server().send("status", { state: "listening" });
     }
@@ -410,7 +410,7 @@ describe("a line that is lost", () => {
     server().send("error", { code: "call_idle", message: "Nobody has said anything." });
     server().listener.onClose(1000, "call_idle");
     clock.pass(60_000);
-    await calm();
+    await settle();
     expect([call.phase, call.problem, servers.length]).toEqual(["over", "Nobody has said anything.", 1]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { keepScreenOn } from "../../../src/voice/call/wake_lock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let page: EventTarget & { visibilityState: string };
 let done: string[];
@@ -18,13 +18,13 @@ afterEach(() => vi.unstubAllGlobals());
 async function onVisibilityChange(state: string): Promise<void> {
   page.visibilityState = state;
   page.dispatchEvent(new Event("visibilitychange"));
-  await calm();
+  await settle();
 }
 
 describe("the screen during a call", () => {
   it("stays on, and again when the page is looked at again, until it is over", async () => {
     const end = keepScreenOn();
-    await calm();
+    await settle();
     await onVisibilityChange("hidden");
     expect(done).toEqual(["taken"]);
     await onVisibilityChange("visible");
@@ -36,7 +36,7 @@ describe("the screen during a call", () => {
 
   it("is let go though the browser gave it only when all was over", async () => {
     keepScreenOn()();
-    await calm();
+    await settle();
     expect(done).toEqual(["taken", "released"]);
   });
 
@@ -45,7 +45,7 @@ describe("the screen during a call", () => {
     keepScreenOn()();
     vi.stubGlobal("navigator", { wakeLock: { request: async () => Promise.reject(new Error()) } });
     keepScreenOn()();
-    await calm();
+    await settle();
     expect(done).toEqual([]);
   });
 });

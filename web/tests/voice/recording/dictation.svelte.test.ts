@@ -6,7 +6,7 @@ import { Dictation } from "../../../src/voice/recording/dictation.svelte";
 import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import type { Answer } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let clock: FakeClock;
 let microphone: MicrophoneListener;
@@ -48,10 +48,10 @@ describe("dictating", () => {
     expect([requests.length, dictation.pending]).toEqual([2, 2]);
     expect(String.fromCharCode(...requests[0]!.wav.subarray(0, 4))).toBe("RIFF");
     requests[1]!.answer(ok("two"));
-    await calm();
+    await settle();
     expect(done).toEqual([]);
     requests[0]!.answer(ok(" one "));
-    await calm();
+    await settle();
     expect(done).toEqual(["insert one", "insert two"]);
     expect(dictation.pending).toBe(0);
   });
@@ -62,7 +62,7 @@ describe("dictating", () => {
     dictation.finish();
     expect([dictation.phase, done]).toEqual(["finishing", ["deaf"]]);
     requests[0]!.answer(ok("rest"));
-    await calm();
+    await settle();
     expect(done.slice(1)).toEqual(["insert rest", "ended"]);
   });
 
@@ -70,7 +70,7 @@ describe("dictating", () => {
     await dictation.begin();
     hear(1000, 0.001);
     dictation.finish();
-    await calm();
+    await settle();
     expect(done.slice(1)).toEqual(["Nothing was understood.", "ended"]);
   });
 
@@ -80,7 +80,7 @@ describe("dictating", () => {
     dictation.cancel();
     expect(requests[0]!.signal.aborted).toBe(true);
     requests[0]!.answer(ok("late"));
-    await calm();
+    await settle();
     expect(done).toEqual(["deaf", "ended"]);
   });
 
@@ -88,7 +88,7 @@ describe("dictating", () => {
     await dictation.begin();
     phrase();
     requests[0]!.answer({ kind: "refused", message: "No ears.", code: "", status: 503 });
-    await calm();
+    await settle();
     expect(done).toEqual(["No ears.", "deaf", "ended"]);
   });
 

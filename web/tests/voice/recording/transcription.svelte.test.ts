@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { Transcription } from "../../../src/voice/recording/transcription.svelte";
 import type { Answer } from "../../../src/wire/transport/http";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let requests: { wav: Uint8Array; signal: AbortSignal; answer: (answer: Answer<{ text: string }>) => void }[];
 let done: string[];
@@ -32,10 +32,10 @@ describe("writing down speech", () => {
     let finished = false;
     void transcription.finish().then(() => (finished = true));
     requests[1]!.answer(ok("two"));
-    await calm();
+    await settle();
     expect([done, finished, transcription.pending]).toEqual([[], false, 2]);
     requests[0]!.answer(ok(" one "));
-    await calm();
+    await settle();
     expect([done, finished, transcription.pending]).toEqual([["one", "two"], true, 0]);
   });
 
@@ -57,7 +57,7 @@ describe("writing down speech", () => {
     transcription.stop();
     expect(requests[0]!.signal.aborted).toBe(true);
     requests[0]!.answer(ok("late"));
-    await calm();
+    await settle();
     say(500);
     expect([done, requests.length]).toEqual([[], 1]);
   });

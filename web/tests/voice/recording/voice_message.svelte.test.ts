@@ -6,7 +6,7 @@ import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/aud
 import { VoiceMessage } from "../../../src/voice/recording/voice_message.svelte";
 import type { Answer } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 let clock: FakeClock;
 let listener: MicrophoneListener;
@@ -55,7 +55,7 @@ describe("a spoken message", () => {
     expect(message.seconds).toBe(3);
     message.release();
     expect([message.phase, done]).toEqual(["sending", ["deaf"]]);
-    await calm();
+    await settle();
     expect(done.slice(1)).toEqual(["sent hello there", "ended"]);
   });
 
@@ -65,7 +65,7 @@ describe("a spoken message", () => {
     await message.begin();
     hear(1000, VOICE);
     message.release();
-    await calm();
+    await settle();
     expect(done).toContain(`sent  with ${44 + 32_000} bytes`);
   });
 
@@ -88,7 +88,7 @@ describe("a spoken message", () => {
     hear(1400, ROOM);
     expect(message.phase).toBe("recording");
     hear(200, ROOM);
-    await calm();
+    await settle();
     expect(done).toContain("sent hello there hello there");
   });
 
@@ -104,7 +104,7 @@ describe("a spoken message", () => {
     await message.begin();
     message.goHandsFree();
     hear(10_000, ROOM);
-    await calm();
+    await settle();
     expect(done).toEqual([expect.stringContaining("Nothing was heard"), "deaf", "ended"]);
     expect(requests).toBe(0);
   });
@@ -118,7 +118,7 @@ describe("a spoken message", () => {
     expect(message.isDiscarding).toBe(false);
     message.setDiscarding(true);
     message.release();
-    await calm();
+    await settle();
     expect(done).toEqual(["deaf", "ended"]);
   });
 
@@ -126,7 +126,7 @@ describe("a spoken message", () => {
     await message.begin();
     hear(400, ROOM);
     message.release();
-    await calm();
+    await settle();
     expect([requests, done[1]]).toEqual([1, "sent hello there"]);
   });
 
@@ -135,16 +135,16 @@ describe("a spoken message", () => {
     await message.begin();
     hear(1000, VOICE);
     message.release();
-    await calm();
+    await settle();
     expect([message.phase, message.problem]).toEqual(["failed", "No ears."]);
     heard = { kind: "ok", value: { text: "now" } };
     refusal = "Not now.";
     message.retry();
-    await calm();
+    await settle();
     expect([message.phase, message.problem]).toEqual(["failed", "Not now."]);
     refusal = "";
     message.retry();
-    await calm();
+    await settle();
     expect(done.slice(1)).toEqual(["sent now", "ended"]);
   });
 
@@ -153,7 +153,7 @@ describe("a spoken message", () => {
     await message.begin();
     hear(1000, VOICE);
     message.release();
-    await calm();
+    await settle();
     expect([message.phase, message.problem]).toEqual(["failed", "Nothing was understood."]);
     message.cancel();
     expect(done.at(-1)).toBe("ended");
@@ -163,7 +163,7 @@ describe("a spoken message", () => {
     await message.begin();
     hear(1000, VOICE);
     clock.pass(5 * 60_000);
-    await calm();
+    await settle();
     expect(done).toContain("sent hello there");
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { EventStream, SseParser } from "../../../src/wire/transport/event_stream";
 import { FakeClock } from "../../clock";
-import { calm } from "../../server";
+import { settle } from "../../server";
 
 describe("the lines of a stream", () => {
   it("are the same events wherever they are cut", () => {
@@ -72,7 +72,7 @@ beforeEach(() => {
 
 async function open(): Promise<Line> {
   stream.resume();
-  await calm();
+  await settle();
   return lines.at(-1)!;
 }
 
@@ -80,22 +80,22 @@ describe("a kept stream", () => {
   it("goes on after the last number when the line breaks", async () => {
     const line = await open();
     line.send("id: 7\ndata: a\n\n");
-    await calm();
+    await settle();
     line.breaks();
-    await calm();
+    await settle();
     clock.pass(250);
-    await calm();
+    await settle();
     expect(lines[1]!.headers["Last-Event-ID"]).toBe("7");
     lines[1]!.send("id: 8\ndata: b\n\n");
-    await calm();
+    await settle();
     expect(heard).toEqual(["opened", "a", "lost", "opened", "b"]);
   });
 
   it("also when the server merely ended it", async () => {
     (await open()).end();
-    await calm();
+    await settle();
     clock.pass(250);
-    await calm();
+    await settle();
     expect(lines).toHaveLength(2);
   });
 
@@ -107,7 +107,7 @@ describe("a kept stream", () => {
       const before = clock.time;
       while (heard.length === time + 1) {
         clock.pass(250);
-        await calm();
+        await settle();
       }
       waits.push(clock.time - before);
     }
@@ -121,15 +121,15 @@ describe("a kept stream", () => {
     const line = await open();
     clock.pass(30_000);
     line.send(": alive\n\n");
-    await calm();
+    await settle();
     clock.pass(39_000);
-    await calm();
+    await settle();
     expect(line.closed()).toBe(false);
     clock.pass(1000);
-    await calm();
+    await settle();
     expect(line.closed()).toBe(true);
     clock.pass(250);
-    await calm();
+    await settle();
     expect(lines).toHaveLength(2);
   });
 
@@ -137,7 +137,7 @@ describe("a kept stream", () => {
     status = 401;
     await open();
     clock.pass(60_000);
-    await calm();
+    await settle();
     expect(heard).toEqual(["401 A key is needed."]);
     status = 200;
     await open();
@@ -147,11 +147,11 @@ describe("a kept stream", () => {
   it("sleeps and wakes without missing anything", async () => {
     const line = await open();
     line.send("id: 3\ndata: a\n\n");
-    await calm();
+    await settle();
     stream.pause();
-    await calm();
+    await settle();
     clock.pass(60_000);
-    await calm();
+    await settle();
     expect(lines).toHaveLength(1);
     expect((await open()).headers["Last-Event-ID"]).toBe("3");
     expect(heard).not.toContain("lost");
