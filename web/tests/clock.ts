@@ -1,6 +1,6 @@
 import type { Clock } from "../src/wire/transport/clock";
 
-/** A clock that moves when told: timers run in their order, frames when asked for. */
+/** A clock driven by the test: timers fire in order, frames on demand. */
 export class FakeClock implements Clock {
   time = 0;
   #timers: { at: number; action: () => void }[] = [];

@@ -1,6 +1,6 @@
 import { type Conversation, conversationOf } from "../src/wire/rows";
 
-/** A conversation of which only this matters. */
+/** A conversation with defaults for all other fields. */
 export function conversation(id: string, updated = 0, fields: Partial<Conversation> = {}): Conversation {
   return conversationOf({ id, updated, ...fields });
 }

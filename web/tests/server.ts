@@ -1,5 +1,5 @@
-// The server of the conversations, as far as the page's parts need one: kept in memory, answering at once, and writing
-// replies word by word as a test says. Its rules are the real one's; what it is not asked about it does not know.
+// An in-memory fake of the conversation API that answers at once and streams replies token by token as the test
+// directs. It follows the real server's rules as far as the tests need them.
 import type { Fetch } from "../src/wire/transport/http";
 import type { Folder } from "../src/wire/folders";
 import { type SparseMessage, textOf } from "../src/wire/rows";
@@ -33,7 +33,7 @@ interface Connection {
 
 const encoder = new TextEncoder();
 
-/** Let everything that can go on go on. */
+/** Waits until all pending promises have settled. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -42,19 +42,19 @@ export class FakeServer {
   readonly requests: RecordedRequest[] = [];
   readonly conversations = new Map<string, StoredConversation>();
   readonly folders = new Map<string, Folder>();
-  /** So many are in a page of the list. */
+  /** Page size of lists. */
   page = 50;
   readonly logs = new Map<string, RunEvent[]>();
   readonly connections = new Map<string, Connection[]>();
-  /** Nobody answers. */
+  /** Requests fail. */
   unreachable = false;
-  /** The next command is answered with this. */
+  /** The next command is refused with this. */
   refusal: { status: number; code: string; message: string } | null = null;
-  /** Starts of runs wait for this. */
+  /** New runs wait for this. */
   gate: Promise<void> | null = null;
-  /** What is read is on its way until this, as it was when it was asked for. */
+  /** Answers to reads are delayed until this, with the content at the time of the request. */
   readDelay: Promise<void> | null = null;
-  /** What is done before a request is looked at. */
+  /** Called before each request is handled. */
   before: (method: string) => Promise<void> = async () => {};
   readonly #deleted = new Map<string, StoredConversation>();
   #number = 0;
@@ -97,7 +97,7 @@ export class FakeServer {
     return [...this.conversations.values()].at(-1)!;
   }
 
-  /** The run that goes on, and what it says next. */
+  /** The current run; `emit` sends its next events. */
   get run(): string {
     return [...this.logs.keys()].at(-1)!;
   }
@@ -111,7 +111,7 @@ export class FakeServer {
     }
   }
 
-  /** The assistant's row that is being written. */
+  /** The assistant message being generated. */
   get row(): SparseMessage {
     return this.latest.messages.findLast(({ role }) => role === "assistant")!;
   }
@@ -127,12 +127,12 @@ export class FakeServer {
     this.emit({ type: "message_done", message: { ...row } }, { type: "run_done", outcome, error: row.error ?? null });
   }
 
-  /** The feed says something. */
+  /** Sends an event on the feed. */
   emitFeed(event: object): void {
     this.#send("", ++this.#number, event);
   }
 
-  /** Every line breaks. */
+  /** Breaks every connection. */
   cut(run = this.run): void {
     for (const { controller } of this.connections.get(run) ?? []) controller.error(new TypeError("network error"));
     this.connections.set(run, []);
@@ -170,7 +170,7 @@ export class FakeServer {
           try {
             controller.error(new DOMException("aborted", "AbortError"));
           } catch {
-            // It had ended.
+            // Already closed.
           }
         });
       },

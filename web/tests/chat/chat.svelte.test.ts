@@ -28,7 +28,7 @@ let troubles: number;
 let loaded: string[];
 let chat: Chat;
 
-/** A tab of its own on the same server. */
+/** Another tab on the same server. */
 function page(): Chat {
   draft = new Draft(storage);
   announcer = new Announcer(clock);
@@ -795,7 +795,7 @@ describe("the conversation as a whole", () => {
 });
 
 
-/** A promise, and what keeps it. */
+/** A promise and its resolver. */
 function later(): { readonly promise: Promise<void>; readonly come: () => void } {
   let come = () => {};
   const promise = new Promise<void>((resolve) => (come = resolve));

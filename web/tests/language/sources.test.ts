@@ -1,4 +1,4 @@
-// No text of the page is written where it is drawn: a word outside the catalogue would stay English for everybody.
+// Components must take every text from the catalogue: any other would stay English in all languages.
 import { readdirSync, readFileSync } from "node:fs";
 
 import { type AST, parse } from "svelte/compiler";
@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 const folder = new URL("../../src/ui/", import.meta.url);
 const SPOKEN = new Set(["aria-label", "title", "placeholder", "alt", "label"]);
-/** Names and keys, the same in every language. */
+/** Names and keys that are the same in every language. */
 const NAMES = new Set(["Duologue", "Enter", "Shift Enter", "Esc", "Markdown", "JSON"]);
 
 type Node = { type?: string; name?: string; data?: string; [key: string]: unknown };

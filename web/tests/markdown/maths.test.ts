@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { mathsAt, mathsBlockAt, nextMaths, nextMathsBlock, replaceMaths, withMathsClosed } from "../../src/markdown/maths";
 
-/** The formulas of a line, as the lexer would find them. */
+/** The formulas of a line, as the lexer finds them. */
 function formulas(text: string): string[] {
   const found: string[] = [];
   replaceMaths(text, (raw) => (found.push(raw), ""));

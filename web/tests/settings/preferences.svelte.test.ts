@@ -8,13 +8,13 @@ import { FakeClock } from "../clock";
 
 type Plain = Record<string, unknown>;
 
-/** The server's side: keeps what it is sent, as a merge patch, unless it is away. */
+/** A fake settings API that applies merge patches, unless unreachable. */
 class FakeSettings {
   settings: Plain = {};
   unreachable = false;
   refusal = "";
   status = 400;
-  /** What the refusal is about; other changes are taken. */
+  /** The refused field; other changes are accepted. */
   param = "";
   readonly sent: Changes[] = [];
 

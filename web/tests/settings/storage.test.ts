@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { BrowserStorage } from "../../src/settings/storage";
 
-/** A storage as a browser has it, until it is full. */
+/** A browser's storage that can be full. */
 class Storage {
   readonly texts = new Map<string, string>();
   full = false;

@@ -1,6 +1,6 @@
 import type { ProblemWords } from "../en/problems";
 
-/** The server's sentence says no more than these. */
+/** Codes for which the server's sentence adds nothing. */
 const SENTENCES: Readonly<Record<string, string>> = {
   admin_needed: "Das darf nur jemand, der den Server verwaltet.",
   approval_closed: "Diese Frage ist nicht mehr offen.",
@@ -21,7 +21,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   worker_lost: "Das Modell ist mitten in der Arbeit ausgefallen und wird neu gestartet. Versuche es gleich noch einmal.",
 };
 
-/** It names what it is about, or the cause. */
+/** Codes for which the server's sentence names the object or the cause and is appended. */
 const LEADS: Readonly<Record<string, string>> = {
   context_length_exceeded: "Der Chat ist länger, als das Modell auf einmal lesen kann.",
   disk_full: "Auf dem Server ist kein Platz mehr.",

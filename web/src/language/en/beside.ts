@@ -31,7 +31,7 @@ const english = {
   save: "Save",
   cancel: "Cancel",
 
-  // Questions.
+  // Approvals.
   may: "May ",
   ofServer: (server: string) => ` of ${server}`,
   run: " run?",
@@ -46,7 +46,7 @@ const english = {
   send: "Send",
   optional: (title: string) => `${title} (optional)`,
 
-  // The room in the context.
+  // Context window.
   context: "Context",
   taken: (tokens: string, context: string) => `${tokens} of ${context} tokens are taken.`,
   room: (tokens: string) => `${tokens} are left for the reply.`,
@@ -60,7 +60,7 @@ const english = {
   instructionsAbout: "What the model is told before everything else in this chat.",
   instructionsExample: "Answer briefly. When you do not know something, say so.",
 
-  // The way in.
+  // Login.
   keyNeeded: "This server needs a key",
   keyAbout: "Whoever runs it can give you one. This browser then stays logged in.",
   key: "Key",

@@ -1,6 +1,6 @@
 import { localised } from "../language.svelte";
 
-/** What stands in a reply's text, and around its code. */
+/** Texts inside rendered Markdown and around code blocks. */
 const english = {
   text: "text",
   image: "image",

@@ -1,7 +1,7 @@
 import { localised } from "../language.svelte";
 
 const english = {
-  /** What the server says of a problem, in the page's language. It says it in English. */
+  /** Translates a problem of the server. In English the server's own sentence is used. */
   told: (_code: string, message: string) => message,
 };
 

@@ -30,7 +30,7 @@ const english = {
   unreadable: "The server's answer could not be read.",
   noCookie: "The server took the key, but this browser does not send its cookie.",
   noAnswer: "The server does not answer. Try again in a moment.",
-  // What stands on keys, where that is not what a browser calls them.
+  // Key labels that differ from the browser's names.
   keys: { Mod: "Ctrl" } as Readonly<Record<string, string>>,
 };
 

@@ -8,7 +8,7 @@ const english = {
   missing: "This conversation is not here, or not any more.",
   undo: "Undo",
 
-  // Read out.
+  // Announced by screen readers.
   answering: (speaker: string) => `${speaker} is answering.`,
   ended: (speaker: string) => `${speaker} has answered.`,
   queued: (place: number) => (place > 0 ? `Waiting in the queue, position ${place}.` : "Waiting in the queue."),
@@ -18,7 +18,7 @@ const english = {
   codeBlock: "A block of code.",
   deleted: "Deleted.",
 
-  // What is done with messages.
+  // Actions on messages.
   copy: "Copy",
   copied: "Copied",
   notCopied: "Not copied",

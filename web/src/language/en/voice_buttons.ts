@@ -1,6 +1,6 @@
 import { localised } from "../language.svelte";
 
-// What is said of voice on the page's first load; the rest is in voice.ts, and comes with it.
+// Texts about speech in the page's first load; the rest is in voice.ts and loaded with it.
 const english = {
   call: "Call",
   onCall: "Back to the call",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { Sentences } from "../../../src/chat/announce/sentences";
 
-/** What is read out when a text grows by `step` characters at a time. */
+/** The announcements when a text grows by `step` characters at a time. */
 function heard(text: string, step = 1): string[] {
   const sentences = new Sentences(() => "Code.");
   const said: string[] = [];

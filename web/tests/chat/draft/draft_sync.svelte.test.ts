@@ -10,7 +10,7 @@ import type { Fetch } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
 import { settle } from "../../server";
 
-/** Drafts as the server keeps them, with its own time. */
+/** A fake draft API with its own clock. */
 class Drafts {
   readonly drafts = new Map<string, any>();
   readonly requests: string[] = [];
@@ -29,7 +29,7 @@ class Drafts {
     return new Response(JSON.stringify(this.drafts.get(id) ?? {}));
   };
 
-  /** Another device writes. */
+  /** Another device saves a draft. */
   write(id: string, text: string, files: unknown[] = []): number {
     this.drafts.set(id, { text, files, updated: ++this.time });
     return this.time;
@@ -45,7 +45,7 @@ let attachments: Attachments;
 let sync: DraftSync;
 let mayStore: boolean;
 
-/** A page on the same server; with the same shelf it is the same browser. */
+/** A page on the same server; with the same storage it is the same browser. */
 function page(on: MemoryStorage): void {
   storage = on;
   draft = new Draft(storage);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { triggerOf } from "../../../src/chat/draft/suggestion_trigger";
 
-/** The caret is where "|" stands. */
+/** "|" marks the caret. */
 function at(text: string) {
   const caret = text.indexOf("|");
   return triggerOf(text.replace("|", ""), caret);

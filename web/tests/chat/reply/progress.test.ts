@@ -6,7 +6,7 @@ import type { RunEvent } from "../../../src/wire/runs";
 const started: RunEvent = { type: "message_added", message: { id: "a", parent: null, role: "assistant" } };
 const delta = (kind: "text" | "reasoning" | "tool_call"): RunEvent => ({ type: "delta", message: "a", kind, text: "x" });
 
-/** After events that come a second apart. */
+/** The progress after events one second apart. */
 function after(...events: RunEvent[]): ReplyProgress {
   return events.reduce((progress, event, index) => nextProgress(progress, event, (index + 1) * 1000), initialProgress(0));
 }

@@ -4,7 +4,7 @@ import { highlight, MAX_LENGTH } from "../../../src/markdown/highlight/highlight
 import { NAMED } from "../../../src/markdown/highlight/languages";
 import { TOKEN_KINDS } from "../../../src/markdown/highlight/runs";
 
-/** The pieces as words: [kind, text]. */
+/** The runs as [kind, text]. */
 async function coloured(code: string, label: string): Promise<[string, string][]> {
   const runs = (await highlight(code, label))!;
   const length: [string, string][] = [];

@@ -9,7 +9,7 @@ function folder(name: string, ...inside: Entry[]): Entry {
     name,
     isFile: false,
     isDirectory: true,
-    // As browsers do: some at a time, and an empty piece at the end.
+    // Returns entries in batches and an empty one at the end, as browsers do.
     createReader: () => {
       const left = [...inside];
       return { readEntries: (take) => take(left.splice(0, 2)) };

@@ -4,7 +4,7 @@ import { Playout, type PlayoutReport } from "../../../src/voice/audio/playout";
 
 const SECOND = 24000;
 
-/** A loudspeaker at 24 kHz, so that what goes in can be found in what comes out. */
+/** An output at 24 kHz, so that input samples can be found in the output. */
 function speaker(rate = SECOND) {
   const reports: PlayoutReport[] = [];
   const playout = new Playout(rate, (report) => reports.push(report));
@@ -159,7 +159,7 @@ describe("holding", () => {
     it.order("resume");
     const resumed = it.heard.length;
     it.run(100);
-    // The ramp says which sample is heard: after the rise it is as far as the count says.
+    // The input is a ramp: after the fade-in its value tells which sample is audible.
     const at = resumed + 1500;
     const sample = Math.round(it.heard[at]! * 32768) - 1000;
     const started = it.heard.findIndex((value, index) => index >= resumed && Math.abs(value) > 0.0001);

@@ -14,7 +14,7 @@ function through(from: number, to: number, input: Float32Array, piece = input.le
   return Float32Array.from(out);
 }
 
-/** How strong a tone is in a sound, without its ends: 0.5 is as it went in. */
+/** Amplitude of a tone in a signal, without its ends; 0.5 is unchanged. */
 function strength(sound: Float32Array, rate: number, hertz: number): number {
   const inside = sound.subarray(Math.floor(rate * 0.05), Math.floor(rate * 0.45));
   let [sine, cosine] = [0, 0];

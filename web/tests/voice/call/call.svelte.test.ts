@@ -9,7 +9,7 @@ import type { PlayoutReport } from "../../../src/voice/audio/playout";
 import { FakeClock } from "../../clock";
 import { settle } from "../../server";
 
-/** The other end of the line, as a test scripts it. */
+/** The server's end of the socket, driven by the test. */
 class Server {
   readonly messages: any[] = [];
   sound = 0;
@@ -21,7 +21,7 @@ class Server {
     this.listener.onText(JSON.stringify({ type, epoch, ...fields }));
   }
 
-  /** A reply's sound, so many frames of 20 ms. */
+  /** Audio of a reply in frames of 20 ms. */
   sendAudio(reply: number, frames = 5, chunk = 0): void {
     this.send("status", { state: "speaking" });
     this.send("audio_start", { reply_id: reply, chunk_id: chunk });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { PhraseSplitter } from "../../../src/voice/recording/phrase_splitter";
 
-/** Milliseconds of one loudness: the phrases that ended in them, in frames. */
+/** Feeds audio of constant loudness; returns the lengths of completed phrases, in frames. */
 function hear(phrases: PhraseSplitter, milliseconds: number, level: number): number[] {
   const ended: number[] = [];
   for (let at = 0; at < milliseconds; at += 20) {
@@ -63,7 +63,7 @@ describe("a dictated text", () => {
   it("is cut somewhere when somebody never pauses", () => {
     const phrases = new PhraseSplitter();
     const ended: number[] = [];
-    // As speech is: loud, with a short dip at every syllable's end.
+    // Speech: loud, with a short dip after every syllable.
     for (let syllable = 0; syllable < 240; syllable++) ended.push(...hear(phrases, 220, VOICE), ...hear(phrases, 40, 0.01));
     expect(ended).toEqual([1250, 1250]);
   });
