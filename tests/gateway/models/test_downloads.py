@@ -1,4 +1,4 @@
-"""The line of downloads: one at a time, stopped, gone on with, told at a bounded pace; against a hub on loopback."""
+"""The queue of downloads: one at a time, stopped and resumed, updates at a bounded rate; against a hub on loopback."""
 
 import threading
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.errors import BadRequest, Busy, EngineFailed, ModelNotFound, NotFound, Unavailable
 from duologue.gateway.models import downloads as module
-from duologue.gateway.models.downloads import WAITING, Download, Downloads, Work, fetcher
+from duologue.gateway.models.downloads import WAITING, Download, Downloads, Work, hub_download
 from duologue.models.fit import Hardware
 from duologue.models.hub.resume import Stopped
 
@@ -20,15 +20,15 @@ ROOMY = Hardware(cores=4, memory=16 * 10**9, disk=100 * 10**9)
 WHAT = "someone/Tiny-GGUF"
 
 
-class Hand:
-    """Does the work of downloads as the test says: each ends when it is told how."""
+class FakeFetch:
+    """Does the work of downloads as the test says: each ends when it is updates how."""
 
     def __init__(self) -> None:
-        self.begun: list[str] = []
+        self.started: list[str] = []
         self.ends: dict[str, Exception | None] = {}
 
     def __call__(self, work: Work) -> None:
-        self.begun.append(work.what)
+        self.started.append(work.what)
         work.ordered(work.name, 100, 0)
         work.begin("file", 100, 0)
         while work.what not in self.ends:
@@ -40,12 +40,12 @@ class Hand:
 
 
 @asynccontextmanager
-async def line(bring, **options):
-    told: list[Download] = []
-    downloads = Downloads(bring, tell=told.append, wall=lambda: 1_700_000_000.0, **options)
+async def download_queue(fetch, **options):
+    updates: list[Download] = []
+    downloads = Downloads(fetch, on_change=updates.append, wall=lambda: 1_700_000_000.0, **options)
     async with anyio.create_task_group() as tasks:
         await tasks.start(downloads.run)
-        yield downloads, told
+        yield downloads, updates
         tasks.cancel_scope.cancel()
 
 
@@ -60,92 +60,92 @@ def states(downloads: Downloads) -> list[str]:
 
 
 async def test_one_is_brought_after_the_other():
-    hand, arrived = Hand(), []
-    async with line(hand, arrived=lambda: arrived.append(True)) as (downloads, told):
-        first, second = downloads.ask("a/one"), downloads.ask("a/two")
+    fetch, arrived = FakeFetch(), []
+    async with download_queue(fetch, on_complete=lambda: arrived.append(True)) as (downloads, updates):
+        first, second = downloads.enqueue("a/one"), downloads.enqueue("a/two")
         assert (first.id, second.id, second.name) == ("d_1", "d_2", "two")
         await until(lambda: states(downloads) == ["running", "waiting"])
-        hand.ends["a/one"] = None
-        await until(lambda: hand.begun == ["a/one", "a/two"])
-        hand.ends["a/two"] = None
+        fetch.ends["a/one"] = None
+        await until(lambda: fetch.started == ["a/one", "a/two"])
+        fetch.ends["a/two"] = None
         await until(lambda: states(downloads) == ["done", "done"])
         assert arrived == [True, True]
-        assert [row.state for row in told][:2] == ["waiting", "waiting"]
-        assert (told[-1].done, told[-1].total, told[-1].started) == (100, 100, 1_700_000_000.0)
+        assert [row.state for row in updates][:2] == ["waiting", "waiting"]
+        assert (updates[-1].done, updates[-1].total, updates[-1].started) == (100, 100, 1_700_000_000.0)
 
 
 async def test_the_same_is_not_brought_twice_and_too_many_do_not_wait():
-    async with line(Hand()) as (downloads, _):
-        first = downloads.ask("a/one")
-        assert downloads.ask(" a/one ").id == first.id
+    async with download_queue(FakeFetch()) as (downloads, _):
+        first = downloads.enqueue("a/one")
+        assert downloads.enqueue(" a/one ").id == first.id
         await until(lambda: states(downloads) == ["running"])
         for number in range(WAITING):
-            downloads.ask(f"a/waits{number}")
+            downloads.enqueue(f"a/waits{number}")
         with pytest.raises(Busy) as met:
-            downloads.ask("a/more")
+            downloads.enqueue("a/more")
         assert met.value.code == "too_many_downloads"
 
 
 async def test_what_cannot_be_meant_is_refused_at_once():
-    async with line(Hand()) as (downloads, _):
+    async with download_queue(FakeFetch()) as (downloads, _):
         with pytest.raises(ModelNotFound):
-            downloads.ask("no-such-model")
+            downloads.enqueue("no-such-model")
         with pytest.raises(BadRequest):
-            downloads.ask("http://example.org/model.gguf")
+            downloads.enqueue("http://example.org/model.gguf")
         assert downloads.rows() == []
 
 
 async def test_one_that_waits_is_stopped_without_having_begun():
-    hand = Hand()
-    async with line(hand) as (downloads, _):
-        downloads.ask("a/one")
-        await until(lambda: hand.begun == ["a/one"])
-        waiting = downloads.ask("a/two")
+    fetch = FakeFetch()
+    async with download_queue(fetch) as (downloads, _):
+        downloads.enqueue("a/one")
+        await until(lambda: fetch.started == ["a/one"])
+        waiting = downloads.enqueue("a/two")
         assert (await downloads.stop(waiting.id)).state == "stopped"
-        hand.ends["a/one"] = None
+        fetch.ends["a/one"] = None
         await until(lambda: states(downloads) == ["done", "stopped"])
-        assert hand.begun == ["a/one"]
+        assert fetch.started == ["a/one"]
 
 
 async def test_one_that_runs_is_stopped_and_asked_for_again_takes_its_place():
-    hand = Hand()
-    async with line(hand) as (downloads, _):
-        running = downloads.ask("a/one")
-        await until(lambda: hand.begun == ["a/one"])
+    fetch = FakeFetch()
+    async with download_queue(fetch) as (downloads, _):
+        running = downloads.enqueue("a/one")
+        await until(lambda: fetch.started == ["a/one"])
         assert (await downloads.stop(running.id)).state == "stopped"
-        again = downloads.ask("a/one")
+        again = downloads.enqueue("a/one")
         assert [row.id for row in downloads.rows()] == [again.id] != [running.id]
-        await until(lambda: hand.begun == ["a/one"] * 2)
+        await until(lambda: fetch.started == ["a/one"] * 2)
 
 
 async def test_one_that_is_asked_for_again_while_it_is_being_stopped_is_brought_all_the_same():
-    begun: list[str] = []
+    started: list[str] = []
     let_go = threading.Event()
 
-    def bring(work: Work) -> None:
-        begun.append(work.what)
-        if len(begun) == 1:
+    def fetch(work: Work) -> None:
+        started.append(work.what)
+        if len(started) == 1:
             assert let_go.wait(10)
             work.advance(1)
 
-    async with line(bring) as (downloads, _):
-        running = downloads.ask("a/one")
-        await until(lambda: begun == ["a/one"])
+    async with download_queue(fetch) as (downloads, _):
+        running = downloads.enqueue("a/one")
+        await until(lambda: started == ["a/one"])
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(downloads.stop, running.id)
             await anyio.wait_all_tasks_blocked()
-            again = downloads.ask("a/one")
+            again = downloads.enqueue("a/one")
             assert (again.id != running.id, again.state) == (True, "waiting")
-            assert downloads.ask("a/one").id == again.id
+            assert downloads.enqueue("a/one").id == again.id
             let_go.set()
         await until(lambda: states(downloads) == ["stopped", "done"])
 
 
 async def test_one_that_has_ended_is_put_out_of_sight():
-    hand = Hand()
-    hand.ends["a/one"] = None
-    async with line(hand) as (downloads, _):
-        row = downloads.ask("a/one")
+    fetch = FakeFetch()
+    fetch.ends["a/one"] = None
+    async with download_queue(fetch) as (downloads, _):
+        row = downloads.enqueue("a/one")
         await until(lambda: states(downloads) == ["done"])
         assert (await downloads.stop(row.id)).state == "done"
         assert downloads.rows() == []
@@ -154,15 +154,15 @@ async def test_one_that_has_ended_is_put_out_of_sight():
 
 
 async def test_a_failure_is_a_code_and_a_sentence_and_the_line_goes_on(caplog):
-    hand = Hand()
-    hand.ends |= {
+    fetch = FakeFetch()
+    fetch.ends |= {
         "a/one": EngineFailed("It broke.", code="hub_failed"),
         "a/two": RuntimeError("secret"),
         "a/x": None,
     }
-    async with line(hand) as (downloads, _):
+    async with download_queue(fetch) as (downloads, _):
         for what in ("a/one", "a/two", "a/x"):
-            downloads.ask(what)
+            downloads.enqueue(what)
         await until(lambda: states(downloads) == ["failed", "failed", "done"])
         first, second, _ = downloads.rows()
     assert (first.error.code, first.error.message) == ("hub_failed", "It broke.")
@@ -172,42 +172,42 @@ async def test_a_failure_is_a_code_and_a_sentence_and_the_line_goes_on(caplog):
 
 
 async def test_closing_stops_what_runs_and_what_waits_and_takes_nothing_new():
-    hand = Hand()
-    async with line(hand) as (downloads, _):
-        downloads.ask("a/one")
-        downloads.ask("a/two")
-        await until(lambda: hand.begun == ["a/one"])
+    fetch = FakeFetch()
+    async with download_queue(fetch) as (downloads, _):
+        downloads.enqueue("a/one")
+        downloads.enqueue("a/two")
+        await until(lambda: fetch.started == ["a/one"])
         downloads.close()
         await until(lambda: states(downloads) == ["stopped", "stopped"])
         with pytest.raises(Unavailable):
-            downloads.ask("a/three")
+            downloads.enqueue("a/three")
 
 
 async def test_leaving_the_line_ends_the_thread_at_work():
-    hand = Hand()
+    fetch = FakeFetch()
     with anyio.fail_after(20):
-        async with line(hand) as (downloads, _):
-            downloads.ask("a/one")
-            await until(lambda: hand.begun == ["a/one"])
+        async with download_queue(fetch) as (downloads, _):
+            downloads.enqueue("a/one")
+            await until(lambda: fetch.started == ["a/one"])
 
 
 async def test_ended_ones_are_forgotten_in_the_end(monkeypatch):
     monkeypatch.setattr(module, "ENDED", 2)
-    hand = Hand()
-    hand.ends |= {f"a/{number}": None for number in range(5)}
-    async with line(hand) as (downloads, _):
+    fetch = FakeFetch()
+    fetch.ends |= {f"a/{number}": None for number in range(5)}
+    async with download_queue(fetch) as (downloads, _):
         for number in range(5):
-            downloads.ask(f"a/{number}")
+            downloads.enqueue(f"a/{number}")
             await until(lambda: states(downloads)[-1] == "done")
         assert [row.what for row in downloads.rows()] == ["a/2", "a/3", "a/4"]
 
 
 async def test_how_far_it_is_is_told_with_rate_and_time_left(monkeypatch):
-    monkeypatch.setattr(module, "TOLD_EVERY", 0.001)
+    monkeypatch.setattr(module, "UPDATE_EVERY", 0.001)
     time = [0.0]
     work: list[Work] = []
 
-    def bring(given: Work) -> None:
+    def fetch(given: Work) -> None:
         work.append(given)
         given.ordered("tiny", 10_000, 0)
         given.begin("file", 10_000, 0)
@@ -215,16 +215,21 @@ async def test_how_far_it_is_is_told_with_rate_and_time_left(monkeypatch):
         while True:
             given.pause(0.001)
 
-    async with line(bring, clock=lambda: time[0]) as (downloads, told):
-        downloads.ask("a/one")
-        await until(lambda: bool(told) and told[-1].state == "checking")
-        assert (told[-1].name, told[-1].done, told[-1].rate, told[-1].left) == ("tiny", 2000, 0.0, None)
+    async with download_queue(fetch, clock=lambda: time[0]) as (downloads, updates):
+        downloads.enqueue("a/one")
+        await until(lambda: bool(updates) and updates[-1].state == "checking")
+        assert (updates[-1].name, updates[-1].done, updates[-1].rate, updates[-1].left) == (
+            "tiny",
+            2000,
+            0.0,
+            None,
+        )
         work[0].advance(1000)
-        await until(lambda: told[-1].done == 3000)
+        await until(lambda: updates[-1].done == 3000)
         time[0] = 2.0
         work[0].advance(1000)
-        await until(lambda: told[-1].done == 4000)
-        assert (told[-1].state, told[-1].rate, told[-1].left) == ("running", 500.0, 12.0)
+        await until(lambda: updates[-1].done == 4000)
+        assert (updates[-1].state, updates[-1].rate, updates[-1].left) == ("running", 500.0, 12.0)
 
 
 def test_several_files_are_counted_together_and_what_lies_there_with_them():
@@ -261,15 +266,15 @@ def hub(tmp_path, monkeypatch):
 async def test_a_real_one_is_stopped_in_the_middle_of_a_silence_and_resumed(hub, tmp_path):
     folder = tmp_path / "models"
     hub.stalls = True
-    async with line(fetcher(folder, lambda: ROOMY)) as (downloads, _):
-        row = downloads.ask(WHAT)
+    async with download_queue(hub_download(folder, lambda: ROOMY)) as (downloads, _):
+        row = downloads.enqueue(WHAT)
         await until(lambda: downloads.rows()[0].done > 0)
         stopped = await downloads.stop(row.id)
         assert (stopped.state, stopped.name) == ("stopped", "Tiny-Q4_K_M")
         [part] = folder.glob("*.part")
         assert part.stat().st_size == stopped.done
         hub.stalls = False
-        downloads.ask(WHAT)
+        downloads.enqueue(WHAT)
         await until(lambda: states(downloads) == ["done"])
     assert hub.downloads()[-1].headers["range"] == f"bytes={stopped.done}-"
     assert names(folder) == ["Tiny-Q4_K_M.gguf"]
@@ -277,8 +282,8 @@ async def test_a_real_one_is_stopped_in_the_middle_of_a_silence_and_resumed(hub,
 
 async def test_a_pause_between_two_tries_ends_when_it_is_stopped(hub, tmp_path):
     hub.statuses = [(429, {"retry-after": "50"})] * 10
-    async with line(fetcher(tmp_path / "models", lambda: ROOMY)) as (downloads, _):
-        row = downloads.ask(WHAT)
+    async with download_queue(hub_download(tmp_path / "models", lambda: ROOMY)) as (downloads, _):
+        row = downloads.enqueue(WHAT)
         await until(lambda: bool(hub.requests))
         assert (await downloads.stop(row.id)).state == "stopped"
 

@@ -129,7 +129,7 @@ def test_the_bundled_model_points_to_a_better_one_that_fits(folder):
     assert "duologue setup" in row["better"]
     (folder / proposed.file).write_bytes(b"")
     available = inventory.available_rows(folder, ROOMY)
-    assert "is here and can be loaded" in inventory.engine_rows(pool, available, ROOMY)[0]["better"]
+    assert "is installed and can be loaded" in inventory.engine_rows(pool, available, ROOMY)[0]["better"]
     tight = inventory.engine_rows(pool, available, Hardware(1, 1, 1))[0]
     assert (tight["proposed"], "duologue setup" in tight["better"]) == (None, True)
 

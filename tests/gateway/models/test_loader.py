@@ -28,11 +28,13 @@ class Pool:
         self.added = []
         self.removed = []
 
-    def add(self, loadout):
-        self.added.append(loadout)
-        view = WorkerStatus(f"worker_{len(self.added)}", loadout.model, loadout.engine, "cpu", added=True)
-        self.workers[view.worker] = view
-        return view
+    def add(self, load_spec):
+        self.added.append(load_spec)
+        status = WorkerStatus(
+            f"worker_{len(self.added)}", load_spec.model, load_spec.engine, "cpu", added=True
+        )
+        self.workers[status.worker] = status
+        return status
 
     async def remove(self, name):
         await anyio.lowlevel.checkpoint()
@@ -48,20 +50,20 @@ class Bench:
             write_tiny_model(path, TinyModel())
         settings = read_settings(None, {}, {"data": str(tmp_path), "engine": "scripted"})
         self.pool = Pool()
-        self.looked = []
-        self.loader = Loader(self.pool, AvailableModels(settings, load_specs(settings)), self.look)
+        self.probes = []
+        self.loader = Loader(self.pool, AvailableModels(settings, load_specs(settings)), self.probe)
         self.memory = memory
 
-    def look(self, folder: Path, processes):
-        self.looked.append(list(processes))
+    def probe(self, folder: Path, processes):
+        self.probes.append(list(processes))
         return Hardware(4, self.memory, 10**12), "a machine"
 
     def becomes(self, worker, state, **facts):
-        view = self.pool.workers[worker]
-        view.state = state
+        status = self.pool.workers[worker]
+        status.state = state
         for name, value in facts.items():
-            setattr(view, name, value)
-        self.loader.look()
+            setattr(status, name, value)
+        self.loader.pool_changed()
 
 
 @pytest.fixture
@@ -140,7 +142,7 @@ async def test_a_process_that_dies_while_it_loads_is_a_failure(bench):
 async def test_a_model_that_is_unloaded_while_it_loads_says_so(bench):
     load = await bench.loader.load(LoadRequest("tiny"))
     assert await bench.loader.unload("tiny") == ["worker_1"]
-    bench.loader.look()
+    bench.loader.pool_changed()
     with pytest.raises(Unavailable) as met, anyio.fail_after(5):
         await load.done()
     assert met.value.code == "model_unloaded"
@@ -183,10 +185,10 @@ async def test_replacing_takes_away_what_was_loaded_at_run_time_and_nothing_else
 async def test_too_little_memory_is_refused_with_the_figures_unless_forced(bench):
     bench.memory = 100 * 10**6
     bench.pool.workers["worker_0"].process = 77
-    with pytest.raises(Problem, match=r"tiny needs about 60\d MB of memory, and 100 MB are free") as met:
+    with pytest.raises(Problem, match=r"tiny needs about 60\d MB of memory, but only 100 MB are free") as met:
         await bench.loader.load(LoadRequest("tiny"))
     assert (met.value.code, met.value.status) == ("not_enough_memory", 409)
-    assert bench.looked == [[77]]
+    assert bench.probes == [[77]]
     assert bench.pool.added == []
     await bench.loader.load(LoadRequest("tiny", force=True))
 
@@ -229,12 +231,12 @@ async def test_closing_ends_the_load_with_a_sentence_and_takes_no_other(bench):
 async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_worker(bench, monkeypatch):
     looking, go_on = anyio.Event(), anyio.Event()
 
-    async def look(function, *args):
+    async def probe(function, *args):
         looking.set()
         await go_on.wait()
         return function(*args)
 
-    monkeypatch.setattr("duologue.gateway.models.loader.hardware_io", look)
+    monkeypatch.setattr("duologue.gateway.models.loader.hardware_io", probe)
     met = []
 
     async def load():

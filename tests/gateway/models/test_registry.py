@@ -32,13 +32,13 @@ def test_an_unknown_name_is_told_the_known_ones() -> None:
     with pytest.raises(ModelNotFound) as caught:
         models(MINI, LARGE, gpt="large").resolve("gpt-9")
     problem = caught.value
-    assert problem.message == "There is no model 'gpt-9' here. Known: mini, large, gpt."
+    assert problem.message == "There is no model 'gpt-9'. Known: mini, large, gpt."
     assert (problem.status, problem.code, problem.param) == (404, "model_not_found", "model")
 
 
 def test_an_alias_of_a_model_that_is_not_loaded_says_so() -> None:
     known = models(MINI, gpt="large")
-    with pytest.raises(ModelNotFound, match="'gpt' is another name of 'large', which is not loaded"):
+    with pytest.raises(ModelNotFound, match="'gpt' is an alias of 'large', which is not loaded"):
         known.resolve("gpt")
     assert known.aliases() == {}
 

@@ -61,7 +61,7 @@ async def test_a_change_of_state_and_a_change_of_progress_are_events(service, po
 
 
 async def test_downloads_are_events(service, published):
-    service.downloads.ask("someone/Tiny-GGUF")
+    service.downloads.enqueue("someone/Tiny-GGUF")
     [event] = await published()
     assert (event["type"], event["download"]["state"]) == ("download", "waiting")
 
@@ -71,7 +71,7 @@ async def test_closing_refuses_everything_new_and_ends_the_viewers(service):
         await tasks.start(service.run)
         service.close()
         with pytest.raises(Unavailable):
-            service.downloads.ask("someone/Tiny-GGUF")
+            service.downloads.enqueue("someone/Tiny-GGUF")
         with pytest.raises(Unavailable):
             await service.loader.load(LoadRequest("scripted"))
         with anyio.fail_after(5):

@@ -1,7 +1,4 @@
-"""`/api/models`: what there is of models, downloads of more, what changes among them, and removing one. For admins.
-
-Owns this HTTP. The picture is the inventory's, the line the downloads', the numbers of events the news'.
-"""
+"""`/api/models`, for admins: the list of models, downloads, events about both, and deleting a model's files."""
 
 from __future__ import annotations
 
@@ -40,30 +37,34 @@ class DownloadBody(BaseModel):
     what: str = Field(
         min_length=1,
         max_length=2000,
-        description="A name of `available`, OWNER/REPOSITORY, with :QUANTISATION or :FILE behind it if you like, or "
-        "the https address of a .gguf file.",
+        description="A name of `available`, OWNER/REPOSITORY, optionally followed by :QUANTISATION or :FILE, or "
+        "the https URL of a .gguf file.",
     )
 
 
 def router(
-    pool: Pool, folder: Path, downloads: Downloads, events: EventLog[ModelEvent], look: ProbeHardware | None
+    pool: Pool,
+    folder: Path,
+    downloads: Downloads,
+    events: EventLog[ModelEvent],
+    probe_hardware: ProbeHardware | None,
 ) -> APIRouter:
-    """The routes. `folder` is where models are kept."""
+    """The routes. `folder`: where models are stored."""
     routes = APIRouter(prefix="/api/models", tags=["models"], dependencies=[Depends(admin)])
     headers = inventory.Headers()
 
-    @routes.get("", summary="Every model: loaded, here, unfinished, available")
-    async def everything() -> dict[str, Any]:
-        """Sizes in bytes. `fit` is how a model would do on this machine: on the `card`, `good`, `slow`, or not at all
-        for want of `memory` or `disk`."""
-        processes = [view.process for view in pool.workers.values() if view.process]
-        seen = await hardware_io(look, folder, processes) if look is not None else None
-        hardware = seen[0] if seen else None
+    @routes.get("", summary="All models: loaded, on disk, unfinished, available")
+    async def list_models() -> dict[str, Any]:
+        """Sizes in bytes. `fit`: how well a model would run on this machine: on the `card`, `good`, `slow`, or not at all for lack
+        of `memory` or `disk`."""
+        processes = [status.process for status in pool.workers.values() if status.process]
+        report = await hardware_io(probe_hardware, folder, processes) if probe_hardware is not None else None
+        hardware = report[0] if report else None
         files = await disk_io(inventory.files_row, folder, headers, pool.load_specs())
         available = await disk_io(inventory.available_rows, folder, hardware)
         return {
             **files,
-            "hardware": inventory.hardware_row(seen),
+            "hardware": inventory.hardware_row(report),
             "engines": inventory.engine_rows(pool, available, hardware),
             "loaded": inventory.loaded_rows(pool),
             "available": available,
@@ -71,41 +72,41 @@ def router(
         }
 
     @routes.post("/downloads", summary="Download a model", status_code=202)
-    async def download(asked: DownloadBody) -> dict[str, Any]:
-        """One is downloaded at a time, up to eight wait. What an earlier try left is used."""
-        row: dict[str, Any] = to_builtins(downloads.ask(asked.what))
+    async def download(body: DownloadBody) -> dict[str, Any]:
+        """One model is downloaded at a time, up to eight wait. Data of an earlier attempt is used."""
+        row: dict[str, Any] = to_builtins(downloads.enqueue(body.what))
         return row
 
     @routes.delete("/downloads/{id}", summary="Stop a download")
     async def stop(id: Annotated[str, fastapi.Path(max_length=64)]) -> dict[str, Any]:
-        """What came is kept, and asking for the same again goes on from there. One that has ended is no longer
-        shown."""
+        """The data stays, and downloading the same model again resumes there. A download that has ended is removed from the
+        list."""
         row: dict[str, Any] = to_builtins(await downloads.stop(id))
         return row
 
-    @routes.get("/events", summary="What changes among the models")
+    @routes.get("/events", summary="Events about models")
     async def follow_events(request: Request) -> Response:
-        """Server-sent events with numbers: `download` brings its row; `loaded` and `here` say what to read again."""
+        """Numbered server-sent events: `download` has the download's row; `loaded` and `here` say which list to read again."""
         return event_response(request, events.read, events.number)
 
     @routes.delete("/{name:path}", summary="Remove a model's files")
     async def remove(name: Annotated[str, fastapi.Path(max_length=300)]) -> dict[str, Any]:
-        """All its parts, and what is unfinished of it."""
-        called, freed = await disk_io(_remove, name, folder, pool.load_specs())
+        """All parts of it, including unfinished ones."""
+        removed, freed = await disk_io(_remove, name, folder, pool.load_specs())
         events.publish({"type": "here"})
-        return {"removed": called, "freed": freed}
+        return {"removed": removed, "freed": freed}
 
     return routes
 
 
-def _remove(name: str, folder: Path, loadouts: list[LoadSpec]) -> tuple[str, int]:
-    """The model's name and the bytes freed. Raises Problem `model_loaded`, and what the shelf raises."""
-    called, files = local.files_of(name, folder)
-    users = inventory.users_of_files(loadouts)
+def _remove(name: str, folder: Path, load_specs: list[LoadSpec]) -> tuple[str, int]:
+    """Delete a model's files: its name and the bytes freed. Raises Problem `model_loaded`, and what `local.files_of` raises."""
+    model, files = local.files_of(name, folder)
+    users = inventory.users_of_files(load_specs)
     if workers := [worker for path in files for worker in users.get(path.resolve(), ())]:
         raise Problem(
-            f"{called} is loaded by {', '.join(workers)}. Unload it first.",
+            f"{model} is loaded by {', '.join(workers)}. Unload it first.",
             code="model_loaded",
             status=409,
         )
-    return called, local.take_away(files)
+    return model, local.take_away(files)

@@ -1,8 +1,7 @@
-"""What can be loaded while the server runs, by name: what the settings configure, what lies in the data folder's
-`models`, and the bundled model.
+"""The models that can be loaded while the server runs, by name: those of the settings, of the data folder, and the bundled one.
 
-Owns how a name that comes from a client becomes a loadout: it is compared with the names of what is there, and is never
-a path. Reads headers, so everything here blocks.
+Owns how a name from a client becomes a load spec: it is compared with known names and never used as a path. Reads file headers, so
+everything here blocks. The loader and `/v1/model/list` call it.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ SIZES: dict[str, tuple[str, ...]] = {
     "remote": ("context", "slots"),
     "scripted": ("context", "slots"),
 }
-"""Which sizes an engine takes."""
+"""The sizes that each engine supports."""
 
 
 class Sizes(Struct, frozen=True):
-    """How a model is to be loaded; None leaves it to the settings, and those to the engine."""
+    """The sizes to load a model with; None: that of the settings, else the engine's choice."""
 
     context: int | None = None
     slots: int | None = None
     threads: int | None = None
     gpu_layers: int | None = None
 
-    def said(self) -> dict[str, object]:
-        """Those that were given."""
+    def given(self) -> dict[str, object]:
+        """The sizes that are not None."""
         return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 class AvailableModel(Struct, frozen=True):
-    """Something that can be loaded under `name`: a worker of the settings, a file, or both."""
+    """A model that can be loaded as `name`: a worker of the settings, a file, or both."""
 
     name: str
     path: Path | None = None
@@ -56,7 +55,7 @@ class AvailableModel(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """What a worker is to be told, and the bytes of memory that it needs about; 0 where nobody can say."""
+    """The load spec for a worker, and roughly the bytes of memory it needs; 0 if unknown."""
 
     load_spec: LoadSpec
     size: int = 0
@@ -64,7 +63,7 @@ class Prepared(Struct, frozen=True):
 
 
 class AvailableModels:
-    """Everything that can be loaded. `configured` are the workers of the settings."""
+    """Every model that can be loaded. `configured`: the workers of the settings."""
 
     def __init__(self, settings: Settings, configured: Sequence[LoadSpec]) -> None:
         self._settings = settings
@@ -72,71 +71,70 @@ class AvailableModels:
         self.folder = settings.data / "models"
 
     def all(self) -> list[AvailableModel]:
-        """By name: what the settings configure, the bundled model, then the folder's files."""
-        found: dict[str, AvailableModel] = {}
+        """The models of the settings, the bundled model, then the files of the folder. The first of a name wins."""
+        models: dict[str, AvailableModel] = {}
         for one in self._configured:
             name = one.model or one.worker
-            found.setdefault(name, AvailableModel(name, path_of(one), one, bool(one.options.get("bundled"))))
+            models.setdefault(name, AvailableModel(name, path_of(one), one, bool(one.options.get("bundled"))))
         try:
             bundled = catalogue.bundled_model()
-            found.setdefault(catalogue.BUNDLED, AvailableModel(catalogue.BUNDLED, bundled, bundled=True))
+            models.setdefault(catalogue.BUNDLED, AvailableModel(catalogue.BUNDLED, bundled, bundled=True))
         except StartFailed:
             pass  # a checkout without weights
-        known = {entry.path.resolve() for entry in found.values() if entry.path is not None}
+        known = {entry.path.resolve() for entry in models.values() if entry.path is not None}
         for name, path in named_files(self.folder):
             if path.resolve() not in known:
-                found.setdefault(name, AvailableModel(name, path))
-        return list(found.values())
+                models.setdefault(name, AvailableModel(name, path))
+        return list(models.values())
 
     def find(self, name: str) -> AvailableModel:
-        """What a client means by `name`. Raises ModelNotFound with the nearest name."""
-        everything = self.all()
-        wanted = name.strip().removesuffix(catalogue.SUFFIX).lower()
-        for entry in everything:
-            if entry.name.lower() == wanted:
+        """The model that a client calls `name`. Raises ModelNotFound with the most similar name."""
+        models = self.all()
+        key = name.strip().removesuffix(catalogue.SUFFIX).lower()
+        for entry in models:
+            if entry.name.lower() == key:
                 return entry
-        names = [entry.name for entry in everything]
-        near = get_close_matches(wanted, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names[:20]) or 'none'}."
-        raise ModelNotFound(
-            f"There is no model {name[:80]!r} here that could be loaded. {hint}", param="name"
-        )
+        names = [entry.name for entry in models]
+        near = get_close_matches(key, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(names[:20]) or 'none'}."
+        raise ModelNotFound(f"There is no model {name[:80]!r} to load. {hint}", param="name")
 
-    def prepare(self, found: AvailableModel, sizes: Sizes) -> Prepared:
-        """What a worker is told to load it with these sizes. Raises BadRequest (`model_unusable`) for a broken file,
-        Unsupported for a size its engine does not have."""
-        engine = found.configured.engine if found.configured else "llama"
-        said = sizes.said()
-        for name in said:
+    def prepare(self, model: AvailableModel, sizes: Sizes) -> Prepared:
+        """The load spec of a model with these sizes. Raises BadRequest (`model_unusable`) for a broken file, Unsupported for a
+        size its engine does not support."""
+        engine = model.configured.engine if model.configured else "llama"
+        given = sizes.given()
+        for name in given:
             if name not in SIZES.get(engine, ()):
                 raise Unsupported(
-                    f"{name}: the model {found.name} has no such size; leave it out.", param=name
+                    f"{name}: the engine of {model.name} does not support this size. Leave it out.",
+                    param=name,
                 )
         try:
-            made = found.configured or load_spec(self._entry(found), self._settings)
-            gguf = header.read(found.path) if found.path else None
+            spec = model.configured or load_spec(self._entry(model), self._settings)
+            gguf = header.read(model.path) if model.path else None
         except StartFailed as broken:
             raise BadRequest(broken.message, code="model_unusable") from None
-        made = msgspec.structs.replace(made, options={**made.options, **said})
+        spec = msgspec.structs.replace(spec, options={**spec.options, **given})
         if gguf is None:
-            return Prepared(made)
-        return Prepared(made, gguf.size, _cache(gguf, sizes))
+            return Prepared(spec)
+        return Prepared(spec, gguf.size, _cache(gguf, sizes))
 
-    def _entry(self, found: AvailableModel) -> WorkerEntry:
-        """A worker for a file, with the sizes that the settings have for every worker."""
+    def _entry(self, model: AvailableModel) -> WorkerEntry:
+        """A worker entry for a file, with the sizes that the settings have for all workers."""
         own = self._settings
-        fits = all(one.engine == "llama" for one in self._configured)
+        only_llama = all(one.engine == "llama" for one in self._configured)
         return WorkerEntry(
             engine="llama",
-            model="" if found.bundled else str(found.path),
+            model="" if model.bundled else str(model.path),
             device=own.device,
             slots=own.slots,
             context=own.context,
             threads=own.threads,
             gpu_layers=own.gpu_layers,
             batch=own.batch,
-            # Options bear the names of one engine; another would refuse them.
-            options={**own.options, "name": found.name} if fits else {"name": found.name},
+            # `options` belong to the engine of the settings; another engine would reject them.
+            options={**own.options, "name": model.name} if only_llama else {"name": model.name},
         )
 
 
@@ -147,21 +145,21 @@ def path_of(load_spec: LoadSpec) -> Path | None:
 
 
 def named_files(folder: Path) -> list[tuple[str, Path]]:
-    """Every whole model in `folder` with its name. Where several have the same, each is called by its place."""
-    started = {path for entry in local.unfinished(folder) for path in entry.paths}
-    files = [path for path in catalogue.list_models(folder) if path not in started]
-    often = Counter(catalogue.model_name(path).lower() for path in files)
-    return [(_name(path, folder, often), path) for path in files]
+    """Every complete model in `folder` with its name. Models of the same name are named by their path in the folder."""
+    unfinished = {path for entry in local.unfinished(folder) for path in entry.paths}
+    files = [path for path in catalogue.list_models(folder) if path not in unfinished]
+    counts = Counter(catalogue.model_name(path).lower() for path in files)
+    return [(_name(path, folder, counts), path) for path in files]
 
 
-def _name(path: Path, folder: Path, often: Counter[str]) -> str:
+def _name(path: Path, folder: Path, counts: Counter[str]) -> str:
     name = catalogue.model_name(path)
-    if often[name.lower()] == 1:
+    if counts[name.lower()] == 1:
         return name
     return str(path.relative_to(folder).with_name(name))
 
 
 def _cache(header: GgufHeader, sizes: Sizes) -> int:
-    """Bytes of cache for what was asked for; the engine fits its own choice to the memory there is."""
+    """Bytes of cache for the requested context; 0 without one, because the engine then chooses what fits."""
     tokens = min(sizes.context or 0, header.trained_context or sizes.context or 0)
     return header.cache_width * CACHE_BYTES * tokens * (sizes.slots or 1)

@@ -1,8 +1,7 @@
-"""Downloads of models that the server makes: one at a time, others in a short line, each to be stopped and gone on with.
+"""Downloads of models by the server: one at a time, the others in a short queue; each can be stopped and resumed.
 
-Owns the line, what is told of each, and its end. A download runs in a thread, which tells numbers and looks whether it
-is still wanted; how a model is found and fetched is the models room's. Nothing is remembered over a restart but the
-files: what came of a download lies in the folder, and asking for it again goes on from there.
+Owns the queue and the progress that is shown. A download runs in a thread, which reports numbers and checks whether it was stopped;
+`duologue.models.hub` finds and fetches the files. Only the files survive a restart: requesting the same model again resumes there.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from duologue.gateway.models.transfer_rate import TransferRate
 from duologue.models.fit import Hardware
 from duologue.models.hub import reference
 from duologue.models.hub.resume import Stopped
+from duologue.notifier import Notifier
 from duologue.threads import ThreadLane
 from duologue.values.failures import STOPPING
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WAITING = 8
-"""Downloads that may wait for their turn; the next is refused."""
+"""Downloads that may wait; further ones are refused."""
 ENDED = 20
-"""Downloads that have ended and are still shown, the newest."""
-TOLD_EVERY = 0.25
-"""Seconds between two words about how far one is."""
+"""The latest downloads that have ended are still shown."""
+UPDATE_EVERY = 0.25
+"""Seconds between two updates of the progress."""
 STOP_SECONDS = 10.0
-"""Seconds whoever stops one waits to see it ended; a server's name may be looked up for longer."""
+"""Seconds `stop` waits for a download to end. A DNS lookup that cannot be interrupted may take longer."""
 SLICE = 0.2
-"""Seconds after which a pause between two tries looks whether it is still wanted."""
+"""Seconds after which a pause between two attempts checks whether the download was stopped."""
 
 State = Literal["waiting", "running", "checking", "done", "failed", "stopped"]
 OPEN = ("waiting", "running", "checking")
@@ -53,7 +53,7 @@ class DownloadError(Struct, frozen=True):
 
 
 class Download(Struct, frozen=True):
-    """A download as it is told. Sizes in bytes (`total` 0: not known yet), `rate` in bytes a second, `left` in seconds,
+    """A download as clients see it. Sizes in bytes (`total` 0: not known yet), `rate` in bytes per second, `left` in seconds,
     `started` in seconds since 1970 (0: not yet)."""
 
     id: str
@@ -69,8 +69,8 @@ class Download(Struct, frozen=True):
 
 
 class Work:
-    """One download between its thread, which tells, and the event loop, which reads and stops it. Each number is
-    written by one side alone. Fulfils `models.download.Watch`."""
+    """One download, shared by its thread, which reports, and the event loop, which reads and stops it. Each number is written by
+    one side only, so no lock is needed. Fulfils `models.download.Watch`."""
 
     def __init__(self, what: str, name: str) -> None:
         self.what = what
@@ -87,7 +87,7 @@ class Work:
         return self._before + self._file
 
     def stop(self) -> None:
-        """From the event loop: it is no longer wanted."""
+        """From the event loop: stop as soon as possible."""
         self.stopped = True
         if self._open is not None:
             self._open.stop()
@@ -95,12 +95,12 @@ class Work:
     # ---- from the thread
 
     def uses(self, opened: HubConnection) -> None:
-        """What to end when this is stopped. Raises Stopped when it was already."""
+        """The connection to close when this is stopped. Raises Stopped if it already was."""
         self._open = opened
         self._go_on()
 
     def ordered(self, name: str, total: int, there: int) -> None:
-        """It is this model, of `total` bytes, of which whole files with `there` bytes are here."""
+        """The model was found: its name, its size in bytes, and how many bytes of it are complete files here."""
         self.name, self.total, self._before = name, total, there
         self._go_on()
 
@@ -123,7 +123,7 @@ class Work:
         self._before, self._file = self._before + self._file, 0
 
     def pause(self, seconds: float) -> None:
-        """Wait between two tries, but not for nothing."""
+        """Wait between two attempts, unless the download is stopped."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._go_on()
@@ -134,85 +134,86 @@ class Work:
             raise Stopped
 
 
-Bring = Callable[[Work], None]
-"""Does the work of one download, in a thread. Raises Problem, or Stopped when its work was stopped."""
+Fetch = Callable[[Work], None]
+"""Does one download, in a thread. Raises Problem, or Stopped when the work was stopped."""
 
 
-def fetcher(folder: Path, look: Callable[[], Hardware]) -> Bring:
-    """What brings models into `folder`, asking the hub that HF_ENDPOINT names. `look` sees this machine; it blocks."""
+def hub_download(folder: Path, probe_hardware: Callable[[], Hardware]) -> Fetch:
+    """Downloads into `folder` from the hub that HF_ENDPOINT names. `probe_hardware` measures this machine; it blocks."""
 
-    def bring(work: Work) -> None:
-        # Imported by the first download: a server starts without an HTTP client.
+    def fetch(work: Work) -> None:
+        # Imported by the first download, so that the server starts without loading an HTTP client.
         from duologue.models.hub import http, pull
 
         with http.connect(sleep=work.pause, notice=log.info) as opened:
             work.uses(opened)
-            meant = reference.parse(work.what, opened.hub)
-            if (there := pull.there_already(meant, folder)) is not None:
+            model = reference.parse(work.what, opened.hub)
+            if (there := pull.there_already(model, folder)) is not None:
                 work.ordered(there.name, there.header.size, there.header.size)
                 return
-            order = pull.order(opened, meant, look())
+            order = pull.order(opened, model, probe_hardware())
             whole = [folder / name for name, _ in order.files]
             work.ordered(order.name, order.size, sum(path.stat().st_size for path in whole if path.is_file()))
             pull.bring(opened, order, folder, work)
 
-    return bring
+    return fetch
 
 
 class Downloads:
-    """The line of downloads. `tell` is told of each as it changes, at most four times a second, `arrived` when a model
-    is whole. `clock` is monotonic; `wall` gives seconds since 1970."""
+    """The queue of downloads. `on_change` gets each download as it changes, at most four times a second; `on_complete` is called when a
+    model is complete. `clock` is monotonic; `wall` gives seconds since 1970."""
 
     def __init__(
         self,
-        bring: Bring,
+        fetch: Fetch,
         *,
-        tell: Callable[[Download], None] = lambda download: None,
-        arrived: Callable[[], None] = lambda: None,
+        on_change: Callable[[Download], None] = lambda download: None,
+        on_complete: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self._bring = bring
-        self._tell = tell
-        self._arrived = arrived
+        self._fetch = fetch
+        self._on_change = on_change
+        self._on_complete = on_complete
         self._clock = clock
         self._wall = wall
         self._number = 0
         self._jobs: dict[str, _Job] = {}
-        self._posted = anyio.Event()
+        self._notifier = Notifier()
         self._closed = False
 
     def rows(self) -> list[Download]:
-        """Every download that waits, runs or has ended not long ago, the oldest first."""
+        """The downloads that wait or run, and the latest that have ended, the oldest first."""
         return [job.row(self._clock()) for job in self._jobs.values()]
 
-    def ask(self, what: str) -> Download:
-        """Have a model brought: a known name, OWNER/REPOSITORY[:QUANT] or an address. One that is under way already is
-        not begun twice; of one that has ended the new one takes the place.
+    def enqueue(self, what: str) -> Download:
+        """Download a model: a known name, OWNER/REPOSITORY[:QUANT] or a URL. A download of the same that waits or runs is given
+        instead; one that has ended is replaced.
 
-        Raises BadRequest and ModelNotFound for what cannot be meant, Busy when too many wait, Unavailable.
+        Raises BadRequest or ModelNotFound for a bad reference, Busy when too many wait, Unavailable.
         """
         if self._closed:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
-        meant = reference.parse(what)
+        model = reference.parse(what)
         for job in [job for job in self._jobs.values() if job.work.what == what.strip()]:
             if job.state not in OPEN:
                 del self._jobs[job.id]
-            elif not job.work.stopped:  # one that is being stopped brings it no more
+            elif not job.work.stopped:  # one that is being stopped will not complete
                 return job.row(self._clock())
         if sum(job.state == "waiting" for job in self._jobs.values()) >= WAITING:
             raise Busy(
-                f"{WAITING} downloads wait already. Let some of them finish first.", code="too_many_downloads"
+                f"{WAITING} downloads are already waiting. Let some of them finish first.",
+                code="too_many_downloads",
             )
         self._number += 1
-        job = _Job(f"d_{self._number:x}", Work(what.strip(), _called(what.strip(), meant)))
+        job = _Job(f"d_{self._number:x}", Work(what.strip(), _provisional_name(what.strip(), model)))
         self._jobs[job.id] = job
         self._forget()
-        self._posted.set()
-        return self._say(job)
+        self._notifier.notify()
+        return self._publish(job)
 
     async def stop(self, id: str) -> Download:
-        """Stop one that waits or runs; what came is kept. One that has ended is no longer shown. Raises NotFound."""
+        """Stop a download that waits or runs; its data stays. One that has ended is removed from the list. Raises NotFound."""
         if (job := self._jobs.get(id)) is None:
             raise NotFound(f"There is no download {id[:40]!r}.", code="download_not_found")
         if job.state not in OPEN:
@@ -226,7 +227,7 @@ class Downloads:
         return job.row(self._clock())
 
     def close(self) -> None:
-        """Take nothing new and stop what there is: the server goes down."""
+        """Accept nothing new and stop everything: the server shuts down."""
         self._closed = True
         for job in self._jobs.values():
             job.work.stop()
@@ -234,46 +235,45 @@ class Downloads:
                 self._end(job, "stopped")
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Bring one after another until cancelled; the one at work is stopped then."""
+        """Run one download after another until cancelled; the current one is stopped then."""
         lane = ThreadLane(1)
         task_status.started()
         while True:
             job = next((job for job in self._jobs.values() if job.state == "waiting"), None)
             if job is None:
-                self._posted = anyio.Event()
-                await self._posted.wait()
+                await self._notifier.wait()
             else:
                 await self._run(job, lane)
 
     async def _run(self, job: _Job, lane: ThreadLane) -> None:
-        job.state, job.started, job.pace = "running", self._wall(), TransferRate(0, self._clock())
-        self._say(job)
+        job.state, job.started, job.rate = "running", self._wall(), TransferRate(0, self._clock())
+        self._publish(job)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, job)
-            state, error = await _outcome(self._bring, job.work, lane)
+            state, error = await _outcome(self._fetch, job.work, lane)
             tasks.cancel_scope.cancel()
         self._end(job, state, error)
         if state == "done":
-            self._arrived()
+            self._on_complete()
 
     async def _watch(self, job: _Job) -> None:
-        """Tell how far it is. Ends with the work, or before it when the server stops: then the thread must hear so."""
+        """Publish the progress. Ends with the work, or earlier when the server stops; the thread must then stop too."""
         try:
             while True:
-                await anyio.sleep(TOLD_EVERY)
-                if job.noticed(self._clock()):
-                    self._say(job)
+                await anyio.sleep(UPDATE_EVERY)
+                if job.update(self._clock()):
+                    self._publish(job)
         finally:
             job.work.stop()
 
     def _end(self, job: _Job, state: State, error: DownloadError | None = None) -> None:
         job.state, job.error = state, error
         job.ended.set()
-        self._say(job)
+        self._publish(job)
 
-    def _say(self, job: _Job) -> Download:
+    def _publish(self, job: _Job) -> Download:
         row = job.row(self._clock())
-        self._tell(row)
+        self._on_change(row)
         return row
 
     def _forget(self) -> None:
@@ -283,7 +283,7 @@ class Downloads:
 
 
 class _Job:
-    """A download in the line: its work, and what is known of it besides."""
+    """A download in the queue: its work and its state."""
 
     def __init__(self, id: str, work: Work) -> None:
         self.id = id
@@ -291,29 +291,29 @@ class _Job:
         self.state: State = "waiting"
         self.error: DownloadError | None = None
         self.started = 0.0
-        self.pace: TransferRate | None = None
+        self.rate: TransferRate | None = None
         self.ended = anyio.Event()
-        self._seen: tuple[str, int, int] = ("", 0, 0)
+        self._numbers: tuple[str, int, int] = ("", 0, 0)
 
-    def noticed(self, at: float) -> bool:
-        """Look what the thread has told; whether that is news."""
+    def update(self, at: float) -> bool:
+        """Read the numbers of the thread. Whether anything has changed."""
         work = self.work
-        seen = (work.name, work.total, work.done)
-        checked = self.state == "checking"
+        numbers = (work.name, work.total, work.done)
+        was_checking = self.state == "checking"
         self.state = "checking" if work.checking else "running"
-        if work.checking or checked or self.pace is None:
-            # What is read again from the disk says nothing about the network.
-            self.pace = TransferRate(work.done, at)
+        if work.checking or was_checking or self.rate is None:
+            # Checking reads from the disk, which says nothing about the rate of the network.
+            self.rate = TransferRate(work.done, at)
         else:
-            self.pace.moved(work.done, at)
-        news = seen != self._seen or checked != work.checking
-        self._seen = seen
-        return news
+            self.rate.update(work.done, at)
+        changed = numbers != self._numbers or was_checking != work.checking
+        self._numbers = numbers
+        return changed
 
     def row(self, at: float) -> Download:
         work = self.work
-        moving = self.pace if self.state == "running" else None
-        left = moving.left(work.total, at) if moving else None
+        rate = self.rate if self.state == "running" else None
+        left = rate.left(work.total, at) if rate else None
         return Download(
             id=self.id,
             name=work.name,
@@ -321,17 +321,17 @@ class _Job:
             state=self.state,
             total=work.total,
             done=work.done,
-            rate=round(moving.rate(at)) if moving else 0.0,
+            rate=round(rate.rate(at)) if rate else 0.0,
             left=None if left is None else round(left, 1),
             error=self.error,
             started=self.started,
         )
 
 
-async def _outcome(bring: Bring, work: Work, lane: ThreadLane) -> tuple[State, DownloadError | None]:
-    """How it ended. Raises nothing: the line goes on."""
+async def _outcome(fetch: Fetch, work: Work, lane: ThreadLane) -> tuple[State, DownloadError | None]:
+    """How a download ended. Raises nothing, so that the queue continues."""
     try:
-        await lane.run(bring, work)
+        await lane.run(fetch, work)
     except Stopped:
         return "stopped", None
     except Problem as problem:
@@ -340,13 +340,13 @@ async def _outcome(bring: Bring, work: Work, lane: ThreadLane) -> tuple[State, D
     except Exception:
         log.exception("the download of %s failed", work.name)
         return "failed", DownloadError(
-            Problem.code, "Something broke inside the server while this was downloaded; its log says what."
+            Problem.code, "An error inside the server ended this download. The server's log has the details."
         )
     return "done", None
 
 
-def _called(what: str, meant: reference.Reference) -> str:
-    """What a download is called until the hub has told the model's name."""
-    if isinstance(meant, reference.UrlReference):
-        return meant.file.removesuffix(".gguf")
-    return meant.repository.rpartition("/")[2] if "/" in what else what
+def _provisional_name(what: str, model: reference.Reference) -> str:
+    """The name of a download until the hub has given the model's name."""
+    if isinstance(model, reference.UrlReference):
+        return model.file.removesuffix(".gguf")
+    return model.repository.rpartition("/")[2] if "/" in what else what

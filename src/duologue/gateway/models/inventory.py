@@ -1,7 +1,6 @@
-"""What there is of models: loaded, in the folder, unfinished, and worth having; one picture of it for the page.
+"""The list of models for the models page: loaded, on disk, unfinished, and worth downloading.
 
-Owns the field names of that picture. Looks and changes nothing; the headers of files are read once for each state of
-theirs. What reads the disk or asks the machine blocks.
+Owns the field names of `/api/models`. Changes nothing. A file's header is read once until the file changes. What reads the disk blocks.
 """
 
 from __future__ import annotations
@@ -22,40 +21,39 @@ from duologue.models.hub.repository import gigabytes, plain
 from duologue.models.recommended import RECOMMENDED, Recommended
 from duologue.wire.worker_protocol import LoadSpec
 
-Seen = tuple[Hardware, str]
-"""This machine, in figures and in a line for people."""
+HardwareReport = tuple[Hardware, str]
+"""This machine: numbers, and a line for people."""
 
 
 class Headers:
-    """The headers of model files, each read again only when its file has changed."""
+    """A cache of the headers of model files."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[tuple[int, int], GgufHeader | str]] = {}
+        self._cache: dict[Path, tuple[tuple[int, int], GgufHeader | str]] = {}
 
     def read(self, path: Path) -> GgufHeader | str:
-        """The header, or a sentence about what is wrong with the file."""
+        """The header, or a sentence that says what is wrong with the file."""
         try:
-            status = path.stat()
-            state = (status.st_size, status.st_mtime_ns)
-            known = self._known.get(path)
-            if known is None or known[0] != state:
-                known = self._known[path] = (state, header.read(path))
-            return known[1]
+            stat = path.stat()
+            state = (stat.st_size, stat.st_mtime_ns)
+            cached = self._cache.get(path)
+            if cached is None or cached[0] != state:
+                cached = self._cache[path] = (state, header.read(path))
+            return cached[1]
         except OSError as error:
             return f"{path.name} cannot be read: {error.strerror}."
         except Problem as problem:
-            # Not kept: of a model in parts the first may be there before the others are.
+            # Not cached: the first part of a model may arrive before the others.
             return problem.message
 
     def forget(self, there: set[Path]) -> None:
-        """Forget all files but these."""
-        self._known = {path: known for path, known in self._known.items() if path in there}
+        """Drop all files but these from the cache."""
+        self._cache = {path: entry for path, entry in self._cache.items() if path in there}
 
 
-def files_row(folder: Path, headers: Headers, loadouts: Iterable[LoadSpec]) -> dict[str, Any]:
-    """What lies in `folder`, whole and unfinished, and the bundled model before it. `loadouts` are what the workers have
-    loaded."""
-    rows, users = [], users_of_files(loadouts)
+def files_row(folder: Path, headers: Headers, load_specs: Iterable[LoadSpec]) -> dict[str, Any]:
+    """The bundled model and the files of `folder`, complete and unfinished. `load_specs`: what the workers load."""
+    rows, users = [], users_of_files(load_specs)
     try:
         bundled = catalogue.bundled_model()
         rows.append(_file_row(catalogue.BUNDLED, bundled, headers, users, bundled=True))
@@ -103,39 +101,39 @@ def _size(path: Path) -> int:
         return 0
 
 
-def users_of_files(loadouts: Iterable[LoadSpec]) -> dict[Path, list[str]]:
-    """The workers by the file that they have loaded, or load."""
+def users_of_files(load_specs: Iterable[LoadSpec]) -> dict[Path, list[str]]:
+    """The names of the workers by the file that they load."""
     users: dict[Path, list[str]] = {}
-    for loadout in loadouts:
-        if (path := path_of(loadout)) is not None:
-            users.setdefault(path.resolve(), []).append(loadout.worker)
+    for load_spec in load_specs:
+        if (path := path_of(load_spec)) is not None:
+            users.setdefault(path.resolve(), []).append(load_spec.worker)
     return users
 
 
 def loaded_rows(pool: Pool) -> list[dict[str, Any]]:
     """Every worker, the default model's first."""
-    return [_loaded_row(pool, view) for view in pool.workers.values()]
+    return [_loaded_row(pool, status) for status in pool.workers.values()]
 
 
-def _loaded_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
-    card = view.card
+def _loaded_row(pool: Pool, status: WorkerStatus) -> dict[str, Any]:
+    card = status.card
     return {
-        "name": card.name if card else view.model,
-        "worker": view.worker,
-        "engine": view.engine,
-        "state": view.state,
-        "detail": view.detail,
-        "progress": view.progress,
-        "slots": pool.scheduler.slots(view.worker),
-        "busy": pool.scheduler.busy(view.worker),
+        "name": card.name if card else status.model,
+        "worker": status.worker,
+        "engine": status.engine,
+        "state": status.state,
+        "detail": status.detail,
+        "progress": status.progress,
+        "slots": pool.scheduler.slots(status.worker),
+        "busy": pool.scheduler.busy(status.worker),
         "context": card.context if card else 0,
         "size": card.size if card else 0,
-        "removable": view.added or len(pool.workers) > 1,
+        "removable": status.added or len(pool.workers) > 1,
     }
 
 
 def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, Any]]:
-    """The models worth downloading, with how each would do here; `fit` is None where nobody has looked."""
+    """The recommended models, with how well each fits this machine; `fit` is None without hardware data."""
     return [
         {
             "name": model.name,
@@ -154,11 +152,11 @@ def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, An
     ]
 
 
-def hardware_row(seen: Seen | None) -> dict[str, Any] | None:
+def hardware_row(report: HardwareReport | None) -> dict[str, Any] | None:
     """This machine: free bytes of memory, on the cards and on the disk of the models, and its cores."""
-    if seen is None:
+    if report is None:
         return None
-    hardware, words = seen
+    hardware, words = report
     return {
         "memory": hardware.memory,
         "card": hardware.card_memory,
@@ -171,8 +169,8 @@ def hardware_row(seen: Seen | None) -> dict[str, Any] | None:
 def engine_rows(
     pool: Pool, available: Iterable[dict[str, Any]], hardware: Hardware | None
 ) -> list[dict[str, Any]]:
-    """What answers in chats; where that is the bundled model, how to get a better one. `available` are the rows of what
-    could be had."""
+    """The engine that answers chats, and how to get a better model if it is the bundled one. `available`: the rows of
+    `available_rows`."""
     first = next(iter(pool.workers.values()), None)
     if first is None:
         return []
@@ -192,11 +190,11 @@ def engine_rows(
 def _better(proposed: Recommended | None, here: Set[str]) -> str:
     small = f"{catalogue.BUNDLED} is small and knows little."
     if proposed is None:
-        return f"{small} `duologue setup` on the server's machine looks for a better one."
+        return f"{small} `duologue setup` on the server's machine finds a better one."
     if proposed.name in here:
-        return f"{small} {proposed.name} is here and can be loaded."
+        return f"{small} {proposed.name} is installed and can be loaded."
     return (
-        f"{small} {proposed.name} fits this machine: download it here ({gigabytes(proposed.size)}), or say "
+        f"{small} {proposed.name} fits this machine: download it here ({gigabytes(proposed.size)}), or run "
         "`duologue setup` on the server's machine."
     )
 

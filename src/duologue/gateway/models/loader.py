@@ -1,7 +1,7 @@
-"""Models come and go while the server runs: one load at a time, told as it goes, and nothing left of one that failed.
+"""Loads and unloads models while the server runs: one load at a time, with progress, and cleaned up if it fails.
 
-Owns what is refused before a load begins, and how a load ends. A load belongs to the server: whoever asked for it may
-leave. Knows no dialect; the pool starts and ends the processes.
+Owns what is refused before a load begins, and how a load ends. A load belongs to the server and continues when the client that
+requested it disconnects. The pool starts and ends the processes. `/v1/model` calls this.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
+from duologue.notifier import Notifier
 from duologue.threads import disk_io, hardware_io
 from duologue.values.failures import STOPPING
 
 log = logging.getLogger(__name__)
 
 ProbeHardware = Callable[[Path, Iterable[int]], tuple[Hardware, str]]
-"""This machine, in figures and in a line for people, given where models are kept and which processes hold some. Blocks."""
+"""Measures this machine: numbers, and a line for people. Arguments: the folder of the models, and the worker processes, whose
+memory counts as used. Blocks."""
 Stage = Literal["starting", "loading", "ready"]
 
 
 class LoadRequest(Struct, frozen=True):
-    """A load that is asked for. `replace`: what was loaded at run time goes first. `force`: whatever the memory says.
-    `another`: one more worker of a model that is loaded."""
+    """What to load. `replace`: first unload everything that was loaded at run time. `force`: skip the memory check. `another`: add a
+    worker to a model that is already loaded."""
 
     name: str
     sizes: Sizes = Sizes()
@@ -46,7 +48,7 @@ class LoadRequest(Struct, frozen=True):
 
 
 class LoadProgress(Struct, frozen=True):
-    """How far a load is. `progress` 0 to 1, None where that cannot be measured."""
+    """How far a load is. `progress`: 0 to 1, None if it cannot be measured."""
 
     stage: Stage = "starting"
     progress: float | None = None
@@ -58,28 +60,27 @@ class LoadProgress(Struct, frozen=True):
 
 
 class Load:
-    """One load: the model's name, its worker's, and how far it is."""
+    """One load: the names of the model and its worker, and how far it is."""
 
-    def __init__(self, name: str, view: WorkerStatus) -> None:
+    def __init__(self, name: str, status: WorkerStatus) -> None:
         self.name = name
-        self.worker = view.worker
+        self.worker = status.worker
         self.step = LoadProgress()
-        self._view = view
-        self._changed = anyio.Event()
+        self._status = status
+        self._notifier = Notifier()
 
     async def steps(self) -> AsyncGenerator[LoadProgress]:
-        """Every step from now on, joined where the reader is slow; the last one has ended."""
-        told: LoadProgress | None = None
-        while told is None or not told.ended:
-            changed = self._changed
-            if self.step is not told:
-                told = self.step
-                yield told
+        """The current step and every later one; a slow reader misses intermediate ones. The last has `ended`."""
+        sent: LoadProgress | None = None
+        while sent is None or not sent.ended:
+            if self.step is not sent:
+                sent = self.step
+                yield sent
             else:
-                await changed.wait()
+                await self._notifier.wait()
 
     async def done(self) -> None:
-        """Returns when the model is ready. Raises the Problem that it met."""
+        """Return when the model is ready. Raises the Problem that ended the load."""
         async with aclosing(self.steps()) as steps:
             async for step in steps:
                 if step.problem is not None:
@@ -88,38 +89,40 @@ class Load:
     def move(self, step: LoadProgress) -> None:
         if step != self.step and not self.step.ended:
             self.step = step
-            self._changed.set()
-            self._changed = anyio.Event()
+            self._notifier.notify()
 
-    def look(self, pool: Pool) -> LoadProgress:
-        """How its worker is now."""
-        view = self._view
-        if pool.workers.get(view.worker) is not view:
+    def worker_progress(self, pool: Pool) -> LoadProgress:
+        """How far its worker is now."""
+        status = self._status
+        if pool.workers.get(status.worker) is not status:
             return LoadProgress(problem=Unavailable(unloaded_message(self.name), code="model_unloaded"))
-        if view.state == "ready":
+        if status.state == "ready":
             return LoadProgress("ready", 1.0)
-        if view.state == "failed":
-            return LoadProgress(problem=EngineFailed(view.detail, code="load_failed"))
-        if view.restarts:
-            how = view.ended or "nobody knows how"
+        if status.state == "failed":
+            return LoadProgress(problem=EngineFailed(status.detail, code="load_failed"))
+        if status.restarts:
+            reason = status.ended or "the reason is unknown"
             sentence = (
-                f"The process that was to load {self.name} ended before it was ready ({how}). The server's log says "
-                "more; too little memory is the likeliest reason."
+                f"The process that was loading {self.name} ended before it was ready ({reason}). The server's log says "
+                "more; the most likely reason is too little memory."
             )
             return LoadProgress(problem=EngineFailed(sentence, code="load_failed"))
-        return LoadProgress("loading" if view.state == "loading" else "starting", view.progress)
+        return LoadProgress("loading" if status.state == "loading" else "starting", status.progress)
 
 
 class Loader:
-    """Loads and unloads models of a pool. Without `look` no load is refused for want of memory."""
+    """Loads and unloads models of a pool. Without `probe_hardware` no load is refused for lack of memory."""
 
-    def __init__(self, pool: Pool, loadables: AvailableModels, look: ProbeHardware | None = None) -> None:
+    def __init__(
+        self, pool: Pool, available: AvailableModels, probe_hardware: ProbeHardware | None = None
+    ) -> None:
         self._pool = pool
-        self._loadables = loadables
-        self._look = look
-        self._busy = ""
+        self._available = available
+        self._probe_hardware = probe_hardware
+        self._loading = ""
+        """The name of the model that is being loaded."""
         self._current: Load | None = None
-        self._changed = anyio.Event()
+        self._pool_notifier = Notifier()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._closed = False
 
@@ -129,141 +132,144 @@ class Loader:
             task_status.started()
             await anyio.sleep_forever()
 
-    def look(self) -> None:
-        """Something changed in the pool."""
-        self._changed.set()
-        self._changed = anyio.Event()
+    def pool_changed(self) -> None:
+        """The status of a worker changed."""
+        self._pool_notifier.notify()
 
     def close(self) -> None:
-        """End the load that is under way: the server goes down."""
+        """End the current load: the server shuts down."""
         self._closed = True
         if self._current is not None:
             stopping = Unavailable(STOPPING.message, code=STOPPING.code)
             self._current.move(msgspec.structs.replace(self._current.step, problem=stopping))
-        self.look()
+        self.pool_changed()
 
-    async def load(self, wanted: LoadRequest) -> Load:
-        """Begin to load a model. Returns when its worker is starting.
+    async def load(self, request: LoadRequest) -> Load:
+        """Begin to load a model. Returns once its worker is starting.
 
-        Raises ModelNotFound, BadRequest (a broken file, a size that is none), and Problem with status 409: `load_running`,
+        Raises ModelNotFound, BadRequest (a broken file, an invalid size), and Problem with status 409: `load_running`,
         `model_loaded`, `not_enough_memory`; Unavailable when the server stops.
         """
         tasks = self._running()
-        if self._busy:
+        if self._loading:
             raise Problem(
-                f"The model {self._busy} is being loaded. Wait until it is ready, or unload it.",
+                f"The model {self._loading} is being loaded. Wait until it is ready, or unload it.",
                 code="load_running",
                 status=409,
             )
-        self._busy = wanted.name
+        self._loading = request.name
         try:
-            load = await self._begin(wanted)
+            load = await self._begin(request)
         except BaseException:
-            self._busy = ""
+            self._loading = ""
             raise
         tasks.start_soon(self._follow, load)
         return load
 
     async def unload(self, name: str = "", worker: str = "") -> list[str]:
-        """Take away a worker, or all of a model; without either those of the default model. The workers' names.
+        """Unload a worker, or all workers of a model, by default of the default model. Gives the names of the workers.
 
         Raises ModelNotFound.
         """
-        views = list(self._pool.workers.values())
-        if not views:
+        workers = list(self._pool.workers.values())
+        if not workers:
             raise ModelNotFound("No model is loaded.")
         if worker:
-            gone = [view for view in views if view.worker == worker]
+            unloaded = [status for status in workers if status.worker == worker]
         else:
-            gone = _of(name or views[0].model, views)
-        if not gone:
-            known = ", ".join(dict.fromkeys(view.worker if worker else view.model for view in views))
+            unloaded = _workers_of(name or workers[0].model, workers)
+        if not unloaded:
+            known = ", ".join(dict.fromkeys(status.worker if worker else status.model for status in workers))
             raise ModelNotFound(f"{(worker or name)[:80]!r} is not loaded. Loaded: {known}.")
-        for view in gone:
-            await self._remove(view.worker)
-        return [view.worker for view in gone]
+        for status in unloaded:
+            await self._remove(status.worker)
+        return [status.worker for status in unloaded]
 
     # ---- one load
 
     def _running(self) -> anyio.abc.TaskGroup:
-        """Where loads are followed. Raises Unavailable before the loader runs and once it is closed."""
+        """The task group that loads run in. Raises Unavailable before the loader runs and after it was closed."""
         if self._closed or self._tasks is None:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
         return self._tasks
 
-    async def _begin(self, wanted: LoadRequest) -> Load:
-        found = await disk_io(self._loadables.find, wanted.name)
-        prepared = await disk_io(self._loadables.prepare, found, wanted.sizes)
-        name = self._busy = found.name
-        views = list(self._pool.workers.values())
-        going = [view for view in views if view.added and wanted.replace]
-        if not wanted.another:
-            # One that could not be loaded is no reason not to try again.
-            going += [view for view in _of(name, views) if view.state == "failed" and view not in going]
-            _check_new(name, [view for view in views if view not in going])
-        if not wanted.force:
-            await self._check_memory(name, prepared, going)
-        self._running()  # the server may have been told to stop meanwhile
-        for view in going:
-            await self._remove(view.worker)
-        view = self._pool.add(prepared.load_spec)
-        self._current = Load(name, view)
+    async def _begin(self, request: LoadRequest) -> Load:
+        model = await disk_io(self._available.find, request.name)
+        prepared = await disk_io(self._available.prepare, model, request.sizes)
+        name = self._loading = model.name
+        workers = list(self._pool.workers.values())
+        replaced = [status for status in workers if status.added and request.replace]
+        if not request.another:
+            # A worker of this model that has failed is replaced, so that the load can be tried again.
+            replaced += [
+                status
+                for status in _workers_of(name, workers)
+                if status.state == "failed" and status not in replaced
+            ]
+            _check_not_loaded(name, [status for status in workers if status not in replaced])
+        if not request.force:
+            await self._check_memory(name, prepared, replaced)
+        self._running()  # raises if the server has begun to stop meanwhile
+        for status in replaced:
+            await self._remove(status.worker)
+        status = self._pool.add(prepared.load_spec)
+        self._current = Load(name, status)
         return self._current
 
-    async def _check_memory(self, name: str, prepared: Prepared, going: Sequence[WorkerStatus]) -> None:
+    async def _check_memory(self, name: str, prepared: Prepared, replaced: Sequence[WorkerStatus]) -> None:
         """Raises Problem `not_enough_memory`."""
-        if self._look is None or not prepared.size:
+        if self._probe_hardware is None or not prepared.size:
             return
-        processes = [view.process for view in self._pool.workers.values() if view.process]
-        hardware, _ = await hardware_io(self._look, self._loadables.folder, processes)
-        freed = sum(view.card.size for view in going if view.card is not None)
+        processes = [status.process for status in self._pool.workers.values() if status.process]
+        hardware, _ = await hardware_io(self._probe_hardware, self._available.folder, processes)
+        freed = sum(status.card.size for status in replaced if status.card is not None)
         needed = memory_needed(prepared.size) + prepared.cache
-        room = hardware.memory + hardware.card_memory + freed
-        if needed > room:
+        free = hardware.memory + hardware.card_memory + freed
+        if needed > free:
             raise Problem(
-                f"{name} needs about {gigabytes(needed)} of memory, and {gigabytes(room)} are free beside what is "
-                "loaded. Unload another model, choose a smaller one or a shorter context, or load it all the same "
-                "with `force`.",
+                f"{name} needs about {gigabytes(needed)} of memory, but only {gigabytes(free)} are free. Unload another "
+                "model, choose a smaller one or a shorter context, or load it anyway with `force`.",
                 code="not_enough_memory",
                 status=409,
             )
 
     async def _follow(self, load: Load) -> None:
-        """Tell how the load goes; what is left of one that failed is taken away."""
+        """Move the load along with its worker, and remove the worker if the load fails."""
         try:
             while not load.step.ended:
-                changed = self._changed
-                step = load.look(self._pool)
+                # Taken before the status is read: removing the worker waits, and the pool may change meanwhile.
+                changed = self._pool_notifier.pending()
+                step = load.worker_progress(self._pool)
                 if step.problem is not None:
                     log.warning(
-                        "%s could not be loaded (%s); its worker is ended", load.name, step.problem.code
+                        "%s could not be loaded (%s); its worker is removed", load.name, step.problem.code
                     )
-                    # With how far it had come.
+                    # Keep the stage and progress it had reached.
                     step = msgspec.structs.replace(load.step, problem=step.problem)
                     await self._remove(load.worker)
                 load.move(step)
                 if not step.ended:
                     await changed.wait()
         finally:
-            self._busy, self._current = "", None
+            self._loading, self._current = "", None
 
     async def _remove(self, worker: str) -> None:
-        """Take a worker away, if nobody else has. Whoever asked may leave meanwhile: it is done all the same."""
+        """Remove a worker unless it is gone already. Finished even if the client that requested it disconnects."""
         if worker in self._pool.workers:
             with anyio.CancelScope(shield=True):
                 await self._pool.remove(worker)
 
 
-def _of(model: str, views: Iterable[WorkerStatus]) -> list[WorkerStatus]:
-    """The workers of a model, by the name of the settings or by its own."""
-    return [view for view in views if model in (view.model, view.card and view.card.name)]
+def _workers_of(model: str, workers: Iterable[WorkerStatus]) -> list[WorkerStatus]:
+    """The workers of a model, by its name in the settings or its own."""
+    return [status for status in workers if model in (status.model, status.card and status.card.name)]
 
 
-def _check_new(name: str, views: Iterable[WorkerStatus]) -> None:
-    for view in _of(name, views):
+def _check_not_loaded(name: str, workers: Iterable[WorkerStatus]) -> None:
+    for status in _workers_of(name, workers):
         raise Problem(
-            f"{name} is loaded already, by {view.worker}. Unload it first to give it other sizes, or ask for `another` "
-            "worker of it.",
+            f"{name} is already loaded, by {status.worker}. Unload it first to change its sizes, or request `another` "
+            "worker.",
             code="model_loaded",
             status=409,
         )

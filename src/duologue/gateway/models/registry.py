@@ -1,7 +1,6 @@
-"""Which models there are, by which names, and what each can be asked for.
+"""The loaded models by name and alias, and the check that a model can do what a request needs.
 
-Owns the way from a name in a request to a card, and the check that the model can do what the request asks. Knows no
-dialect and no worker: the cards are asked for anew at every question.
+Every dialect resolves the `model` field of a request here. The cards come from the pool and are read each time.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from duologue.wire.validation_errors import shortened
 
 
 class ModelRegistry:
-    """The loaded models, the default chat model first, and the further names of them.
+    """The loaded models, the default chat model first, and their aliases.
 
-    `cards` may name a model once for every worker that has it; `aliases` maps a further name to a model's.
+    `cards` may give a model once for each of its workers; `aliases` maps an alias to a model's name.
     """
 
     def __init__(
@@ -58,18 +57,17 @@ class ModelRegistry:
         if name in known:
             return known[name]
         if name in self._aliases:
-            why = f"{name!r} is another name of {self._aliases[name]!r}, which is not loaded"
+            reason = f"{name!r} is an alias of {self._aliases[name]!r}, which is not loaded"
         else:
-            why = f"There is no model {shortened(name)!r} here"
-        raise ModelNotFound(f"{why}. Known: {', '.join(known)}.", param="model")
+            reason = f"There is no model {shortened(name)!r}"
+        raise ModelNotFound(f"{reason}. Known: {', '.join(known)}.", param="model")
 
 
 def admit(card: ModelCard, request: ChatRequest) -> ChatRequest:
     """The request, addressed to the card's model.
 
-    Raises Unsupported, naming the field, when the model cannot do what the request asks for: better a refusal before
-    the queue than a reply that silently lacks what was asked. What a model that still loads can do is not known yet;
-    its worker will judge.
+    Raises Unsupported, naming the field, when the model cannot do what the request needs: a refusal before the queue is better
+    than a reply that silently lacks it. The abilities of a model that is still loading are unknown; its worker will check.
     """
     if card.context and (lack := unmet(card, request)) is not None:
         raise Unsupported(lack.message, param=lack.param)

@@ -1,6 +1,6 @@
-"""The models of a running server: what can be loaded, the loader, the downloads, and the news of all that.
+"""The models of a running server: what is available, the loader, the downloads, and the events about all of them.
 
-Puts these together for the application. Decides nothing but what of the pool's changes is news.
+`app` makes one. Owns which changes of the pool become events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from duologue.config import Settings
 from duologue.gateway.models import api_routes, v1_routes
 from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent
 from duologue.gateway.models.available import AvailableModels
-from duologue.gateway.models.downloads import Download, Downloads, fetcher
+from duologue.gateway.models.downloads import Download, Downloads, hub_download
 from duologue.gateway.models.loader import Loader, ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.pool import Pool
@@ -26,12 +26,12 @@ from duologue.models.fit import Hardware
 from duologue.wire.worker_protocol import LoadSpec
 
 UNKNOWN = Hardware(cores=1, memory=2**62, disk=2**62)
-"""The machine where nobody has looked: nothing is refused for its sake."""
+"""The hardware if it is not probed: nothing is refused for lack of memory or disk."""
 
 
 class ModelService:
-    """Everything about models that may change while the server runs. `look` sees this machine; without it nothing is
-    refused for want of memory."""
+    """Everything about models that may change while the server runs. `probe_hardware` measures this machine; without it nothing is
+    refused for lack of memory."""
 
     def __init__(
         self,
@@ -39,21 +39,23 @@ class ModelService:
         configured: Sequence[LoadSpec],
         pool: Pool,
         models: ModelRegistry,
-        look: ProbeHardware | None = None,
+        probe_hardware: ProbeHardware | None = None,
     ) -> None:
         self._pool = pool
         self._models = models
-        self._look = look
-        self.loadables = AvailableModels(settings, configured)
-        self.loader = Loader(pool, self.loadables, look)
+        self._probe_hardware = probe_hardware
+        self.available = AvailableModels(settings, configured)
+        self.loader = Loader(pool, self.available, probe_hardware)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN
         )
-        folder = self.loadables.folder
+        folder = self.available.folder
         self.downloads = Downloads(
-            fetcher(folder, lambda: look(folder, ())[0] if look is not None else UNKNOWN),
-            tell=self._tell_download,
-            arrived=lambda: self.events.publish({"type": "here"}),
+            hub_download(
+                folder, lambda: UNKNOWN if probe_hardware is None else probe_hardware(folder, ())[0]
+            ),
+            on_change=self._publish_download,
+            on_complete=lambda: self.events.publish({"type": "here"}),
         )
         self._states: dict[str, tuple[str, str]] = {}
         self._progress: dict[str, float] = {}
@@ -61,16 +63,18 @@ class ModelService:
     def routes(self) -> tuple[APIRouter, ...]:
         """`/v1/model` and `/api/models`."""
         return (
-            v1_routes.router(self.loader, self.loadables, self._models),
-            api_routes.router(self._pool, self.loadables.folder, self.downloads, self.events, self._look),
+            v1_routes.router(self.loader, self.available, self._models),
+            api_routes.router(
+                self._pool, self.available.folder, self.downloads, self.events, self._probe_hardware
+            ),
         )
 
     def publish_changes(self) -> None:
         """Something changed in the pool: publish what readers of the events need to know."""
-        self.loader.look()
-        views = self._pool.workers.values()
-        states = {view.worker: (view.state, view.detail) for view in views}
-        progress = {view.worker: view.progress for view in views if view.progress is not None}
+        self.loader.pool_changed()
+        workers = self._pool.workers.values()
+        states = {status.worker: (status.state, status.detail) for status in workers}
+        progress = {status.worker: status.progress for status in workers if status.progress is not None}
         if states != self._states:
             self._states = states
             self.events.publish({"type": "loaded"})
@@ -80,17 +84,17 @@ class ModelService:
         self._progress = progress
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Load and download what is asked for, until cancelled."""
+        """Run loads and downloads until cancelled."""
         async with anyio.create_task_group() as tasks:
             await tasks.start(self.loader.run)
             await tasks.start(self.downloads.run)
             task_status.started()
 
     def close(self) -> None:
-        """Take nothing new and end what is under way: the server goes down."""
+        """Accept nothing new and end what is running: the server shuts down."""
         self.downloads.close()
         self.loader.close()
         self.events.close()
 
-    def _tell_download(self, download: Download) -> None:
+    def _publish_download(self, download: Download) -> None:
         self.events.publish({"type": "download", "download": msgspec.to_builtins(download)})

@@ -1,6 +1,6 @@
-"""`/v1/model`: the default model, what could be loaded, loading and unloading, in the words other servers use for it.
+"""`/v1/model`: the default model, the list of models, loading and unloading, with the field names that other servers use.
 
-Owns these bodies and the stream of a load. Deciding and doing are the loader's.
+Owns these bodies and the stream of a load's progress; the loader does the work.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from duologue.wire.openai import model_entry
 from duologue.wire.validation_errors import shortened
 
 MODULES = 100
-"""Parts in which a load is counted."""
-OURS = frozenset({"skip_queue"})
-"""Fields of other servers whose meaning holds here without doing anything: a load waits for nobody."""
+"""The steps that a load is divided into, as other servers report it."""
+ACCEPTED = frozenset({"skip_queue"})
+"""Fields of other servers that are accepted and ignored: loads are not queued here."""
 NAMED_AS_IGNORED = 20
 LARGEST = 2**31 - 1
-"""What the numbers of an engine hold."""
+"""Engines use 32-bit integers."""
 
 
 class LoadBody(BaseModel):
-    """A model to load. Fields of other servers are taken and ignored; the answer names them."""
+    """A model to load. Unknown fields are ignored; the answer lists them."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,27 +50,27 @@ class LoadBody(BaseModel):
     gpu_layers: int | None = Field(
         default=None, ge=-1, le=LARGEST, description="Layers of the model on the GPU; -1: all."
     )
-    replace: bool = Field(default=False, description="First unload what was loaded at run time.")
-    force: bool = Field(default=False, description="Load it even where memory is short.")
-    another: bool = Field(default=False, description="One more worker of a model that is loaded.")
-    stream: bool = Field(default=True, description="Tell the progress; false answers once, at the end.")
+    replace: bool = Field(default=False, description="First unload everything that was loaded at run time.")
+    force: bool = Field(default=False, description="Load it even if memory is short.")
+    another: bool = Field(default=False, description="Add a worker to a model that is already loaded.")
+    stream: bool = Field(default=True, description="Stream the progress; false: one answer at the end.")
 
-    def wanted(self) -> LoadRequest:
+    def request(self) -> LoadRequest:
         """Raises BadRequest without a name."""
         name = self.name or self.model_name
         if not name.strip():
-            raise BadRequest("name: say which model; /v1/model/list has them.", param="name")
+            raise BadRequest("name is missing. /v1/model/list has the names.", param="name")
         sizes = Sizes(self.context or self.max_seq_len, self.slots, self.threads, self.gpu_layers)
         return LoadRequest(name, sizes, replace=self.replace, force=self.force, another=self.another)
 
     def ignored(self) -> list[str]:
-        """The fields that say nothing to this server."""
-        unknown = sorted(set(self.model_extra or {}) - OURS)
+        """The unknown fields."""
+        unknown = sorted(set(self.model_extra or {}) - ACCEPTED)
         return [shortened(name) for name in unknown[:NAMED_AS_IGNORED]]
 
 
 class UnloadBody(BaseModel):
-    """What to unload: a model with all its workers, or one worker; neither: the default model."""
+    """What to unload: a model with all its workers, or one worker; by default the default model."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -80,7 +80,7 @@ class UnloadBody(BaseModel):
 
 def router(
     loader: Loader,
-    loadables: AvailableModels,
+    available: AvailableModels,
     models: ModelRegistry,
     *,
     clock: Callable[[], float] = time.time,
@@ -91,14 +91,14 @@ def router(
 
     @routes.get("", summary="The default model")
     async def default_model() -> dict[str, Any]:
-        """Its entry, as /v1/models has it. 503 where no model is loaded."""
+        """Its entry, as in /v1/models. 503 if no model is loaded."""
         return model_entry(models.resolve(""), started)
 
-    @routes.get("/list", summary="What can be loaded")
+    @routes.get("/list", summary="The models that can be loaded")
     async def list_loadable() -> dict[str, Any]:
         """The models of the settings, the bundled one, and those of the data folder."""
         loaded = {card.name for card in models.cards()}
-        entries = await disk_io(loadables.all)
+        entries = await disk_io(available.all)
         return {
             "object": "list",
             "data": [
@@ -115,27 +115,27 @@ def router(
         }
 
     @routes.post("/load", summary="Load a model", dependencies=[Depends(admin)])
-    async def load(asked: LoadBody) -> Response:
-        """A stream of events, each with how far it is; with `stream: false` one answer at the end. The load goes on
-        when whoever asked has left. Only what /v1/model/list names can be loaded."""
-        ignored = asked.ignored()
-        begun = await loader.load(asked.wanted())
-        if asked.stream:
-            return resumable_stream(_frames(begun, ignored))
-        await begun.done()
-        return _json(load_frame(begun, begun.step, ignored))
+    async def load(body: LoadBody) -> Response:
+        """A stream of progress events; with `stream: false` one answer at the end. The load continues when the client
+        disconnects. Only models of /v1/model/list can be loaded."""
+        ignored = body.ignored()
+        running = await loader.load(body.request())
+        if body.stream:
+            return resumable_stream(_frames(running, ignored))
+        await running.done()
+        return _json(load_frame(running, running.step, ignored))
 
     @routes.post("/unload", summary="Unload a model", dependencies=[Depends(admin)])
-    async def unload(asked: UnloadBody | None = None) -> dict[str, Any]:
-        """The names of the workers that are gone. What they were writing ends as `model_unloaded`."""
-        wanted = asked or UnloadBody()
-        return {"unloaded": await loader.unload(wanted.name, wanted.worker)}
+    async def unload(body: UnloadBody | None = None) -> dict[str, Any]:
+        """Gives the names of the unloaded workers. Their running replies end with `model_unloaded`."""
+        target = body or UnloadBody()
+        return {"unloaded": await loader.unload(target.name, target.worker)}
 
     return routes
 
 
 def load_frame(load: Load, step: LoadProgress, ignored: list[str]) -> dict[str, Any]:
-    """How far a load is, as it is told."""
+    """The JSON of a load's progress."""
     status = "failed" if step.problem else "finished" if step.ended else "processing"
     frame: dict[str, Any] = {
         "model_type": "model",
