@@ -84,7 +84,7 @@ def test_a_text_is_spoken_in_every_format(speaking: Any, form: Any) -> None:
         assert len(data) == 4 * WORD * 48_000
     else:
         mime = sniff.kind(data[: sniff.HEAD])
-        heard = wav.wav(data) if form == "wav" else recordings.heard(data, mime)
+        heard = wav.read_wav(data) if form == "wav" else recordings.read_recording(data, mime)
         assert heard.duration == pytest.approx(4 * WORD * 1000, abs=120)
 
 
@@ -197,7 +197,7 @@ async def test_a_completion_is_spoken_whole_and_in_pieces(speaking: Any) -> None
         )
         audio = whole.choices[0].message.audio
         assert audio is not None
-        length = wav.wav(base64.b64decode(audio.data)).duration / 1000
+        length = wav.read_wav(base64.b64decode(audio.data)).duration / 1000
         assert length == pytest.approx(len(audio.transcript.split()) * WORD, abs=0.01)
         stream = await client.chat.completions.create(
             model="",
@@ -281,7 +281,7 @@ async def test_a_voice_message_is_written_down_for_a_model_without_ears(bundled_
         data = client.audio.speech.create(
             model="tts", voice="en-us", input=SAID, response_format="wav"
         ).content
-    part = {"type": "audio", "data": base64.b64encode(wav.wav(data).samples).decode()}
+    part = {"type": "audio", "data": base64.b64encode(wav.read_wav(data).samples).decode()}
     async with chat_socket(bundled_voice) as socket:
         heard = await Talker(socket).asks(messages=[{"role": "user", "content": [part]}])
     assert plain(heard[-1]["transcripts"][0]["text"]) == plain(SAID)

@@ -26,21 +26,21 @@ def colour(data: bytes, x: int, y: int) -> str:
 def test_every_kind_is_measured_and_shown(kind):
     data = encoded(drawing(), kind)
     assert images.inspect(data) == (f"image/{kind.lower()}", 64, 48)
-    shown = images.shown(data, 4.0)
+    shown = images.for_model(data, 4.0)
     assert shown.mime in ("image/png", "image/jpeg")
     assert (shown.width, shown.height) == opened(shown.data).size == (64, 48)
     assert (colour(shown.data, 4, 24), colour(shown.data, 60, 24)) == ("blue", "red")
 
 
 def test_an_icon_is_shown():
-    shown = images.shown(encoded(drawing(48, 48), "ICO"), 4.0)
+    shown = images.for_model(encoded(drawing(48, 48), "ICO"), 4.0)
     assert (shown.mime, shown.width, shown.height) == ("image/png", 48, 48)
 
 
 @pytest.mark.parametrize(("data", "size"), [(HEIC, (64, 48)), (HEIC_TURNED, (48, 64))])
 def test_a_phones_picture_is_shown_upright(data, size):
     assert images.inspect(data) == ("image/heic", *size)
-    shown = images.shown(data, 4.0)
+    shown = images.for_model(data, 4.0)
     assert (shown.mime, shown.width, shown.height) == ("image/jpeg", *size)
     assert colour(shown.data, 3, 3) == "blue"
     assert colour(shown.data, size[0] - 4, size[1] - 4) == "red"
@@ -48,7 +48,7 @@ def test_a_phones_picture_is_shown_upright(data, size):
 
 def test_a_turned_picture_is_upright():
     assert images.inspect(turned()) == ("image/jpeg", 48, 64)
-    shown = images.shown(turned(), 4.0)
+    shown = images.for_model(turned(), 4.0)
     assert (shown.width, shown.height) == (48, 64)
     assert (colour(shown.data, 24, 3), colour(shown.data, 24, 60)) == ("blue", "red")
 
@@ -56,19 +56,19 @@ def test_a_turned_picture_is_upright():
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_what_is_right_already_is_not_made_anew(kind):
     data = encoded(drawing(), kind)
-    assert images.shown(data, 4.0).data is data
+    assert images.for_model(data, 4.0).data is data
 
 
 def test_where_a_picture_was_taken_is_not_given_on():
     exif = Image.Exif()
     exif.get_ifd(0x8825)[1] = "N"
-    shown = images.shown(encoded(drawing(), "JPEG", exif=exif), 4.0)
+    shown = images.for_model(encoded(drawing(), "JPEG", exif=exif), 4.0)
     assert 0x8825 not in opened(shown.data).getexif()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_a_large_picture_is_scaled_to_the_cap_with_its_proportions(kind):
-    shown = images.shown(encoded(drawing(2000, 1000), kind), 0.5)
+    shown = images.for_model(encoded(drawing(2000, 1000), kind), 0.5)
     assert 480_000 < shown.width * shown.height <= 500_000
     assert shown.width / shown.height == pytest.approx(2, rel=0.01)
     assert colour(shown.data, 10, 10) == "blue"
@@ -77,53 +77,53 @@ def test_a_large_picture_is_scaled_to_the_cap_with_its_proportions(kind):
 def test_a_large_turned_photograph_is_both():
     exif = Image.Exif()
     exif[0x0112] = 8
-    shown = images.shown(encoded(drawing(2000, 1000), "JPEG", exif=exif), 0.5)
+    shown = images.for_model(encoded(drawing(2000, 1000), "JPEG", exif=exif), 0.5)
     assert shown.height / shown.width == pytest.approx(2, rel=0.01)
 
 
 def test_a_photograph_that_is_too_large_as_png_becomes_a_jpeg():
     noise = Image.effect_noise((1600, 1200), 90).convert("RGB")
-    assert images.shown(encoded(noise, "BMP"), 4.0).mime == "image/jpeg"
+    assert images.for_model(encoded(noise, "BMP"), 4.0).mime == "image/jpeg"
 
 
 def test_transparent_ground_becomes_white():
     image = Image.new("RGBA", (10, 10), (0, 0, 0, 0))
     image.paste((0, 0, 0, 255), (2, 2, 6, 6))
-    shown = opened(images.shown(encoded(image), 4.0).data)
+    shown = opened(images.for_model(encoded(image), 4.0).data)
     assert (shown.mode, shown.getpixel((0, 0)), shown.getpixel((3, 3))) == ("RGB", (255, 255, 255), (0, 0, 0))
 
 
 def test_a_white_drawing_on_transparent_ground_stays_visible():
     image = Image.new("RGBA", (10, 10), (255, 255, 255, 0))
     image.paste((255, 255, 255, 255), (2, 2, 6, 6))
-    shown = opened(images.shown(encoded(image), 4.0).data)
+    shown = opened(images.for_model(encoded(image), 4.0).data)
     assert shown.getpixel((3, 3)) == (255, 255, 255)
     assert max(shown.getpixel((0, 0))) < 64
 
 
 def test_a_palette_with_transparency_is_flattened():
     image = drawing().convert("P")
-    shown = opened(images.shown(encoded(image, "GIF", transparency=image.getpixel((0, 0))), 4.0).data)
+    shown = opened(images.for_model(encoded(image, "GIF", transparency=image.getpixel((0, 0))), 4.0).data)
     assert shown.getpixel((3, 3)) == (255, 255, 255)
 
 
 def test_sixteen_bits_become_eight_and_not_white():
     samples = struct.pack("<3H", 0, 32_768, 65_535)
-    shown = opened(images.shown(encoded(Image.frombytes("I;16", (3, 1), samples)), 4.0).data).convert("L")
+    shown = opened(images.for_model(encoded(Image.frombytes("I;16", (3, 1), samples)), 4.0).data).convert("L")
     assert [shown.getpixel((x, 0)) for x in range(3)] == [0, 127, 255]
 
 
 def test_print_colours_become_screen_colours():
-    shown = images.shown(encoded(drawing().convert("CMYK"), "JPEG"), 4.0)
+    shown = images.for_model(encoded(drawing().convert("CMYK"), "JPEG"), 4.0)
     assert opened(shown.data).mode == "RGB"
 
 
 def test_an_animation_shows_its_first_picture():
     frames = [Image.new("RGB", (8, 8), "blue"), Image.new("RGB", (8, 8), "red")]
-    shown = images.shown(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]), 4.0)
+    shown = images.for_model(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]), 4.0)
     assert colour(shown.data, 4, 4) == "blue"
     animated = encoded(frames[0], "PNG", save_all=True, append_images=frames[1:])
-    assert images.shown(animated, 4.0).data is not animated
+    assert images.for_model(animated, 4.0).data is not animated
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,13 @@ def test_a_drawing_has_the_size_it_asks_for(attributes, size):
 
 
 def test_a_drawing_is_drawn_large_enough_to_be_seen():
-    shown = images.shown(svg('<rect width="10" height="10" fill="blue"/>'), 4.0)
+    shown = images.for_model(svg('<rect width="10" height="10" fill="blue"/>'), 4.0)
     assert (shown.mime, shown.width, shown.height) == ("image/png", 768, 384)
     assert (colour(shown.data, 100, 100), colour(shown.data, 700, 100)) == ("blue", "255,255,255")
 
 
 def test_a_huge_drawing_is_drawn_within_the_cap():
-    shown = images.shown(svg('<rect width="90000" height="90000"/>', 'width="90000" height="90000"'), 1.0)
+    shown = images.for_model(svg('<rect width="90000" height="90000"/>', 'width="90000" height="90000"'), 1.0)
     assert (shown.width, shown.height) == (1000, 1000)
 
 
@@ -165,7 +165,7 @@ def test_a_huge_drawing_is_drawn_within_the_cap():
 def test_a_drawing_reads_no_file_of_this_machine(inside, tmp_path):
     secret = tmp_path / "secret.png"
     secret.write_bytes(encoded(Image.new("RGB", (20, 10), "red")))
-    shown = opened(images.shown(svg(inside.format(secret)), 4.0).data).convert("RGB")
+    shown = opened(images.for_model(svg(inside.format(secret)), 4.0).data).convert("RGB")
     assert "red" not in {colour(encoded(shown), x, y) for x in (5, 100, 700) for y in (5, 200)}
 
 
@@ -178,27 +178,32 @@ def test_a_drawing_reads_no_file_of_this_machine(inside, tmp_path):
     ],
 )
 def test_filters_are_left_out_and_the_rest_is_drawn(inside):
-    assert opened(images.shown(svg(inside), 4.0).data).getpixel((300, 100)) == (0, 0, 0)
+    assert opened(images.for_model(svg(inside), 4.0).data).getpixel((300, 100)) == (0, 0, 0)
 
 
 def test_a_drawing_that_names_its_parts_without_end_is_refused():
     layers = "".join(f'<g id="l{n + 1}">' + f'<use href="#l{n}"/>' * 10 + "</g>" for n in range(20))
     with pytest.raises(TooLarge, match="too many parts"):
-        images.shown(svg(f'<g id="l0"><rect/></g>{layers}'), 4.0)
+        images.for_model(svg(f'<g id="l0"><rect/></g>{layers}'), 4.0)
 
 
 def test_a_drawing_that_names_itself_is_drawn():
-    assert images.shown(svg('<g id="a"><use href="#a"/><rect width="20" height="10"/></g>'), 4.0).width == 768
+    assert (
+        images.for_model(svg('<g id="a"><use href="#a"/><rect width="20" height="10"/></g>'), 4.0).width
+        == 768
+    )
 
 
 def test_a_drawing_nested_without_end_is_refused():
     with pytest.raises(BadRequest):
-        images.shown(svg("<g>" * 20_000 + "</g>" * 20_000), 4.0)
+        images.for_model(svg("<g>" * 20_000 + "</g>" * 20_000), 4.0)
 
 
 def test_a_drawing_may_carry_a_picture_within():
     inner = base64.b64encode(encoded(Image.new("RGB", (2, 2), "red"))).decode()
-    shown = images.shown(svg(f'<image href="data:image/png;base64,{inner}" width="20" height="10"/>'), 4.0)
+    shown = images.for_model(
+        svg(f'<image href="data:image/png;base64,{inner}" width="20" height="10"/>'), 4.0
+    )
     assert colour(shown.data, 384, 100) == "red"
 
 
@@ -206,18 +211,18 @@ def test_entities_that_grow_without_end_are_refused():
     entities = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
     bomb = f'<!DOCTYPE svg [<!ENTITY e0 "ha">{entities}]><svg {SVG}><text>&e12;</text></svg>'
     with pytest.raises(BadRequest):
-        images.shown(bomb.encode(), 4.0)
+        images.for_model(bomb.encode(), 4.0)
 
 
 @pytest.mark.parametrize("data", [b"<svg", b"<svg xmlns='http://www.w3.org/2000/svg'><g></svg>"])
 def test_a_broken_drawing_is_refused(data):
     with pytest.raises(BadRequest, match="cannot be read"):
-        images.shown(data, 4.0)
+        images.for_model(data, 4.0)
 
 
 def test_a_drawing_of_many_megabytes_is_refused():
     with pytest.raises(TooLarge, match="SVG drawing may have 8 MB"):
-        images.shown(svg(f"<!--{'x' * images.SVG_BYTES}-->"), 4.0)
+        images.for_model(svg(f"<!--{'x' * images.SVG_BYTES}-->"), 4.0)
 
 
 @pytest.mark.parametrize("side", [16, 64, 200])
@@ -252,7 +257,7 @@ def test_a_bomb_is_refused_before_it_is_decoded(size, what, monkeypatch):
     monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
     calls = {
         "inspect": lambda data: images.inspect(data),
-        "shown": lambda data: images.shown(data, 4.0),
+        "shown": lambda data: images.for_model(data, 4.0),
         "thumbnail": lambda data: images.thumbnail(data, 64),
     }
     with pytest.raises(TooLarge, match="more than 100 megapixels") as refused:
@@ -274,7 +279,7 @@ def test_a_bomb_is_refused_before_it_is_decoded(size, what, monkeypatch):
 )
 def test_a_broken_picture_is_refused_with_a_sentence(data):
     with pytest.raises(BadRequest, match="The picture cannot be read") as refused:
-        images.shown(data, 4.0)
+        images.for_model(data, 4.0)
     assert refused.value.code == "image_unreadable"
 
 

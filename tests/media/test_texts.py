@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from duologue.media.texts import decoded, is_text
+from duologue.media.texts import decode_text, is_text
 
 TEXTS = [
     ("cp1252", "Grüße aus München, das Wetter ist schön und wir trinken Äpfelsaft."),
@@ -41,33 +41,33 @@ TEXTS = [
 @pytest.mark.parametrize(("encoding", "text"), TEXTS)
 def test_text_is_read_in_the_encoding_it_was_written_in(encoding, text):
     data = text.encode(encoding)
-    assert decoded(data)[0] == text
+    assert decode_text(data)[0] == text
     assert is_text(data)
 
 
 def test_the_encoding_is_named():
-    assert decoded("Grüße".encode("cp1252"))[1] == "cp1252"
-    assert decoded("Grüße".encode("utf-16"))[1] == "utf-16-le"
+    assert decode_text("Grüße".encode("cp1252"))[1] == "cp1252"
+    assert decode_text("Grüße".encode("utf-16"))[1] == "utf-16-le"
 
 
 def test_line_ends_become_one_kind():
-    assert decoded(b"one\r\ntwo\rthree\n")[0] == "one\ntwo\nthree\n"
+    assert decode_text(b"one\r\ntwo\rthree\n")[0] == "one\ntwo\nthree\n"
 
 
 def test_nothing_is_text():
     assert is_text(b"")
-    assert decoded(b"") == ("", "utf-8")
+    assert decode_text(b"") == ("", "utf-8")
 
 
 def test_a_character_cut_at_the_end_does_not_make_it_another_encoding():
     data = ("ä" * 40_000).encode()[:65_537]
-    text, encoding = decoded(data)
+    text, encoding = decode_text(data)
     assert encoding == "utf-8"
     assert text == "ä" * 32_768 + "\ufffd"
 
 
 def test_a_broken_byte_far_in_the_file_does_not_change_the_rest():
-    text, encoding = decoded("Grüße ".encode() * 20_000 + b"\xff end")
+    text, encoding = decode_text("Grüße ".encode() * 20_000 + b"\xff end")
     assert encoding == "utf-8"
     assert text.endswith("Grüße \ufffd end")
 
@@ -94,4 +94,4 @@ def test_a_log_with_colours_is_text():
 
 
 def test_every_text_can_be_written_again():
-    assert "\0" not in decoded("a\0b".encode("utf-16"))[0]
+    assert "\0" not in decode_text("a\0b".encode("utf-16"))[0]

@@ -21,13 +21,13 @@ NEEDED = "sound at another rate needs PyAV: pip install 'duologue[voice]'"
 )
 def test_sound_at_the_right_rate_needs_no_further_package(shape, monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
-    heard = wav.wav(wav_file(16_000, **shape))
+    heard = wav.read_wav(wav_file(16_000, **shape))
     assert heard.duration == 500
     assert loudness(heard.samples) == pytest.approx(0.5, rel=0.02)
     assert wav.at_rate(heard.samples, 16_000) == heard.samples
 
 
-@pytest.mark.parametrize("read", [wav.wav, wav.pieces, lambda data: wav.at_rate(data, 44_100)])
+@pytest.mark.parametrize("read", [wav.read_wav, wav.pieces, lambda data: wav.at_rate(data, 44_100)])
 def test_sound_at_another_rate_is_refused_without_the_extra(read, monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(Unsupported, match=r"44,100 Hz .* pip install 'duologue\[voice\]'.*16,000") as refused:
@@ -68,7 +68,7 @@ def decibels(rate: int, hertz: int, *, at: int) -> float:
 def test_every_kind_sounds_the_same(rate, shape):
     if rate != wav.RATE:
         pytest.importorskip("av", reason=NEEDED)
-    heard = wav.wav(wav_file(rate, **shape))
+    heard = wav.read_wav(wav_file(rate, **shape))
     assert heard.duration == 500
     assert len(heard.samples) == 4 * 8000
     assert loudness(heard.samples) == pytest.approx(0.5, rel=0.02)
@@ -77,7 +77,7 @@ def test_every_kind_sounds_the_same(rate, shape):
 def test_sound_at_the_right_rate_is_not_filtered():
     samples = struct.pack("<4h", 0, 16_384, -16_384, -32_768)
     data = wav_file(seconds=4 / 16_000)[:-8] + samples
-    assert list(array("f", wav.wav(data).samples)) == [0, 0.5, -0.5, -1]
+    assert list(array("f", wav.read_wav(data).samples)) == [0, 0.5, -0.5, -1]
 
 
 def test_channels_are_mixed():
@@ -89,18 +89,18 @@ def test_channels_are_mixed():
 
 
 def loudness_of_first(data: bytes) -> float:
-    return max(abs(value) for value in array("f", wav.wav(bytes(data)).samples))
+    return max(abs(value) for value in array("f", wav.read_wav(bytes(data)).samples))
 
 
 @pytest.mark.parametrize(("hertz", "at_most"), [(12_000, 0.02), (15_000, 0.01)])
 def test_what_the_rate_cannot_carry_is_taken_out(hertz, at_most):
     pytest.importorskip("av", reason=NEEDED)
-    assert loudness(wav.wav(wav_file(44_100, hertz=hertz)).samples) < at_most
+    assert loudness(wav.read_wav(wav_file(44_100, hertz=hertz)).samples) < at_most
 
 
 def test_long_sound_has_no_seams():
     pytest.importorskip("av", reason=NEEDED)
-    heard = array("f", wav.wav(wav_file(11_025, seconds=2 * wav.PIECE + 2, hertz=200)).samples)
+    heard = array("f", wav.read_wav(wav_file(11_025, seconds=2 * wav.PIECE + 2, hertz=200)).samples)
     assert len(heard) == (2 * wav.PIECE + 2) * wav.RATE
     for seam in (wav.PIECE * wav.RATE, 2 * wav.PIECE * wav.RATE):
         for place in range(seam - 40, seam + 40):
@@ -112,13 +112,13 @@ def test_a_length_the_recorder_never_wrote_is_the_rest_of_the_file():
     data = bytearray(wav_file())
     for unknown in (0, 0xFFFFFFFF):
         data[40:44] = struct.pack("<I", unknown)
-        assert wav.wav(bytes(data)).duration == 500
+        assert wav.read_wav(bytes(data)).duration == 500
 
 
 def test_other_chunks_are_passed_over():
     data = wav_file()
     odd = b"LIST" + struct.pack("<I", 3) + b"abc\0"
-    assert wav.wav(data[:12] + odd + data[12:]).duration == 500
+    assert wav.read_wav(data[:12] + odd + data[12:]).duration == 500
 
 
 def test_the_duration_is_told_by_the_beginning():
@@ -130,25 +130,25 @@ def test_the_duration_is_told_by_the_beginning():
 @pytest.mark.parametrize("data", [b"", b"RIFF1234WAVE", b"RIFF1234WAVEdata\0\0\0\0", wav_file(seconds=0)])
 def test_a_broken_file_is_refused(data):
     with pytest.raises(BadRequest) as refused:
-        wav.wav(data)
+        wav.read_wav(data)
     assert refused.value.code == "sound_unreadable"
 
 
 def test_less_than_one_sample_is_no_sound():
     pytest.importorskip("av", reason=NEEDED)
     with pytest.raises(BadRequest, match="holds no sound"):
-        wav.wav(wav_file(96_000, seconds=2 / 96_000))
+        wav.read_wav(wav_file(96_000, seconds=2 / 96_000))
 
 
 def test_a_compressed_file_is_refused():
     data = bytearray(wav_file())
     data[20:22] = struct.pack("<H", 0x55)
     with pytest.raises(Unsupported, match="compressed"):
-        wav.wav(bytes(data))
+        wav.read_wav(bytes(data))
 
 
 def test_more_than_half_an_hour_is_refused():
     data = bytearray(wav_file(seconds=0.5))
     data[24:28] = struct.pack("<I", 4)
     with pytest.raises(TooLarge, match="30 minutes"):
-        wav.wav(bytes(data))
+        wav.read_wav(bytes(data))

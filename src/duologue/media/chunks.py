@@ -1,7 +1,7 @@
-"""A recording of hours, read passage by passage: only a few minutes of it are ever in memory as samples.
+"""A long recording read in chunks, so that only a few minutes of it are in memory as samples at a time.
 
-Owns where a passage ends, at the quietest place near its greatest length, so that no word is cut. Knows no speech.
-Everything here blocks: call it in `media.decoding`.
+Used for transcriptions of files. A chunk ends at the quietest place near its greatest length, so that no word is cut.
+Everything here blocks: call it by `decoding.decode`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from duologue.values.audio import from_float32
 
 RATE = wav.RATE
 LONGEST = 300 * RATE
-"""Samples of a passage: five minutes."""
+"""Samples of a chunk: five minutes."""
 SEARCHED = 10 * RATE
-"""Samples at a passage's end among which its quietest place is looked for."""
+"""Samples at a chunk's end that are searched for the quietest place."""
 WINDOW = RATE // 5
-"""Samples of a place: a pause between two words is no shorter."""
+"""Samples of a place to cut: the shortest pause between two words."""
 
 
-class Passages:
-    """16-bit mono sound at RATE, of a sound file of any kind that can be read.
+class AudioChunks:
+    """A sound file of any supported format as 16-bit mono at RATE.
 
-    `minutes`: how long the whole may be. Raises Unsupported for what cannot be read, BadRequest for a broken file, TooLarge
-    for a long one; all of them when the file is opened, as far as it can be told then.
+    `minutes`: the longest that is accepted. Raises Unsupported for other formats, BadRequest for a broken file, TooLarge for
+    a long one: at once, as far as the file's beginning tells, else when the chunk is read.
     """
 
     def __init__(self, data: bytes, mime: str, *, minutes: float) -> None:
         self._minutes = minutes
-        self._held = bytearray()
-        self._over = False
+        self._buffer = bytearray()
+        self._ended = False
         self._samples = 0
-        plain = wav.plain(data) if wav.is_wav(data) else None
+        plain = wav.read_unchanged(data) if wav.is_wav(data) else None
         if plain is not None:
             self._check(len(plain) / 2 / RATE)
             self._pieces: Iterator[bytes] = iter((plain,))
@@ -54,31 +54,31 @@ class Passages:
 
     @property
     def seconds(self) -> float:
-        """How much was given so far."""
+        """Seconds returned so far."""
         return self._samples / RATE
 
-    def next(self) -> bytes:
-        """The next passage; empty when there is none. Raises as the opening."""
+    def next_chunk(self) -> bytes:
+        """The next chunk; empty at the end. Raises as the constructor."""
         self._fill()
-        size = len(self._held) if self._over and len(self._held) <= 2 * LONGEST else 2 * self._end()
-        passage = bytes(self._held[:size])
-        del self._held[:size]
+        size = len(self._buffer) if self._ended and len(self._buffer) <= 2 * LONGEST else 2 * self._end()
+        chunk = bytes(self._buffer[:size])
+        del self._buffer[:size]
         self._samples += size // 2
         self._check(self.seconds)
-        return passage
+        return chunk
 
     def _fill(self) -> None:
-        while not self._over and len(self._held) <= 2 * LONGEST:
+        while not self._ended and len(self._buffer) <= 2 * LONGEST:
             piece = next(self._pieces, None)
             if piece is None:
-                self._over = True
+                self._ended = True
             else:
-                self._held += piece
+                self._buffer += piece
 
     def _end(self) -> int:
         """The sample in the middle of the quietest window before LONGEST."""
         first = LONGEST - SEARCHED
-        values = array("h", bytes(self._held[2 * first : 2 * LONGEST]))
+        values = array("h", bytes(self._buffer[2 * first : 2 * LONGEST]))
         if sys.byteorder == "big":
             values.byteswap()
         places = range(0, SEARCHED - WINDOW + 1, WINDOW // 2)
@@ -86,7 +86,7 @@ class Passages:
         return first + quietest + WINDOW // 2
 
     def _check(self, seconds: float) -> None:
-        # What a file claims of its length may be a frame more than it is.
+        # A file's header may claim a frame more than there is.
         if seconds > self._minutes * 60 + 1:
             raise TooLarge(
                 f"The recording is longer than {self._minutes:g} minutes; the setting limits.audio_minutes raises the limit.",

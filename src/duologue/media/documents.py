@@ -1,7 +1,7 @@
 """PDF documents: their text, and their pages as pictures.
 
-Owns the only use of PDFium, which must never run twice at once: call everything here by `media.decoding.decode_alone`.
-Knows no file on disk and no model.
+Used for attachments and previews. The only use of PDFium, which is not thread-safe: call everything here by
+`decoding.decode_alone`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 SCALE = 1.5
 """Of 72 dots an inch: text of ten points stays readable, and a page takes about one megapixel."""
 _PASSWORD = 4
-# PDFium marks the hyphen of a word that goes on in the next line.
+# PDFium's marks of a hyphen at the end of a line, inside a word.
 _HYPHEN = re.compile("[\\ufffe\\x02]\\r?\\n?")
 _GAP = re.compile(r"\n{3,}")
 
 
 def page_count(data: bytes) -> int:
     """How many pages. Raises BadRequest for a broken or locked document."""
-    with _opened(data) as document:
+    with _open(data) as document:
         return len(document)
 
 
 def text(data: bytes) -> str:
-    """The text of all pages, each under its number; "" where no page has any: it is a scan. Raises BadRequest."""
+    """The text of all pages, each under its number; "" where no page has text (a scan). Raises BadRequest."""
     pages = []
-    with _opened(data) as document:
+    with _open(data) as document:
         for index in range(len(document)):
             page = document[index]
             try:
@@ -54,7 +54,7 @@ def text(data: bytes) -> str:
 
 def page(data: bytes, index: int, megapixels: float) -> Picture:
     """The picture of one page, from 0; of at most `megapixels`. Raises BadRequest."""
-    with _opened(data) as document:
+    with _open(data) as document:
         document.init_forms()
         page = document[index]
         try:
@@ -75,7 +75,7 @@ def page(data: bytes, index: int, megapixels: float) -> Picture:
 
 
 @contextmanager
-def _opened(data: bytes) -> Iterator[PdfDocument]:
+def _open(data: bytes) -> Iterator[PdfDocument]:
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -96,13 +96,13 @@ def _opened(data: bytes) -> Iterator[PdfDocument]:
 
 
 def _rgb(pixels: bytes, channels: int) -> bytes:
-    """RGB of grey, RGB or RGBA pixels; a page is drawn on white, so there is nothing to see through."""
+    """RGB of grey, RGB or RGBA pixels. A page is drawn on white, so alpha can be dropped."""
     if channels == 3:
         return pixels
-    made = bytearray(len(pixels) // channels * 3)
+    rgb = bytearray(len(pixels) // channels * 3)
     for channel in range(3):
-        made[channel::3] = pixels[min(channel, channels - 1) :: channels]
-    return bytes(made)
+        rgb[channel::3] = pixels[min(channel, channels - 1) :: channels]
+    return bytes(rgb)
 
 
 def _tidy(words: str) -> str:

@@ -1,7 +1,7 @@
-"""Sound on its way out: 16-bit mono samples made into a file of the kind that was asked for, while they come.
+"""Encoders of synthesised sound: 16-bit mono samples to a file of the requested format, while they arrive.
 
-Owns WAV and bare samples; what is compressed is `recordings.Compressor`'s. Knows no voice and no dialect. `feed` and
-`finish` block for about a hundredth of the sound's time: call them in `media.decoding`.
+Used by the audio dialects. WAV and bare samples are encoded here, compressed formats by `recordings.Compressor`. `feed` and
+`finish` block for about a hundredth of the sound's time: call them by `decoding.encode`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TYPES: dict[str, str] = {
 
 
 class AudioEncoder(Protocol):
-    """Makes a file of what it is fed, in pieces."""
+    """Encodes sound in pieces."""
 
     def feed(self, pcm: bytes) -> bytes:
         """The bytes of the file that `pcm` completes; may be empty."""
@@ -36,7 +36,7 @@ class AudioEncoder(Protocol):
         ...
 
 
-def encoder(kind: Kind, rate: int) -> AudioEncoder:
+def make_encoder(kind: Kind, rate: int) -> AudioEncoder:
     """An encoder of this kind for sound at `rate` Hz. Raises Unsupported for a compressed one without PyAV."""
     if kind == "pcm":
         return _Plain(b"")
@@ -45,16 +45,16 @@ def encoder(kind: Kind, rate: int) -> AudioEncoder:
     return Compressor(kind, rate)
 
 
-def whole(kind: Kind, pcm: bytes, rate: int) -> bytes:
-    """A whole file at once; a WAV file then knows its length. Raises as `encoder`."""
+def encode_file(kind: Kind, pcm: bytes, rate: int) -> bytes:
+    """A whole file at once; the header of a WAV file then has its length. Raises as `make_encoder`."""
     if kind == "wav":
         return wav_header(rate, len(pcm)) + pcm
-    made = encoder(kind, rate)
-    return made.feed(pcm) + made.finish()
+    encoder = make_encoder(kind, rate)
+    return encoder.feed(pcm) + encoder.finish()
 
 
 class _Plain:
-    """Samples as they are, after a header."""
+    """Samples unchanged, after a header."""
 
     def __init__(self, header: bytes) -> None:
         self._header = header

@@ -1,7 +1,7 @@
-"""Pictures: measured, turned upright, scaled down, and made into PNG or JPEG whatever they came as.
+"""Pictures: measured, turned upright, scaled down, and converted to PNG or JPEG.
 
-Owns the only use of Pillow, HEIF and SVG drawing for pictures, and the limits that keep a small file from becoming a
-huge picture. Knows no file on disk and no model. Everything here blocks: call it in `media.decoding`.
+Used for attachments, thumbnails and pages of documents. Owns the limits that keep a small file from becoming a huge
+picture, and what makes an SVG drawing safe to render. Everything here blocks: call it by `decoding.decode`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PIXELS = 100_000_000
 SVG_BYTES = 8 * 2**20
 SVG_ELEMENTS = 100_000
 SVG_SIDE = 768
-"""Pixels: a smaller drawing is drawn this long, since models see little of an icon."""
+"""Pixels: a smaller drawing is rendered this long, since models see little of an icon."""
 LOSSLESS_BYTES = 4 * 2**20
 """A PNG larger than this is a photograph and becomes a JPEG."""
 QUALITY = 90
@@ -43,9 +43,9 @@ _FORMATS = {
     "AVIF": "image/avif",
     "HEIF": "image/heic",
 }
-_DRAWN = frozenset(["PNG", "GIF", "BMP", "ICO", "SVG"])
-"""Kinds that lose nothing, and mostly hold drawings and screenshots."""
-_ORIENTATION, _PLACE = 0x0112, 0x8825
+_LOSSLESS = frozenset(["PNG", "GIF", "BMP", "ICO", "SVG"])
+"""Lossless formats, mostly of drawings and screenshots."""
+_ORIENTATION, _GPS = 0x0112, 0x8825
 _UNITS = {
     "": 1.0,
     "px": 1.0,
@@ -70,39 +70,39 @@ class Picture(Struct, frozen=True):
 
 
 def inspect(data: bytes) -> tuple[str, int, int]:
-    """The media type, width and height of a picture as it is looked at. Raises BadRequest, TooLarge."""
+    """The media type, width and height of a picture turned upright. Raises BadRequest, TooLarge."""
     if _is_svg(data):
         width, height = _svg_size(_svg(data))
         return "image/svg+xml", max(1, round(width)), max(1, round(height))
-    with _opened(data) as image:
+    with _open(data) as image:
         width, height = image.size
         if image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8):
             width, height = height, width
         return _FORMATS[str(image.format)], width, height
 
 
-def shown(data: bytes, megapixels: float) -> Picture:
-    """The picture as a model gets it: upright, without transparency, of at most `megapixels`, PNG or JPEG.
+def for_model(data: bytes, megapixels: float) -> Picture:
+    """The picture as it is sent to a model: upright, without transparency, of at most `megapixels`, PNG or JPEG.
 
     `data` itself where it already is that. Raises BadRequest, TooLarge.
     """
     most = megapixels * 1_000_000
     if _is_svg(data):
-        return _encoded(_flat(_drawn_svg(data, most)), drawn=True)
-    with _opened(data) as image:
+        return _encode(_flatten(_render_svg(data, most)), lossless=True)
+    with _open(data) as image:
         kind = str(image.format)
-        if _is_right(image, most):
+        if _is_suitable(image, most):
             return Picture(data, _FORMATS[kind], *image.size)
-        return _encoded(_flat(_fitted(_upright(image, most), most)), drawn=kind in _DRAWN)
+        return _encode(_flatten(_scale_down(_upright(image, most), most)), lossless=kind in _LOSSLESS)
 
 
 def thumbnail(data: bytes, side: int) -> Picture:
     """A WebP of the picture that fits into a square of `side` pixels. Raises BadRequest, TooLarge."""
     if _is_svg(data):
-        image = _drawn_svg(data, float(side * side))
+        image = _render_svg(data, float(side * side))
     else:
-        with _opened(data) as opened:
-            image = _plain(_upright(opened, float(side * side) * 4))
+        with _open(data) as original:
+            image = _to_rgb(_upright(original, float(side * side) * 4))
     image.thumbnail((side, side))
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", quality=80)
@@ -113,12 +113,12 @@ def of_pixels(rgb: bytes, width: int, height: int) -> Picture:
     """A picture of raw RGB bytes, row by row."""
     from PIL import Image
 
-    return _encoded(Image.frombytes("RGB", (width, height), rgb), drawn=True)
+    return _encode(Image.frombytes("RGB", (width, height), rgb), lossless=True)
 
 
 @contextmanager
-def _opened(data: bytes) -> Iterator[Image.Image]:
-    """The picture, its header read and nothing decoded; what the libraries raise, as a sentence."""
+def _open(data: bytes) -> Iterator[Image.Image]:
+    """The picture with its header read and nothing decoded. Errors of the libraries become Problems."""
     from pi_heif import register_heif_opener  # type: ignore[import-untyped]
     from PIL import Image
 
@@ -135,12 +135,12 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
         raise _too_large() from None
     except Exception:  # noqa: BLE001
-        # Decoders meet broken files with whatever they stumble over: a KeyError, a struct.error, a SyntaxError ...
+        # Decoders raise anything for broken files: KeyError, struct.error, SyntaxError ...
         raise _unreadable() from None
 
 
-def _is_right(image: Image.Image, most: float) -> bool:
-    """Whether a model can have the file as it is. One that says where it was taken is written anew without that."""
+def _is_suitable(image: Image.Image, most: float) -> bool:
+    """Whether the file can be sent to a model unchanged. One with a GPS position is encoded again without it."""
     exif = image.getexif()
     return (
         image.format in ("JPEG", "PNG")
@@ -148,14 +148,14 @@ def _is_right(image: Image.Image, most: float) -> bool:
         and "transparency" not in image.info
         and getattr(image, "n_frames", 1) == 1
         and exif.get(_ORIENTATION, 1) in (0, 1)
-        and _PLACE not in exif
+        and _GPS not in exif
         and image.width * image.height <= most
-        and _is_whole(image)
+        and _is_complete(image)
     )
 
 
-def _is_whole(image: Image.Image) -> bool:
-    """Decode it: a file that ends in the middle is found out here and not by the model."""
+def _is_complete(image: Image.Image) -> bool:
+    """Decode the picture, so that a truncated file is an error here and not in the model."""
     image.load()
     return True
 
@@ -170,7 +170,7 @@ def _upright(image: Image.Image, most: float) -> Image.Image:
     return ImageOps.exif_transpose(image)
 
 
-def _fitted(image: Image.Image, most: float) -> Image.Image:
+def _scale_down(image: Image.Image, most: float) -> Image.Image:
     from PIL import Image
 
     pixels = image.width * image.height
@@ -178,38 +178,38 @@ def _fitted(image: Image.Image, most: float) -> Image.Image:
         return image
     scale = (most / pixels) ** 0.5
     size = (max(1, int(image.width * scale)), max(1, int(image.height * scale)))
-    return _plain(image).resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+    return _to_rgb(image).resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
-def _plain(image: Image.Image) -> Image.Image:
+def _to_rgb(image: Image.Image) -> Image.Image:
     """The picture as RGB, or RGBA where it has transparency, of 8 bits."""
     if image.mode in ("I;16", "I;16B", "I;16L", "I", "F"):
-        # A conversion would cut all but the darkest of 16 bits to white; they are scaled.
+        # Pillow's conversion clips 16-bit values to white instead of scaling them.
         return image.convert("F").point(lambda value: value * (1 / 257) + 0.0).convert("L").convert("RGB")
     if image.has_transparency_data:
         return image.convert("RGBA")
     return image.convert("RGB")
 
 
-def _flat(image: Image.Image) -> Image.Image:
-    """Without transparency: on white, or on dark where what can be seen is nearly white itself. Engines drop the
-    transparency and show whatever lies below it."""
+def _flatten(image: Image.Image) -> Image.Image:
+    """Without transparency: on white, or on dark where the visible part is nearly white itself. Engines just drop the
+    alpha channel and show the colours below it."""
     from PIL import Image, ImageStat
 
-    image = _plain(image)
+    image = _to_rgb(image)
     if image.mode != "RGBA":
         return image
     alpha = image.getchannel("A")
-    seen = ImageStat.Stat(image.convert("L"), mask=alpha.point(lambda value: 255 if value > 32 else 0))
-    is_pale = seen.count[0] > 0 and seen.mean[0] > 230 and alpha.getextrema()[0] == 0
-    ground = Image.new("RGB", image.size, (32, 32, 32) if is_pale else (255, 255, 255))
-    ground.paste(image, mask=alpha)
-    return ground
+    visible = ImageStat.Stat(image.convert("L"), mask=alpha.point(lambda value: 255 if value > 32 else 0))
+    is_pale = visible.count[0] > 0 and visible.mean[0] > 230 and alpha.getextrema()[0] == 0
+    background = Image.new("RGB", image.size, (32, 32, 32) if is_pale else (255, 255, 255))
+    background.paste(image, mask=alpha)
+    return background
 
 
-def _encoded(image: Image.Image, *, drawn: bool) -> Picture:
+def _encode(image: Image.Image, *, lossless: bool) -> Picture:
     buffer = io.BytesIO()
-    if drawn:
+    if lossless:
         image.save(buffer, "PNG")
         if buffer.tell() <= LOSSLESS_BYTES:
             return Picture(buffer.getvalue(), "image/png", *image.size)
@@ -225,7 +225,7 @@ def _is_svg(data: bytes) -> bool:
 
 
 def _svg(data: bytes) -> Element:
-    """The drawing without what makes drawing it unsafe: pictures that name a file (the library would read it from this
+    """The drawing without what makes it unsafe to render: images that name a file (the library would read it from this
     machine's disk), and filters (a few bytes of them keep a processor busy for minutes)."""
     from xml.etree import ElementTree
 
@@ -261,16 +261,16 @@ def _is_unsafe(element: Element) -> bool:
 
 
 def _weight(element: Element, named: dict[str, Element], known: dict[Element, int]) -> int:
-    """How many elements will be drawn, each `use` standing for all it names: ten lines of them can name each other to
-    a thousand million."""
+    """How many elements will be rendered, with each `use` expanded: ten lines that refer to each other make a thousand
+    million."""
     if element not in known:
-        known[element] = 0  # what names itself is drawn once
-        used = [
+        known[element] = 0  # an element that refers to itself is rendered once
+        targets = [
             named[value[1:]]
             for attribute, value in element.attrib.items()
             if _local(attribute) == "href" and value[:1] == "#" and value[1:] in named
         ]
-        known[element] = 1 + sum(_weight(part, named, known) for part in (*element, *used))
+        known[element] = 1 + sum(_weight(part, named, known) for part in (*element, *targets))
     return known[element]
 
 
@@ -280,7 +280,7 @@ def _local(name: str) -> str:
 
 
 def _svg_size(root: Element) -> tuple[float, float]:
-    """Width and height in pixels, as the drawing asks for; of its view box or 300 by 150 where it does not."""
+    """Width and height in pixels as the drawing gives them; else those of its view box, else 300 by 150."""
     box = re.split(r"[\s,]+", root.get("viewBox", "").strip())
     try:
         across, down = (float(box[2]), float(box[3])) if len(box) == 4 else (0.0, 0.0)
@@ -302,8 +302,8 @@ def _pixels(length: str | None) -> float:
     return float(match[1]) * _UNITS[(match[2] or "").lower()] if match else 0.0
 
 
-def _drawn_svg(data: bytes, most: float) -> Image.Image:
-    """The drawing as pixels with transparency, at most `most` of them."""
+def _render_svg(data: bytes, most: float) -> Image.Image:
+    """The drawing as an RGBA picture of at most `most` pixels."""
     from xml.etree import ElementTree
 
     import resvg_py
@@ -315,16 +315,16 @@ def _drawn_svg(data: bytes, most: float) -> Image.Image:
     scale = min(scale, (most / (width * height)) ** 0.5)
     size: dict[str, Any] = {"width": max(1, round(width * scale)), "height": max(1, round(height * scale))}
     try:
-        drawn = resvg_py.svg_to_bytes(svg_string=ElementTree.tostring(root, encoding="unicode"), **size)
+        png = resvg_py.svg_to_bytes(svg_string=ElementTree.tostring(root, encoding="unicode"), **size)
     except Exception:  # noqa: BLE001
-        # What the library cannot draw is a ValueError or an OSError, as it comes.
+        # The library raises ValueError or OSError for what it cannot render.
         raise _unreadable() from None
     except BaseException as error:
-        # A panic of its Rust is no Exception: it would end the server.
+        # A panic in its Rust code is not an Exception: uncaught it would end the server.
         if type(error).__name__ == "PanicException":
             raise _unreadable() from None
         raise
-    return Image.open(io.BytesIO(bytes(drawn))).convert("RGBA")
+    return Image.open(io.BytesIO(bytes(png))).convert("RGBA")
 
 
 def _too_large() -> TooLarge:
@@ -336,7 +336,7 @@ def _too_large() -> TooLarge:
 
 def _unreadable() -> BadRequest:
     return BadRequest(
-        "The picture cannot be read: it is broken, or of a kind that is not known here "
-        "(JPEG, PNG, GIF, WebP, AVIF, HEIC, SVG, BMP, TIFF and ICO are).",
+        "The picture cannot be read: it is broken, or of an unknown format "
+        "(JPEG, PNG, GIF, WebP, AVIF, HEIC, SVG, BMP, TIFF and ICO are supported).",
         code="image_unreadable",
     )

@@ -1,7 +1,7 @@
-"""Sound that is compressed (MP3, OGG, FLAC, AAC, M4A, WebM), read and written by FFmpeg through PyAV.
+"""Compressed sound (MP3, OGG, FLAC, AAC, M4A, WebM), read and written by FFmpeg through PyAV.
 
-An extra of the package: without it the sentence says how to get it. Knows no file on disk and no model. Everything here
-blocks: call it in `media.decoding`.
+Used by `chunks`, `encoder` and for attachments. PyAV is an extra: without it the error names the command that installs it.
+Everything here blocks: call it by `decoding.decode` and `encode`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.media.wav import MINUTES, RATE, Sound
 
-# Only these readers, chosen by what the bytes are: left to guess, FFmpeg would take a playlist that names other files.
+# FFmpeg is told the format: left to guess, it would follow a playlist to other files.
 FORMATS = {
     "audio/mpeg": "mp3",
     "audio/flac": "flac",
@@ -29,26 +29,26 @@ FORMATS = {
 }
 MOST = MINUTES * 60 * RATE
 """Samples a recording may have."""
-# How each format is written: container, codec, options of the container and of the codec. None of them needs to go back
-# in the file, and none waits for more sound than a moment's before it writes.
-_WRITTEN: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
+# How each format is written: container, codec, options of the container and of the codec. All of them can be streamed:
+# none seeks back in the file, and none buffers more than a moment's sound.
+_CODECS: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
     "mp3": ("mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}, {"b": "64k"}),
     "opus": ("ogg", "libopus", {"page_duration": "100000"}, {"b": "32k", "application": "voip"}),
     "aac": ("adts", "aac", {}, {"b": "64k"}),
     "flac": ("flac", "flac", {}, {}),
 }
 _BUFFER = 1024
-"""Bytes FFmpeg gathers before it hands them on."""
+"""Bytes FFmpeg collects before it passes them on."""
 _BROKEN = "The sound file is broken or holds no sound."
 
 
-def heard(data: bytes, mime: str) -> Sound:
+def read_recording(data: bytes, mime: str) -> Sound:
     """The sound of a file of one of the FORMATS.
 
     Raises Unsupported for another kind or without PyAV, BadRequest for a broken file, TooLarge for more than half an hour.
     """
     samples = bytearray()
-    for piece in _decoded(data, mime, "flt"):
+    for piece in _decode(data, mime, "flt"):
         samples += piece
         if len(samples) > MOST * 4:
             raise TooLarge(f"Sound of more than {MINUTES} minutes cannot be attached.", code="sound_too_long")
@@ -56,11 +56,11 @@ def heard(data: bytes, mime: str) -> Sound:
 
 
 def pieces(data: bytes, mime: str) -> Iterator[bytes]:
-    """The sound of a file as 16-bit mono at RATE, piece by piece, each a moment's.
+    """The sound of a file as 16-bit mono at RATE, in short pieces.
 
     Raises Unsupported for another kind or without PyAV, BadRequest for a broken file.
     """
-    return _decoded(data, mime, "s16")
+    return _decode(data, mime, "s16")
 
 
 def duration(data: bytes, mime: str) -> float:
@@ -73,25 +73,25 @@ def duration(data: bytes, mime: str) -> float:
         raise BadRequest(_BROKEN, code="sound_unreadable") from None
 
 
-def _decoded(data: bytes, mime: str, sample: str) -> Iterator[bytes]:
+def _decode(data: bytes, mime: str, sample: str) -> Iterator[bytes]:
     av = _av(mime)
     width = 4 if sample == "flt" else 2
-    given = False
+    has_sound = False
     try:
         with av.open(io.BytesIO(data), mode="r", format=FORMATS[mime]) as file:
             resampler = av.AudioResampler(format=sample, layout="mono", rate=RATE)
             for frame in _frames(file):
                 for piece in resampler.resample(frame):
-                    given = given or piece.samples > 0
+                    has_sound = has_sound or piece.samples > 0
                     yield bytes(piece.planes[0])[: piece.samples * width]
     except (av.FFmpegError, IndexError, ValueError):
         raise BadRequest(_BROKEN, code="sound_unreadable") from None
-    if not given:
+    if not has_sound:
         raise BadRequest(_BROKEN, code="sound_unreadable")
 
 
 def _frames(file: Any) -> Iterator[Any]:
-    """The frames of a file's sound, and None at its end, with which the resampler gives what it still has."""
+    """The frames of a file's sound, and None at its end, which flushes the resampler."""
     yield from file.decode(audio=0)
     yield None
 
@@ -116,7 +116,7 @@ def _av(mime: str) -> Any:
 class Compressor:
     """16-bit mono sound at `rate` Hz, fed in pieces, as a file of one of "mp3", "opus" (in Ogg), "aac" (ADTS) and "flac".
 
-    What `feed` gives can be played at once. Raises Unsupported without PyAV.
+    What `feed` returns can be played at once. Raises Unsupported without PyAV.
     """
 
     def __init__(self, kind: str, rate: int) -> None:
@@ -128,7 +128,7 @@ class Compressor:
                 "wav and pcm need none.",
                 code="sound_unsupported",
             ) from None
-        container, codec, options, codec_options = _WRITTEN[kind]
+        container, codec, options, codec_options = _CODECS[kind]
         self._av: Any = av
         self._rate = rate
         self._sink = _Sink()
@@ -136,26 +136,26 @@ class Compressor:
         stream: Any = self._file.add_stream(codec, rate=rate, options=codec_options)
         stream.layout = "mono"
         self._stream = stream
-        self._fed = 0
+        self._samples = 0
 
     def feed(self, pcm: bytes) -> bytes:
         """The bytes of the file that `pcm` completes."""
         if pcm:
             frame = self._av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // 2)
             plane = frame.planes[0]
-            # A plane may be longer than its samples, and is replaced as a whole.
+            # A plane may be longer than its samples, and can only be replaced as a whole.
             plane.update(pcm.ljust(plane.buffer_size, b"\0"))
-            frame.sample_rate, frame.pts = self._rate, self._fed
-            self._fed += frame.samples
+            frame.sample_rate, frame.pts = self._rate, self._samples
+            self._samples += frame.samples
             self._write(frame)
-        return self._sink.taken()
+        return self._sink.take()
 
     def finish(self) -> bytes:
         """The rest of the file. Nothing may follow."""
-        if self._fed:
+        if self._samples:
             self._write(None)
         self._file.close()
-        return self._sink.taken()
+        return self._sink.take()
 
     def _write(self, frame: Any) -> None:
         for packet in self._stream.encode(frame):
@@ -163,16 +163,16 @@ class Compressor:
 
 
 class _Sink:
-    """A file that is only written, in order."""
+    """A write-only file whose bytes are taken out as they come."""
 
     def __init__(self) -> None:
-        self._written = bytearray()
+        self._buffer = bytearray()
 
     def write(self, data: bytes) -> int:
-        self._written += data
+        self._buffer += data
         return len(data)
 
-    def taken(self) -> bytes:
-        data = bytes(self._written)
-        self._written.clear()
+    def take(self) -> bytes:
+        data = bytes(self._buffer)
+        self._buffer.clear()
         return data

@@ -1,7 +1,7 @@
-"""What a file is, told by its first bytes.
+"""The media type of a file, by its first bytes.
 
-Owns the media types this program gives to files; a name or a claim only chooses between kinds of plain text. Decodes
-nothing.
+Called for every upload, download and import. Owns the media types of this program; a file's name or the sender's claim
+only chooses between kinds of plain text.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from duologue.media.texts import decoded, is_text
+from duologue.media.texts import decode_text, is_text
 
 Family = Literal["image", "audio", "video", "pdf", "text", "other"]
 
 HEAD = 65_536
-"""Bytes of a file's beginning that tell its kind."""
+"""Bytes of a file's beginning that are enough to tell its type."""
 SVG, HTML, PDF, PLAIN, BINARY = (
     "image/svg+xml",
     "text/html",
@@ -38,7 +38,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
 )
-# Major brands of ISO files (bytes 8 to 12), before which any size of box may stand.
+# Major brands of ISO files: bytes 8 to 12, after the box's size and type.
 _BRANDS: dict[bytes, str] = {
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "image/heic"),
     **dict.fromkeys((b"avif", b"avis"), "image/avif"),
@@ -61,7 +61,7 @@ _TEXTS = {
     "yml": "application/yaml",
 }
 _TEXT_TYPES = frozenset(_TEXTS.values())
-# Atomic and possessive: what stands before the first element is hostile at times, and must be read once.
+# Atomic and possessive, so that hostile text before the first element is scanned once and not over and over.
 _SVG = re.compile(
     r"(?>\s+|<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE\s+svg[^\[>]*(?:\[[^\]]*\])?[^>]*>)*+<(?:\w+:)?svg[\s/>]",
     re.DOTALL,
@@ -74,14 +74,14 @@ _HTML = re.compile(
 def kind(head: bytes, name: str = "", claimed: str = "") -> str:
     """The media type of a file that begins with `head`. `name` and `claimed` count only where it is plain text.
 
-    Old encodings are guessed, which takes its time: call it in `media.decoding` where the file may be text.
+    Guessing an old encoding is slow: call it by `decoding.decode` where the file may be text.
     """
     binary = _binary(head)
     if binary:
         return binary
     if not is_text(head):
         return BINARY
-    text, _ = decoded(head)
+    text, _ = decode_text(head)
     if _SVG.match(text):
         return SVG
     if _HTML.match(text):
@@ -89,8 +89,8 @@ def kind(head: bytes, name: str = "", claimed: str = "") -> str:
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     if ending in _TEXTS:
         return _TEXTS[ending]
-    told = claimed.partition(";")[0].strip().lower()
-    return told if told in _TEXT_TYPES else PLAIN
+    claim = claimed.partition(";")[0].strip().lower()
+    return claim if claim in _TEXT_TYPES else PLAIN
 
 
 def family(mime: str) -> Family:

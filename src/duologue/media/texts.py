@@ -1,6 +1,7 @@
-"""Text of any encoding, and the question whether a file is text at all.
+"""Text of any encoding, and whether a file is text at all.
 
-Owns byte order marks, the guess of an encoding and the tidying of line ends. Knows no file and no model.
+Used by `sniff` and for attached text files. Owns byte order marks, the guess of an encoding, and line ends. Pure, but
+slow for old encodings.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import codecs
 
 SAMPLE = 65_536
-"""Bytes an encoding is guessed from; the guess is far slower than the decoding."""
+"""Bytes that an encoding is guessed from; guessing is far slower than decoding."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -27,14 +28,14 @@ _OLD = (
     *("cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949"),
 )
 """Encodings in use before UTF-8, by the places they come from."""
-# Letters only one of two encodings has a use for: e-caron, u-ring, t-caron and the long Hungarian vowels of cp1250;
+# Letters that only one of two encodings uses: e-caron, u-ring, t-caron and the long Hungarian vowels of cp1250;
 # the accents of French, Italian, Portuguese and the Nordic languages in cp1252.
 _CENTRAL = b"\xec\xf9\x9d\xf5\xfb"
 _WESTERN = b"\xe0\xe3\xe5\xe6\xe7\xea\xf1\xf2"
 
 
 def is_text(data: bytes) -> bool:
-    """Whether `data`, the whole of a file or its beginning, reads as text. Nothing at all is text."""
+    """Whether `data`, a whole file or its beginning, is text. An empty file is."""
     sample = data[:SAMPLE]
     if not sample or _marked(sample) or _wide(sample):
         return True
@@ -46,10 +47,10 @@ def is_text(data: bytes) -> bool:
     return _is_utf8(sample) or _guess(sample) != ""
 
 
-def decoded(data: bytes) -> tuple[str, str]:
-    """The text, with single line feeds and without a mark, and the name of the encoding it came in.
+def decode_text(data: bytes) -> tuple[str, str]:
+    """The text, with single line feeds and without a byte order mark, and the name of its encoding.
 
-    What cannot be decoded becomes U+FFFD; nothing is refused.
+    What cannot be decoded becomes U+FFFD; no text is refused.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -57,7 +58,7 @@ def decoded(data: bytes) -> tuple[str, str]:
     sample = data[:SAMPLE]
     encoding = _wide(sample)
     if not encoding and _is_utf8(sample):
-        # JIS mail is ASCII to the eye; its escapes give it away.
+        # ISO-2022-JP is valid ASCII; only its escape sequences tell.
         encoding = "iso2022_jp" if b"\x1b$B" in sample or b"\x1b$@" in sample else "utf-8"
     encoding = encoding or _guess(sample) or "cp1252"
     return _tidy(data.decode(encoding, "replace")), encoding
@@ -77,7 +78,7 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _wide(sample: bytes) -> str:
-    """UTF-16 without a mark, told by the zero in every other byte of Western text; "" for anything else."""
+    """UTF-16 without a mark, by the zero in every other byte of Western text; "" for anything else."""
     pairs = len(sample) // 2
     if pairs < 2 or b"\0" not in sample:
         return ""
@@ -90,14 +91,13 @@ def _wide(sample: bytes) -> str:
 
 
 def _guess(sample: bytes) -> str:
-    """The most likely of the old encodings, "" when none makes a text of it."""
+    """The most likely of the old encodings, "" when none decodes it."""
     from charset_normalizer import from_bytes
 
-    found = from_bytes(sample, cp_isolation=list(_OLD))
-    best = found.best()
+    best = from_bytes(sample, cp_isolation=list(_OLD)).best()
     if best is None:
         return ""
-    # Short texts leave the guess too little to go by; these are the confusions that were met in tests.
+    # Short texts have too little to guess from; these are the confusions that tests found.
     if best.encoding in ("cp1250", "mac_roman") and _is_western(sample):
         return "cp1252"
     if best.encoding in ("cp949", "gb18030", "big5") and _is_kana(sample):
@@ -108,7 +108,7 @@ def _guess(sample: bytes) -> str:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Whether cp1252 makes words of it too: letters with no sign in the middle of a word."""
+    """Whether cp1252 gives words as well: no symbols between letters."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
@@ -123,7 +123,7 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _is_kana(sample: bytes) -> bool:
-    """Whether EUC-JP makes Japanese of it: kana are half of Japanese text and rare in any other."""
+    """Whether EUC-JP gives Japanese: kana are half of Japanese text and rare in any other."""
     try:
         text = codecs.getincrementaldecoder("euc_jp")().decode(sample)
     except UnicodeDecodeError:

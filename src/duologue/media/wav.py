@@ -1,8 +1,8 @@
-"""WAV files as what a model takes, mono float32 at 16 kHz.
+"""WAV files as models take sound: mono float32 at 16 kHz.
 
 Reads WAV of every common kind and mixes channels. Other sample rates need PyAV (`resampler`).
-Attachments, the OpenAI dialect and long recordings are read through it. Everything here blocks: call it in
-`media.decoding`.
+Attachments, the OpenAI dialect and long recordings are read through it. Everything here blocks: call it by
+`decoding.decode`.
 
 Samples are mixed as a picture one pixel high, in 32-bit floats: Pillow converts and averages them in C, without holding
 up the event loop's thread. Python's own arithmetic would take half a second for each second of sound. Only mixing is
@@ -79,8 +79,8 @@ def duration(head: bytes, size: int) -> int:
     return wave.size // wave.frame * 1000 // wave.rate
 
 
-def plain(data: bytes) -> bytes | None:
-    """The samples of a WAV file that needs no change to be 16-bit mono at RATE; None for any other. Raises as `wav`."""
+def read_unchanged(data: bytes) -> bytes | None:
+    """The samples of a WAV file that needs no change to be 16-bit mono at RATE; None for any other. Raises as `read_wav`."""
     wave = _header(data, len(data))
     if (wave.kind, wave.bits, wave.channels, wave.rate) != (_PCM, 16, 1, RATE):
         return None
@@ -90,7 +90,7 @@ def plain(data: bytes) -> bytes | None:
 
 
 def pieces(data: bytes) -> Iterator[bytes]:
-    """The sound of a WAV file of any length as float32 mono at RATE, half a minute at a time. Raises as `wav`."""
+    """The sound of a WAV file of any length as float32 mono at RATE, half a minute at a time. Raises as `read_wav`."""
     wave = _header(data, len(data))
     frames = wave.size // wave.frame
     if not frames:
@@ -107,7 +107,7 @@ def at_rate(samples: bytes, rate: int) -> bytes:
     return resampled(samples, rate, RATE, "flt")
 
 
-def wav(data: bytes) -> Sound:
+def read_wav(data: bytes) -> Sound:
     """The sound of a WAV file: 8 to 32 bits, whole numbers or floats, any rate and channels.
 
     Raises BadRequest for a broken file, Unsupported for a compressed one or a rate that cannot be changed, TooLarge for
@@ -168,7 +168,7 @@ def _mono(samples: bytes, wave: _Wave) -> Image.Image:
 def _header(data: bytes, size: int) -> _Wave:
     """Raises BadRequest where there is none, Unsupported for samples that are compressed."""
     if not is_wav(data):
-        raise BadRequest("The file is no WAV file.", code="sound_unreadable")
+        raise BadRequest("The file is not a WAV file.", code="sound_unreadable")
     kind = bits = channels = rate = 0
     at = 12
     while at + 8 <= len(data):
@@ -191,4 +191,4 @@ def _header(data: bytes, size: int) -> _Wave:
             room = max(0, size - at - 8)
             return _Wave(kind, bits, channels, rate, at + 8, min(length, room) or room)
         at += 8 + length + (length & 1)
-    raise BadRequest("The WAV file is broken: it names no samples.", code="sound_unreadable")
+    raise BadRequest("The WAV file is broken: it has no samples.", code="sound_unreadable")

@@ -22,7 +22,7 @@ from duologue.gateway.dialects.audio import router
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.media import recordings, sniff, wav
-from duologue.media.encoder import TYPES, whole
+from duologue.media.encoder import TYPES, encode_file
 from duologue.values.audio import wav_header
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ FORMATS = ("mp3", "opus", "aac", "flac", "wav", "pcm")
 COMPRESSED = FORMATS[:4]
 SPEECH = "/v1/audio/speech"
 WRITTEN = "/v1/audio/transcriptions"
-RECORDING = whole("wav", tone(16_000, 1.5), 16_000)
+RECORDING = encode_file("wav", tone(16_000, 1.5), 16_000)
 
 
 def application(seats: Seats | None, limits: LimitSettings | None = None) -> FastAPI:
@@ -92,7 +92,7 @@ async def test_a_text_is_spoken_in_every_format(connect: Connect, form: Any) -> 
         assert len(data) == 2 * 3 * WORD
     else:
         mime = sniff.kind(data[: sniff.HEAD])
-        heard = wav.wav(data) if form == "wav" else recordings.heard(data, mime)
+        heard = wav.read_wav(data) if form == "wav" else recordings.read_recording(data, mime)
         assert heard.duration == pytest.approx(600, abs=120)
     [request] = seats.requests
     assert (request.text, request.voice, request.speed) == ("one two three", "high", 1.5)
@@ -266,7 +266,7 @@ async def test_a_streamed_transcription(connect: Connect) -> None:
 async def test_compressed_sound_is_written_down_too(form: Any) -> None:
     needs_av(form)
     seats = Seats("hello")
-    file = whole(form, tone(24_000, 1.0), 24_000)
+    file = encode_file(form, tone(24_000, 1.0), 24_000)
     async with plain_http(seats) as client:
         answer = await client.post(WRITTEN, files={"file": ("a", file)}, data={"model": "asr"})
     assert answer.json()["text"] == "hello"
@@ -283,7 +283,7 @@ async def test_compressed_sound_is_written_down_too(form: Any) -> None:
         ({}, wav_header(16_000, 0), 400, "sound_unreadable", None),
         ({}, b"", 400, "invalid_request", "file"),
         ({}, RECORDING + bytes(2**20), 413, "too_large", "file"),
-        ({}, whole("wav", bytes(2 * 16_000 * 8), 16_000), 413, "sound_too_long", "file"),
+        ({}, encode_file("wav", bytes(2 * 16_000 * 8), 16_000), 413, "sound_too_long", "file"),
     ],
 )
 async def test_a_wrong_form_is_refused_by_name_before_a_seat_is_taken(

@@ -25,7 +25,7 @@ from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.media import wav
-from duologue.media.encoder import whole
+from duologue.media.encoder import encode_file
 from duologue.values.events import (
     Done,
     Failed,
@@ -547,7 +547,7 @@ async def test_a_reply_has_its_sound(script: Any, connect: Connect) -> None:
         assert message.audio is not None
         assert (message.audio.transcript, message.audio.expires_at) == ("one two", 1700003600)
         file = base64.b64decode(message.audio.data)
-        assert wav.wav(file).duration == 2000 * 2 * WORD // 48_000
+        assert wav.read_wav(file).duration == 2000 * 2 * WORD // 48_000
         assert script.requests[0].spoken
         history: list[Any] = [*HELLO, {"role": "assistant", "audio": {"id": message.audio.id}}, *HELLO]
         await client.chat.completions.create(model="mini", messages=history)
@@ -598,7 +598,7 @@ async def test_without_a_voice_a_spoken_reply_is_refused(script: Any, connect: C
 
 
 def sent(form: str = "wav") -> list[Any]:
-    data = base64.b64encode(whole(form, b"\1\0" * 12_000, 24_000)).decode()  # type: ignore[arg-type]
+    data = base64.b64encode(encode_file(form, b"\1\0" * 12_000, 24_000)).decode()  # type: ignore[arg-type]
     part = {"type": "input_audio", "input_audio": {"data": data, "format": form}}
     return [{"role": "user", "content": [{"type": "text", "text": "Listen:"}, part]}]
 

@@ -9,7 +9,7 @@ from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
 from duologue.gateway.speech.service import SpeechService
 from duologue.media import chunks
-from duologue.media.encoder import whole
+from duologue.media.encoder import encode_file
 from duologue.values.events import Failed
 from duologue.values.speech import (
     SpeechCard,
@@ -22,9 +22,9 @@ from duologue.values.speech import (
 pytestmark = pytest.mark.anyio
 
 
-def recording(seconds: float) -> chunks.Passages:
-    data = whole("wav", b"\1\0" * round(16_000 * seconds), 16_000)
-    return chunks.Passages(data, "audio/wav", minutes=10)
+def recording(seconds: float) -> chunks.AudioChunks:
+    data = encode_file("wav", b"\1\0" * round(16_000 * seconds), 16_000)
+    return chunks.AudioChunks(data, "audio/wav", minutes=10)
 
 
 async def spoken(speech: SpeechService, text: str) -> int:

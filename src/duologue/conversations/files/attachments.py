@@ -132,7 +132,7 @@ class Attachments:
 
     async def _image(self, user: str, blob: Blob, name: str) -> ImageContent:
         data = await self._blobs.read(blob.hash)
-        picture = await decode(images.shown, data, self._limits.image_megapixels)
+        picture = await decode(images.for_model, data, self._limits.image_megapixels)
         shown = ""
         if picture.data is not data:
             shown = (await self._store(user, picture.data, name, picture.mime)).hash
@@ -148,7 +148,7 @@ class Attachments:
         if blob.size > 4 * self._limits.text_mb * MEGABYTE:
             raise self._too_long()
         data = await self._blobs.read(blob.hash)
-        text, _ = await decode(texts.decoded, data)
+        text, _ = await decode(texts.decode_text, data)
         text_blob = await self._text_blob(user, blob, name, text, data)
         return DocumentContent(blob.hash, blob.mime, name, text_blob)
 
@@ -271,17 +271,19 @@ class Attachments:
         blob = await self._blobs.get(user, content.blob)
         family = sniff.family(blob.mime)
         if family == "text":
-            text, _ = await decode(texts.decoded, await self._blobs.read(blob.hash))
+            text, _ = await decode(texts.decode_text, await self._blobs.read(blob.hash))
             return [TextPart(_fenced(title or blob.name, text))]
         if family == "image" and (card is None or "image" in card.modalities):
             data = await self._blobs.read(blob.hash)
-            picture = await decode(images.shown, data, self._limits.image_megapixels)
+            picture = await decode(images.for_model, data, self._limits.image_megapixels)
             return [ImagePart(picture.data, picture.mime)]
         return [_note(content, "not shown: this model cannot take it")]
 
 
 async def _decode_sound(data: bytes, mime: str) -> wav.Sound:
-    return await (decode(wav.wav, data) if wav.is_wav(data) else decode(recordings.heard, data, mime))
+    return await (
+        decode(wav.read_wav, data) if wav.is_wav(data) else decode(recordings.read_recording, data, mime)
+    )
 
 
 async def _medium(kind: str, data: bytes, content: Content) -> Part:

@@ -26,9 +26,9 @@ from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
 from duologue.media import sniff
-from duologue.media.chunks import Passages
+from duologue.media.chunks import AudioChunks
 from duologue.media.decoding import decode, encode
-from duologue.media.encoder import TYPES, AudioEncoder, encoder
+from duologue.media.encoder import TYPES, AudioEncoder, make_encoder
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.speech import SpeechRequest, Transcript, TranscriptionRequest
 from duologue.wire import transcripts
@@ -72,7 +72,7 @@ def router(
         speech.require_speaker()
         check_model(asked.model, "speaker", speech.card)
         turn = asked.request(speech.resolve_voice(asked.voice), limits)
-        made = encoder(asked.response_format, SPOKEN_RATE)
+        made = make_encoder(asked.response_format, SPOKEN_RATE)
         source = _spoken(speech, turn, made, request_id_of(request.scope))
         ignored = _ignored(asked.ignored())
         if asked.stream_format == "sse":
@@ -239,7 +239,7 @@ async def _file(sounds: AsyncGenerator[Any], made: AudioEncoder) -> AsyncGenerat
 
 @asynccontextmanager
 async def _heard(
-    speech: SpeechService, passages: Passages, request: TranscriptionRequest, request_id: str
+    speech: SpeechService, passages: AudioChunks, request: TranscriptionRequest, request_id: str
 ) -> AsyncIterator[AsyncIterator[str | Heard]]:
     async with (
         speech.transcribe_recording(passages, request, request_id) as pieces,
@@ -249,14 +249,14 @@ async def _heard(
 
 
 async def _with_length(
-    pieces: AsyncIterator[str | Transcript], passages: Passages
+    pieces: AsyncIterator[str | Transcript], passages: AudioChunks
 ) -> AsyncGenerator[str | Heard]:
     async for piece in pieces:
         yield piece if isinstance(piece, str) else Heard(piece, passages.seconds)
 
 
-def _opened(data: bytes, minutes: float) -> Passages:
-    return Passages(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
+def _opened(data: bytes, minutes: float) -> AudioChunks:
+    return AudioChunks(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
 
 
 async def _form(request: Request, limits: AudioLimits) -> tuple[bytes, TranscriptionFields]:

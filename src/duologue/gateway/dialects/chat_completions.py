@@ -30,9 +30,9 @@ from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
 from duologue.media import sniff
 from duologue.media.decoding import decode, encode
-from duologue.media.encoder import whole
-from duologue.media.recordings import heard
-from duologue.media.wav import RATE, Sound, is_wav, wav
+from duologue.media.encoder import encode_file
+from duologue.media.recordings import read_recording
+from duologue.media.wav import RATE, Sound, is_wav, read_wav
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Done, TextDelta
 from duologue.values.generate import Batch, Generate
@@ -212,7 +212,7 @@ class WholeReply(Response):
                     self._completion.add(batch)
             if self._audio_id is not None and (pcm := self._completion.sound):
                 format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
-                file = await encode(whole, format, pcm, SPOKEN_RATE)
+                file = await encode(encode_file, format, pcm, SPOKEN_RATE)
                 self._completion.set_audio(self._audio_id, file)
             return self._completion.body()
         except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
@@ -230,7 +230,7 @@ async def _decode_recording(where: str, data: bytes) -> AudioPart:
 
 
 def _read(data: bytes) -> Sound:
-    return wav(data) if is_wav(data) else heard(data, sniff.kind(data[: sniff.HEAD]))
+    return read_wav(data) if is_wav(data) else read_recording(data, sniff.kind(data[: sniff.HEAD]))
 
 
 def _check_coding(request: Request) -> None:

@@ -18,7 +18,7 @@ from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.media.chunks import Passages
+from duologue.media.chunks import AudioChunks
 from duologue.media.decoding import decode
 from duologue.values import call_events
 from duologue.values.events import Failed
@@ -159,7 +159,7 @@ class SpeechService:
 
     @asynccontextmanager
     async def transcribe_recording(
-        self, passages: Passages, request: TranscriptionRequest, request_id: str = ""
+        self, passages: AudioChunks, request: TranscriptionRequest, request_id: str = ""
     ) -> AsyncIterator[AsyncIterator[str | Transcript]]:
         """Transcribe a recording: its text in pieces, then the transcript of all of it. `request` has the options; its `pcm` is
         replaced by one passage after the other. Waits for a seat; leaving the context stops it. Raises Problem."""
@@ -222,12 +222,12 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
 
 
 async def _transcribe_passages(
-    lease: Lease, passages: Passages, request: TranscriptionRequest, request_id: str
+    lease: Lease, passages: AudioChunks, request: TranscriptionRequest, request_id: str
 ) -> AsyncGenerator[str | Transcript]:
     """Transcribe one passage after the other in the same seat."""
     parts: list[Transcript] = []
     previous, start = "", 0.0
-    while pcm := await decode(passages.next):
+    while pcm := await decode(passages.next_chunk):
         # The session's last event precedes the message that frees its seat: wait for that before the next passage begins.
         while not lease.idle and parts:
             await lease.take()
