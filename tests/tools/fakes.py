@@ -10,11 +10,11 @@ import anyio
 from msgspec import Struct
 
 from duologue.config.settings import McpServer
-from duologue.tools.mcp.call_context import Lost, ToolCallContext
+from duologue.tools.mcp.call_context import SessionLost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing, ServerTool
 from duologue.tools.mcp.health import Journal, Phase
 from duologue.tools.mcp.login import McpLogin
-from duologue.tools.mcp.server_config import Definition
+from duologue.tools.mcp.server_config import ServerConfig
 from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome
 from duologue.values.conversations import Approval, Content, ImageContent, TextContent
 
@@ -37,7 +37,7 @@ class Rows:
 
     def __init__(self, *rows: Row) -> None:
         self.rows = {row.name: row for row in rows}
-        self.kept: dict[tuple[str, str], dict[str, Any]] = {}
+        self.saved_tokens: dict[tuple[str, str], dict[str, Any]] = {}
 
     async def all(self) -> list[Row]:
         return [self.rows[name] for name in sorted(self.rows)]
@@ -49,10 +49,10 @@ class Rows:
         del self.rows[name]
 
     async def tokens(self, name: str, user: str) -> dict[str, Any] | None:
-        return self.kept.get((name, user))
+        return self.saved_tokens.get((name, user))
 
     async def save_tokens(self, name: str, user: str, tokens: dict[str, Any]) -> None:
-        self.kept[name, user] = tokens
+        self.saved_tokens[name, user] = tokens
 
 
 class Person:
@@ -60,22 +60,22 @@ class Person:
 
     def __init__(self, answer: ElicitationAnswer | None = None) -> None:
         self.answer = answer or ElicitationAnswer("decline")
-        self.asked: list[Approval] = []
-        self.told: list[tuple[str, float, float]] = []
+        self.questions: list[Approval] = []
+        self.reports: list[tuple[str, float, float]] = []
         self.files: list[tuple[bytes, str, str]] = []
 
     async def ask(self, approval: Approval) -> ElicitationAnswer:
-        self.asked.append(approval)
+        self.questions.append(approval)
         return self.answer
 
     async def report(self, text: str, progress: float, total: float) -> None:
-        self.told.append((text, progress, total))
+        self.reports.append((text, progress, total))
 
     async def keep(self, data: bytes, name: str, mime: str) -> Content:
         self.files.append((data, name, mime))
         return ImageContent(blob="0" * 64, mime=mime, name=name)
 
-    def calling(self, tool: str = "echo", user: str = "ann", server: str = "s") -> ToolCallContext:
+    def context(self, tool: str = "echo", user: str = "ann", server: str = "s") -> ToolCallContext:
         return ToolCallContext(server, tool, user, "c", self.ask, self.report)
 
 
@@ -110,12 +110,12 @@ class FakeSession:
         self.news.set()
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         if self.losing:
-            unheard = self.losing.pop(0)
+            undelivered = self.losing.pop(0)
             self.lost()
-            raise Lost(unheard=unheard)
+            raise SessionLost(undelivered=undelivered)
         self.calls.append((tool, dict(arguments)))
         return ToolOutcome((TextContent(f"{tool} {arguments.get('word', '')}"),))
 
@@ -153,7 +153,7 @@ class Servers:
     @asynccontextmanager
     async def server(
         self,
-        definition: Definition,
+        config: ServerConfig,
         journal: Journal,
         login: McpLogin | None,
         on_phase: Callable[[Phase], None],
@@ -185,8 +185,8 @@ class Time:
         self._woken = anyio.Event()
 
 
-def definition(name: str = "s", **server: Any) -> Definition:
-    return Definition(name, McpServer.model_validate(server or {"command": "true"}), "config")
+def server_config(name: str = "s", **server: Any) -> ServerConfig:
+    return ServerConfig(name, McpServer.model_validate(server or {"command": "true"}), "config")
 
 
 async def until(condition: Callable[[], object]) -> None:

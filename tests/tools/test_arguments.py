@@ -1,7 +1,7 @@
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.tools.arguments import LONGEST, check, decoded
+from duologue.tools.arguments import LONGEST, check, parse_arguments
 
 SCHEMA = {
     "type": "object",
@@ -19,25 +19,25 @@ def said(function, *arguments):
 
 
 def test_arguments_that_fit_pass():
-    check(SCHEMA, decoded('{"city": "Bonn", "days": 2}'))
+    check(SCHEMA, parse_arguments('{"city": "Bonn", "days": 2}'))
 
 
 def test_no_text_is_no_arguments():
-    assert decoded("  ") == {}
+    assert parse_arguments("  ") == {}
 
 
 def test_broken_json_is_said_with_its_place():
-    assert "line 1, column 10" in said(decoded, '{"city": Bonn}')
+    assert "line 1, column 10" in said(parse_arguments, '{"city": Bonn}')
 
 
 @pytest.mark.parametrize("text", ["[1]", '"x"', "null", "3"])
 def test_anything_but_an_object_is_refused(text):
-    assert "one JSON object" in said(decoded, text)
+    assert "one JSON object" in said(parse_arguments, text)
 
 
 def test_arguments_without_measure_are_refused():
-    assert "longer" in said(decoded, "x" * (LONGEST + 1))
-    assert "nested" in said(decoded, '{"a":' + "[" * 200_000)
+    assert "longer" in said(parse_arguments, "x" * (LONGEST + 1))
+    assert "nested" in said(parse_arguments, '{"a":' + "[" * 200_000)
 
 
 def test_each_fault_is_named():

@@ -7,7 +7,7 @@ import pytest
 
 from duologue.errors import Forbidden
 from duologue.tools.pinned_transport import checked_transport
-from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 
 pytestmark = pytest.mark.anyio
 
@@ -43,13 +43,13 @@ def site(pages):
 
 
 def pointing(*answers, allowed=("127.0.0.0/8",)):
-    """Addresses by a resolver that gives one answer after the other, then the last one again."""
+    """AddressGuard by a resolver that gives one answer after the other, then the last one again."""
     left = list(answers)
 
     async def resolve(host, port):
         return left.pop(0) if len(left) > 1 else left[0]
 
-    return Addresses(Allowed(allowed), resolve)
+    return AddressGuard(AllowList(allowed), resolve)
 
 
 async def test_a_request_goes_to_the_checked_address_under_the_hosts_name():

@@ -50,7 +50,7 @@ async def asking(*rows, role="admin", keyed=False, servers=None, store=None):
         return JSONResponse({"code": problem.code, "message": problem.message}, problem.status)
 
     async with box.running():
-        await (await box.hub.connection("time", "ann")).settled()
+        await (await box.registry.connection("time", "ann")).wait_for_attempt()
         transport = httpx.ASGITransport(As(app, "ann", role, keyed))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006/api/mcp") as client:
             client.box = box
@@ -132,10 +132,10 @@ async def test_signing_in_leads_out_and_back():
     store = Rows(Row("web", {"url": "https://web.example"}))
     async with asking(store=store, servers=Guarded(store)) as client:
         box = client.box
-        await (await box.hub.connection("web", "ann")).settled()
+        await (await box.registry.connection("web", "ann")).wait_for_attempt()
         begun = (await client.post("/servers/web/login")).json()
         assert (begun["phase"], begun["login"]) == ("login", "https://auth.example/?state=state-of-ann")
-        connection = await box.hub.connection("web", "ann")
+        connection = await box.registry.connection("web", "ann")
         assert connection.login.redirect == "http://127.0.0.1:8006/api/mcp/oauth/callback"
         wrong = await client.get("/oauth/callback", params={"code": "c", "state": "<b>"})
         assert wrong.status_code == 400
@@ -150,7 +150,7 @@ async def test_signing_in_leads_out_and_back():
 async def test_a_sign_in_that_was_turned_down_says_so_without_being_a_page_of_its_own():
     store = Rows(Row("web", {"url": "https://web.example"}))
     async with asking(store=store, servers=Guarded(store)) as client:
-        await (await client.box.hub.connection("web", "ann")).settled()
+        await (await client.box.registry.connection("web", "ann")).wait_for_attempt()
         await client.post("/servers/web/login")
         back = await client.get(
             "/oauth/callback",

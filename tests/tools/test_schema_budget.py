@@ -1,4 +1,4 @@
-from duologue.tools.schema_budget import Candidate, compacted, estimated_tokens, fitted, shortened
+from duologue.tools.schema_budget import Candidate, compact, estimate_tokens, fit, shorten
 from duologue.tools.values import OfferedTool
 
 
@@ -11,17 +11,17 @@ def names(tools):
 
 
 def test_everything_is_offered_where_there_is_room():
-    tools, out = fitted([server("web", 100), server("files", 100)], 200)
+    tools, out = fit([server("web", 100), server("files", 100)], 200)
     assert names(tools) == ["files_a", "files_b", "web_a", "web_b"]
     assert out == ()
 
 
 def test_without_a_limit_nothing_is_left_out():
-    assert fitted([server("web", 10**9)], None)[1] == ()
+    assert fit([server("web", 10**9)], None)[1] == ()
 
 
 def test_the_server_used_longest_ago_is_left_out_and_says_why():
-    tools, out = fitted([server("old", 100, used=1), server("new", 100, used=2)], 150)
+    tools, out = fit([server("old", 100, used=1), server("new", 100, used=2)], 150)
     assert names(tools) == ["new_a", "new_b"]
     assert [one.server for one in out] == ["old"]
     assert "2 tools" in out[0].reason
@@ -29,19 +29,19 @@ def test_the_server_used_longest_ago_is_left_out_and_says_why():
 
 
 def test_a_server_is_in_with_all_its_tools_or_not_at_all():
-    tools, _ = fitted([server("large", 140), server("small", 20)], 100)
+    tools, _ = fit([server("large", 140), server("small", 20)], 100)
     assert names(tools) == ["small_a", "small_b"]
 
 
 def test_the_built_in_tools_go_in_first_and_stand_first():
-    tools, out = fitted([server("a", 90, used=9), server("builtin", 50)], 100)
+    tools, out = fit([server("a", 90, used=9), server("builtin", 50)], 100)
     assert names(tools) == ["builtin_a", "builtin_b"]
     assert [one.server for one in out] == ["a"]
 
 
 def test_the_order_of_tools_does_not_follow_their_use():
-    first, _ = fitted([server("a", 1, used=1), server("b", 1, used=2)], 100)
-    second, _ = fitted([server("a", 1, used=3), server("b", 1, used=2)], 100)
+    first, _ = fit([server("a", 1, used=1), server("b", 1, used=2)], 100)
+    second, _ = fit([server("a", 1, used=3), server("b", 1, used=2)], 100)
     assert first == second
 
 
@@ -57,7 +57,7 @@ def test_a_schema_loses_what_says_nothing_about_arguments():
         "required": ["title"],
         "additionalProperties": False,
     }
-    assert compacted(schema) == {
+    assert compact(schema) == {
         "type": "object",
         "properties": {
             "title": {"type": "string", "description": "What it is called"},
@@ -69,34 +69,34 @@ def test_a_schema_loses_what_says_nothing_about_arguments():
 
 def test_a_parameter_may_be_called_like_a_word_of_the_schema():
     schema = {"type": "object", "properties": {"default": {"type": "string"}, "examples": {"type": "array"}}}
-    assert set(compacted(schema)["properties"]) == {"default", "examples"}
+    assert set(compact(schema)["properties"]) == {"default", "examples"}
 
 
 def test_a_map_of_anything_keeps_what_its_values_are():
     schema = {"type": "object", "properties": {"env": {"additionalProperties": {"type": "string"}}}}
-    assert compacted(schema)["properties"]["env"] == {"additionalProperties": {"type": "string"}}
+    assert compact(schema)["properties"]["env"] == {"additionalProperties": {"type": "string"}}
 
 
 def test_a_schema_that_never_ends_is_cut():
     deep = {"type": "object"}
     for _ in range(100):
         deep = {"type": "object", "properties": {"more": deep}}
-    assert str(compacted(deep)).count("more") < 20
+    assert str(compact(deep)).count("more") < 20
 
 
 def test_a_schema_that_is_none_takes_no_arguments():
-    assert compacted({}) == {"type": "object", "properties": {}}
-    assert compacted({"type": "string"}) == {"type": "object", "properties": {}}
+    assert compact({}) == {"type": "object", "properties": {}}
+    assert compact({"type": "string"}) == {"type": "object", "properties": {}}
 
 
 def test_long_descriptions_end_at_a_sentence_or_word():
     text = "First sentence is quite long. " * 20
-    assert shortened(text, 100).endswith("long.")
-    assert shortened("word " * 100, 50).endswith("word…")
-    assert shortened("short  and\nsweet", 50) == "short and sweet"
+    assert shorten(text, 100).endswith("long.")
+    assert shorten("word " * 100, 50).endswith("word…")
+    assert shorten("short  and\nsweet", 50) == "short and sweet"
 
 
 def test_more_tools_are_estimated_to_take_more():
     one = OfferedTool("a", "s", "a", description="x" * 350)
-    assert 80 < estimated_tokens([one]) < 200
-    assert estimated_tokens([one, one]) > 1.9 * estimated_tokens([one])
+    assert 80 < estimate_tokens([one]) < 200
+    assert estimate_tokens([one, one]) > 1.9 * estimate_tokens([one])

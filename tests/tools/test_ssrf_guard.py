@@ -1,9 +1,9 @@
 import pytest
 
 from duologue.errors import BadRequest, Forbidden
-from duologue.tools.ssrf_guard import Addresses, Allowed, decided, resolved
+from duologue.tools.ssrf_guard import AddressGuard, AllowList, choose_address, resolve_host
 
-NOTHING = Allowed()
+NOTHING = AllowList()
 INSIDE = [
     "127.0.0.1",
     "127.9.9.9",
@@ -33,42 +33,42 @@ INSIDE = [
 @pytest.mark.parametrize("address", INSIDE)
 def test_no_address_inside_is_reached(address):
     with pytest.raises(Forbidden) as refused:
-        decided("name.example", [address], NOTHING)
+        choose_address("name.example", [address], NOTHING)
     assert refused.value.code == "private_address"
     assert "tools.private_addresses" in refused.value.message
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "::ffff:8.8.8.8"])
 def test_addresses_of_the_open_internet_are(address):
-    assert decided("name.example", [address], NOTHING) == address
+    assert choose_address("name.example", [address], NOTHING) == address
 
 
 def test_one_private_address_among_public_ones_is_enough_to_refuse():
     with pytest.raises(Forbidden):
-        decided("rebinding.example", ["93.184.216.34", "127.0.0.1"], NOTHING)
+        choose_address("rebinding.example", ["93.184.216.34", "127.0.0.1"], NOTHING)
 
 
 def test_a_name_nobody_knows_is_said_to_be_unknown():
     with pytest.raises(BadRequest) as refused:
-        decided("nowhere.example", [], NOTHING)
+        choose_address("nowhere.example", [], NOTHING)
     assert refused.value.code == "unknown_host"
 
 
 def test_the_setting_allows_networks_addresses_and_names():
-    allowed = Allowed(("10.0.0.0/8", "192.168.7.7", "Printer.LAN.", "[fd00::1]"))
-    assert decided("a", ["10.9.8.7"], allowed) == "10.9.8.7"
-    assert decided("b", ["192.168.7.7"], allowed) == "192.168.7.7"
-    assert decided("printer.lan", ["192.168.9.9"], allowed) == "192.168.9.9"
-    assert decided("c", ["fd00::1"], allowed) == "fd00::1"
+    allowed = AllowList(("10.0.0.0/8", "192.168.7.7", "Printer.LAN.", "[fd00::1]"))
+    assert choose_address("a", ["10.9.8.7"], allowed) == "10.9.8.7"
+    assert choose_address("b", ["192.168.7.7"], allowed) == "192.168.7.7"
+    assert choose_address("printer.lan", ["192.168.9.9"], allowed) == "192.168.9.9"
+    assert choose_address("c", ["fd00::1"], allowed) == "fd00::1"
     for other in ("192.168.7.8", "127.0.0.1", "::1"):
         with pytest.raises(Forbidden):
-            decided("d", [other], allowed)
+            choose_address("d", [other], allowed)
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "", "300.1/8"])
 def test_a_setting_that_is_no_network_is_refused(entry):
     with pytest.raises(BadRequest):
-        Allowed((entry,))
+        AllowList((entry,))
 
 
 @pytest.mark.anyio
@@ -76,20 +76,20 @@ async def test_a_literal_address_is_never_looked_up():
     async def resolve(host, port):
         raise AssertionError(host)
 
-    addresses = Addresses(NOTHING, resolve)
-    assert await addresses.checked("[2606:2800:220:1::1]", 443) == "2606:2800:220:1::1"
+    addresses = AddressGuard(NOTHING, resolve)
+    assert await addresses.check("[2606:2800:220:1::1]", 443) == "2606:2800:220:1::1"
     with pytest.raises(Forbidden):
-        await addresses.checked("127.0.0.1", 80)
+        await addresses.check("127.0.0.1", 80)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("written", ["localhost", "LOCALHOST.", "127.1", "2130706433", "0x7f.1"])
 async def test_every_way_to_write_this_machine_is_refused(written):
     with pytest.raises((Forbidden, BadRequest)):
-        await Addresses(NOTHING).checked(written, 80)
+        await AddressGuard(NOTHING).check(written, 80)
 
 
 @pytest.mark.anyio
 async def test_the_systems_resolver_knows_localhost_and_no_nonsense():
-    assert "127.0.0.1" in await resolved("localhost", 80)
-    assert await resolved("no such name.invalid", 80) == []
+    assert "127.0.0.1" in await resolve_host("localhost", 80)
+    assert await resolve_host("no such name.invalid", 80) == []

@@ -22,8 +22,8 @@ class Named(Servers):
         self.by_name = by_name
 
     @asynccontextmanager
-    async def server(self, definition, journal, login, on_phase):
-        answer = self.by_name[definition.name]
+    async def server(self, config, journal, login, on_phase):
+        answer = self.by_name[config.name]
         if isinstance(answer, Exception):
             raise answer
         yield answer
@@ -38,7 +38,7 @@ async def toolbox(builtin=("clock", "calculator"), **by_name):
     made = Toolbox(settings, Rows(), now=time.now, sleep=time.sleep, open_server=Named(**by_name).server)
     async with made.running():
         for name in by_name:
-            await (await made.hub.connection(name, "ann")).settled()
+            await (await made.registry.connection(name, "ann")).wait_for_attempt()
         yield made
 
 

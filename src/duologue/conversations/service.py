@@ -172,7 +172,7 @@ async def opened(
     from duologue.conversations.files.blobs import Blobs
     from duologue.media.decoding import decode
     from duologue.store.stores import Stores
-    from duologue.tools.builtin.clock import zone_here
+    from duologue.tools.builtin.clock import local_zone_name
     from duologue.tools.mcp.registry import load
     from duologue.tools.toolbox import Toolbox
 
@@ -202,7 +202,13 @@ async def opened(
             return name if isinstance(name, str) else ""
 
         toolbox = Toolbox(
-            settings, stores.durable.mcp, now=now, search=search, zone=zone, home=zone_here(), begin=begin
+            settings,
+            stores.durable.mcp,
+            now=now,
+            search=search,
+            zone=zone,
+            home=local_zone_name(),
+            begin=begin,
         )
         service = Service(
             settings,

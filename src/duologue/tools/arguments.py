@@ -18,7 +18,7 @@ LONGEST = 1_000_000
 """Characters of one call's arguments."""
 
 
-def decoded(text: str) -> dict[str, object]:
+def parse_arguments(text: str) -> dict[str, object]:
     """The arguments in `text`; no text is no arguments. Raises BadRequest (bad_arguments) when it is no JSON object."""
     if not text.strip():
         return {}

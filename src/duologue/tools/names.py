@@ -20,25 +20,25 @@ def model_name(name: str) -> str:
     cleaned = _INVALID.sub("_", name).strip("_") or "tool"
     if len(cleaned) <= LONGEST:
         return cleaned
-    return _marked(cleaned, name)
+    return _add_hash(cleaned, name)
 
 
 def model_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """For each (server, tool) the one name a model knows it by. The same tools give the same names in any order."""
-    wanted = sorted(set(tools))
-    plain = Counter(model_name(tool) for _, tool in wanted)
+    pairs = sorted(set(tools))
+    plain_counts = Counter(model_name(tool) for _, tool in pairs)
     names: dict[tuple[str, str], str] = {}
-    for server, tool in wanted:
+    for server, tool in pairs:
         name = model_name(tool)
-        names[server, tool] = name if plain[name] == 1 else model_name(f"{server}_{tool}")
+        names[server, tool] = name if plain_counts[name] == 1 else model_name(f"{server}_{tool}")
     # "a.b" and "a b" of one server, or a tool that is called what a clash was resolved to.
-    taken = Counter(names.values())
+    counts = Counter(names.values())
     for (server, tool), name in names.items():
-        if taken[name] > 1:
-            names[server, tool] = _marked(name, f"{server}\0{tool}")
+        if counts[name] > 1:
+            names[server, tool] = _add_hash(name, f"{server}\0{tool}")
     return names
 
 
-def _marked(name: str, whole: str) -> str:
+def _add_hash(name: str, whole: str) -> str:
     mark = hashlib.blake2b(whole.encode(), digest_size=4).hexdigest()
     return f"{name[: LONGEST - len(mark) - 1]}_{mark}"

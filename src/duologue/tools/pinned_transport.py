@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 
 if TYPE_CHECKING:
     import httpx2
@@ -18,12 +18,12 @@ HOSTS = 16
 """Hosts one client may keep connections to at a time."""
 
 
-def checked_transport(addresses: Addresses) -> httpx2.AsyncBaseTransport:
+def checked_transport(addresses: AddressGuard) -> httpx2.AsyncBaseTransport:
     """A transport whose every connection goes to a checked address. It asks no proxy of the environment: what a
-    proxy connects to, nobody checked. Requests raise Forbidden or BadRequest as `Addresses.checked`."""
+    proxy connects to, nobody checked. Requests raise Forbidden or BadRequest as `AddressGuard.check`."""
     import httpx2
 
-    class Checked(httpx2.AsyncBaseTransport):
+    class PinnedTransport(httpx2.AsyncBaseTransport):
         def __init__(self) -> None:
             # By host and address: a connection made for one name must not carry another's requests.
             self._by_host: dict[tuple[str, str], httpx2.AsyncHTTPTransport] = {}
@@ -31,7 +31,7 @@ def checked_transport(addresses: Addresses) -> httpx2.AsyncBaseTransport:
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             host = request.url.host
             port = request.url.port or (443 if request.url.scheme == "https" else 80)
-            address = await addresses.checked(host, port)
+            address = await addresses.check(host, port)
             inner = self._by_host.get((host, address))
             if inner is None:
                 if len(self._by_host) >= HOSTS:
@@ -51,4 +51,4 @@ def checked_transport(addresses: Addresses) -> httpx2.AsyncBaseTransport:
                 _, inner = self._by_host.popitem()
                 await inner.aclose()
 
-    return Checked()
+    return PinnedTransport()

@@ -21,33 +21,33 @@ TEXT = 100_000
 BLOCKS = 64
 
 
-async def outcome(result: Any, server: str, keep: Keep) -> ToolOutcome:
+async def convert_result(result: Any, server: str, keep: Keep) -> ToolOutcome:
     """A tool's result: every block in order. `isError` is honoured; an empty result says that it is empty."""
-    contents = await kept(result.content, server, keep)
+    contents = await convert_blocks(result.content, server, keep)
     structured = result.structured_content
     if structured is not None and not contents:
         contents = [TextContent(json.dumps(structured, ensure_ascii=False))]
     if not contents:
         contents = [TextContent("The tool failed and gave no reason." if result.is_error else "(no output)")]
-    return ToolOutcome(bounded(contents), failed=bool(result.is_error))
+    return ToolOutcome(truncate_contents(contents), failed=bool(result.is_error))
 
 
-async def kept(blocks: Sequence[Any], server: str, keep: Keep) -> list[Content]:
+async def convert_blocks(blocks: Sequence[Any], server: str, keep: Keep) -> list[Content]:
     """Blocks as content. One that cannot be kept becomes a note saying so."""
     contents: list[Content] = []
     for block in blocks[:BLOCKS]:
-        contents.append(await _one(block, server, keep))
+        contents.append(await _convert_block(block, server, keep))
     if len(blocks) > BLOCKS:
         contents.append(TextContent(f"[{len(blocks) - BLOCKS} more parts of the result are left out.]"))
     return contents
 
 
-async def _one(block: Any, server: str, keep: Keep) -> Content:
+async def _convert_block(block: Any, server: str, keep: Keep) -> Content:
     match block.type:
         case "text":
             return TextContent(block.text)
         case "image" | "audio":
-            return await _file(block.data, block.type, block.mime_type, keep)
+            return await _keep_file(block.data, block.type, block.mime_type, keep)
         case "resource_link":
             words = [f"[Resource {block.title or block.name}: {block.uri}"]
             if block.mime_type:
@@ -56,27 +56,27 @@ async def _one(block: Any, server: str, keep: Keep) -> Content:
                 words.append(f", {block.description}")
             return TextContent("".join(words) + "]")
         case "resource":
-            return await resource(block.resource, server, keep)
+            return await convert_resource(block.resource, server, keep)
         case kind:
             return TextContent(f"[A part of the kind {kind} is left out.]")
 
 
-async def resource(contents: Any, server: str, keep: Keep, name: str = "") -> Content:
+async def convert_resource(contents: Any, server: str, keep: Keep, name: str = "") -> Content:
     """A resource's contents as they were read: its text, or what was kept of its bytes."""
     uri, mime = str(contents.uri), contents.mime_type or ""
     name = name or uri.rstrip("/").rpartition("/")[2] or uri
     text = getattr(contents, "text", None)
     if text is not None:
-        return ResourceContent(server=server, uri=uri, name=name, mime=mime, text=cut(text))
-    made = await _file(contents.blob, name, mime or "application/octet-stream", keep)
+        return ResourceContent(server=server, uri=uri, name=name, mime=mime, text=truncate(text))
+    content = await _keep_file(contents.blob, name, mime or "application/octet-stream", keep)
     # A picture stays a picture, so that a model that can see gets to see it.
-    blob = getattr(made, "blob", "")
+    blob = getattr(content, "blob", "")
     if not blob or mime.startswith(("image/", "audio/")):
-        return made
+        return content
     return ResourceContent(server=server, uri=uri, name=name, mime=mime, blob=blob)
 
 
-async def _file(data: str, name: str, mime: str, keep: Keep) -> Content:
+async def _keep_file(data: str, name: str, mime: str, keep: Keep) -> Content:
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -89,20 +89,20 @@ async def _file(data: str, name: str, mime: str, keep: Keep) -> Content:
         return TextContent(f"[A file of the kind {mime} could not be kept: {problem.message}]")
 
 
-def cut(text: str, room: int = TEXT) -> str:
+def truncate(text: str, room: int = TEXT) -> str:
     """At most `room` characters of `text`, with a note of what is missing."""
     if len(text) <= room:
         return text
     return f"{text[:room]}\n[Cut here: {len(text) - room:,} of {len(text):,} characters are left out.]"
 
 
-def bounded(contents: Sequence[Content]) -> tuple[Content, ...]:
+def truncate_contents(contents: Sequence[Content]) -> tuple[Content, ...]:
     """The same content with no more text than one result may bring."""
     room = TEXT
     shown: list[Content] = []
     for content in contents:
         if isinstance(content, TextContent):
-            shown.append(TextContent(cut(content.text, room)))
+            shown.append(TextContent(truncate(content.text, room)))
             room = max(room - len(content.text), 0)
         else:
             shown.append(content)

@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from duologue.errors import Forbidden, Problem
-from duologue.tools.mcp.login import Returned
+from duologue.tools.mcp.login import AuthorizationResponse
 from duologue.tools.toolbox import Toolbox
 from duologue.tools.values import Keep
 from duologue.values.conversations import Content
@@ -41,12 +41,12 @@ class Switch(ToolRouteBody):
     disabled: bool
 
 
-class WantedResource(ToolRouteBody):
+class ResourceBody(ToolRouteBody):
     server: Name
     uri: Text
 
 
-class WantedPrompt(ToolRouteBody):
+class PromptBody(ToolRouteBody):
     server: Name
     name: Text
     arguments: dict[str, Text] = Field(default={}, max_length=64)
@@ -66,13 +66,13 @@ class CompletionBody(ToolRouteBody):
 def router(toolbox: Toolbox, keep: KeepFor) -> APIRouter:
     """The routes under `/api/mcp`. `keep` keeps what comes as bytes, as a file of the user who asked for it."""
     routes = APIRouter(prefix="/api/mcp", tags=["tool servers"])
-    _servers(routes, toolbox)
-    _signing_in(routes, toolbox)
-    _offerings(routes, toolbox, keep)
+    _server_routes(routes, toolbox)
+    _login_routes(routes, toolbox)
+    _capability_routes(routes, toolbox, keep)
     return routes
 
 
-def _servers(routes: APIRouter, toolbox: Toolbox) -> None:
+def _server_routes(routes: APIRouter, toolbox: Toolbox) -> None:
     @routes.get("", summary="Tool servers, how they are and what they offer")
     async def servers(request: Request) -> Response:
         """Every tool server as you have it, the built-in tools first, each with its tools."""
@@ -89,21 +89,21 @@ def _servers(routes: APIRouter, toolbox: Toolbox) -> None:
         """Adds a server, or gives an added one another configuration. For admins; a server that runs a command only
         for an admin who used a key."""
         user, keyed = _admin(request)
-        health = await toolbox.hub.add(body.name, body.config, user=user, keyed=keyed)
+        health = await toolbox.registry.add(body.name, body.config, user=user, keyed=keyed)
         return _json(_health(health), 201)
 
     @routes.patch("/servers/{name}", summary="Switch a tool server off or on")
     async def switch(request: Request, name: str, body: Switch) -> Response:
         """Switches an added server off or on, for everybody. For admins."""
         user, keyed = _admin(request)
-        health = await toolbox.hub.switch(name, disabled=body.disabled, user=user, keyed=keyed)
+        health = await toolbox.registry.switch(name, disabled=body.disabled, user=user, keyed=keyed)
         return _json(_health(health))
 
     @routes.delete("/servers/{name}", status_code=204, summary="Remove a tool server")
     async def remove(request: Request, name: str) -> Response:
         """Forgets an added server and every sign-in at it. For admins."""
         _admin(request)
-        await toolbox.hub.remove(name)
+        await toolbox.registry.remove(name)
         return Response(status_code=204)
 
     @routes.post("/servers/{name}/reconnect", summary="Try a tool server now")
@@ -123,17 +123,17 @@ def _servers(routes: APIRouter, toolbox: Toolbox) -> None:
         return _json({"lines": await toolbox.log(name, user)})
 
 
-def _signing_in(routes: APIRouter, toolbox: Toolbox) -> None:
+def _login_routes(routes: APIRouter, toolbox: Toolbox) -> None:
     @routes.post("/servers/{name}/login", summary="Sign in at a tool server")
     async def sign_in(request: Request, name: str) -> Response:
         """Begins to sign you in at a server that wants it; open the address in `login`."""
         redirect = str(request.base_url).rstrip("/") + CALLBACK
-        return _json(_health(await toolbox.hub.sign_in(name, _user(request), redirect)))
+        return _json(_health(await toolbox.registry.sign_in(name, _user(request), redirect)))
 
     @routes.delete("/servers/{name}/login", status_code=204, summary="Sign out of a tool server")
     async def sign_out(request: Request, name: str) -> Response:
         """Forgets your sign-in at a server."""
-        await toolbox.hub.sign_out(name, _user(request))
+        await toolbox.registry.sign_out(name, _user(request))
         return Response(status_code=204)
 
     @routes.get("/oauth/callback", summary="The way back from a sign-in", response_class=HTMLResponse)
@@ -148,20 +148,20 @@ def _signing_in(routes: APIRouter, toolbox: Toolbox) -> None:
         there, and what it brings is only worth something together with the secret `state`."""
         try:
             if error:
-                await toolbox.hub.turned_down(state, error_description or error)
+                await toolbox.registry.reject_sign_in(state, error_description or error)
                 return _page("You are not signed in", f"The server says: {error_description or error}.")
-            name = await toolbox.hub.signed_in(Returned(code, state, iss))
+            name = await toolbox.registry.complete_sign_in(AuthorizationResponse(code, state, iss))
         except Problem as problem:
             return _page("You are not signed in", problem.message, problem.status)
         return _page("You are signed in", f"Duologue can use {name} for you now. This window can be closed.")
 
 
-def _offerings(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
-    def keeping(user: str) -> Keep:
-        async def kept(data: bytes, name: str, mime: str) -> Content:
+def _capability_routes(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
+    def keep_for(user: str) -> Keep:
+        async def keep_file(data: bytes, name: str, mime: str) -> Content:
             return await keep(user, data, name, mime)
 
-        return kept
+        return keep_file
 
     @routes.get("/resources", summary="What can be attached from tool servers")
     async def resources(request: Request) -> Response:
@@ -177,10 +177,10 @@ def _offerings(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
         )
 
     @routes.post("/resources/read", summary="Read a resource")
-    async def read(request: Request, body: WantedResource) -> Response:
+    async def read(request: Request, body: ResourceBody) -> Response:
         """A resource as it is now, as content that a message can carry."""
         user = _user(request)
-        return _json({"content": await toolbox.read(body.server, body.uri, user=user, keep=keeping(user))})
+        return _json({"content": await toolbox.read(body.server, body.uri, user=user, keep=keep_for(user))})
 
     @routes.get("/prompts", summary="Prompts of tool servers")
     async def prompts(request: Request) -> Response:
@@ -189,10 +189,10 @@ def _offerings(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
         return _json({"servers": [{"server": name, "prompts": listed} for name, listed in found.items()]})
 
     @routes.post("/prompts/get", summary="Fill in a prompt")
-    async def prompt(request: Request, body: WantedPrompt) -> Response:
+    async def prompt(request: Request, body: PromptBody) -> Response:
         """A prompt with its arguments filled in, as messages."""
         user = _user(request)
-        filled = await toolbox.prompt(body.server, body.name, body.arguments, user=user, keep=keeping(user))
+        filled = await toolbox.prompt(body.server, body.name, body.arguments, user=user, keep=keep_for(user))
         messages = [{"role": role, "text": text} for role, text in filled.messages]
         return _json({"description": filled.description, "messages": messages})
 
@@ -248,9 +248,7 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _page(title: str, sentence: str, status: int = 200) -> HTMLResponse:
-    words = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title>"
-    words += f"<h1>{escape(title)}</h1><p>{escape(sentence)}</p></html>"
+    html = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title>"
+    html += f"<h1>{escape(title)}</h1><p>{escape(sentence)}</p></html>"
     # The address holds the code of the sign-in: it goes to no one from here.
-    return HTMLResponse(
-        words, status, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"}
-    )
+    return HTMLResponse(html, status, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})

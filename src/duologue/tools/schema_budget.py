@@ -36,7 +36,7 @@ class Candidate(Struct, frozen=True):
     used: int = 0
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """`text` on one paragraph's whitespace and at most `length` characters, cut at a sentence or word."""
     text = " ".join(text.split())
     if len(text) <= length:
@@ -48,9 +48,9 @@ def shortened(text: str, length: int) -> str:
     return head[: max(head.rfind(" "), length // 2)].rstrip() + "…"
 
 
-def compacted(schema: Mapping[str, object]) -> dict[str, object]:
+def compact(schema: Mapping[str, object]) -> dict[str, object]:
     """A tool's schema with what a model needs to write arguments, and an object at its top whatever it was."""
-    small = _compacted(schema, 0)
+    small = _compact(schema, 0)
     if not isinstance(small, dict) or small.get("type", "object") != "object":
         return {"type": "object", "properties": {}}
     properties = small.get("properties")
@@ -58,9 +58,9 @@ def compacted(schema: Mapping[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": properties if isinstance(properties, dict) else {}} | rest
 
 
-def _compacted(value: object, depth: int) -> object:
+def _compact(value: object, depth: int) -> object:
     if isinstance(value, list):
-        return [_compacted(item, depth) for item in value]
+        return [_compact(item, depth) for item in value]
     if not isinstance(value, Mapping):
         return value
     if depth > DEPTH:
@@ -70,26 +70,26 @@ def _compacted(value: object, depth: int) -> object:
         if name in BALLAST and not (name == "additionalProperties" and isinstance(inner, Mapping) and inner):
             continue
         if name in NAMED and isinstance(inner, Mapping):
-            small[name] = {key: _compacted(child, depth + 1) for key, child in inner.items()}
+            small[name] = {key: _compact(child, depth + 1) for key, child in inner.items()}
         elif name == "description" and isinstance(inner, str):
-            small[name] = shortened(inner, PARAMETER_DESCRIPTION)
+            small[name] = shorten(inner, PARAMETER_DESCRIPTION)
         elif name in ("enum", "const", "required"):
             small[name] = inner
         else:
-            small[name] = _compacted(inner, depth + 1)
+            small[name] = _compact(inner, depth + 1)
     return small
 
 
-def estimated_tokens(tools: Sequence[OfferedTool]) -> int:
+def estimate_tokens(tools: Sequence[OfferedTool]) -> int:
     """About how many tokens a prompt grows by with `tools`; rather too many than too few."""
-    return sum(len(_written(tool)) for tool in tools) * 2 // 7 + 8 * len(tools)
+    return sum(len(_prompt_text(tool)) for tool in tools) * 2 // 7 + 8 * len(tools)
 
 
-def _written(tool: OfferedTool) -> str:
+def _prompt_text(tool: OfferedTool) -> str:
     return json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False)
 
 
-def fitted(
+def fit(
     candidates: Sequence[Candidate], room: int | None
 ) -> tuple[tuple[OfferedTool, ...], tuple[LeftOut, ...]]:
     """The tools that go into `room` tokens (None: all), in their lasting order, and the servers that do not.

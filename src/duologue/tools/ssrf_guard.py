@@ -1,7 +1,7 @@
 """Which addresses tools may reach: the decision, and the look-up it rests on.
 
-A URL that a model or a user brings must not open this machine's network to them. `decided` is pure: addresses in,
-one to connect to out. `Addresses` asks the resolver and decides; whoever connects, connects to the address decided
+A URL that a model or a user brings must not open this machine's network to them. `choose_address` is pure: addresses in,
+one to connect to out. `AddressGuard` asks the resolver and decides; whoever connects, connects to the address decided
 on and never asks again, because a name can point elsewhere a moment later.
 """
 
@@ -21,7 +21,7 @@ TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("2002
 TEREDO = ipaddress.IPv6Network("2001::/32")
 
 
-class Allowed:
+class AllowList:
     """The private places tools may reach: host names, addresses and networks, as the setting lists them.
 
     Raises BadRequest for an entry that is none of these."""
@@ -65,7 +65,7 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
-def decided(host: str, addresses: Sequence[str], allowed: Allowed) -> str:
+def choose_address(host: str, addresses: Sequence[str], allowed: AllowList) -> str:
     """The address to connect to for `host`, which has `addresses`.
 
     All of them must be allowed: a name with one private address is a trap or a mistake. Raises Forbidden
@@ -85,7 +85,7 @@ def decided(host: str, addresses: Sequence[str], allowed: Allowed) -> str:
     return addresses[0]
 
 
-async def resolved(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     """The addresses of `host`, by the system's resolver. None where the name is unknown."""
     import socket
 
@@ -93,23 +93,23 @@ async def resolved(host: str, port: int) -> list[str]:
 
     try:
         with anyio.fail_after(10):
-            found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError, UnicodeError):
         return []
-    return [str(entry[4][0]) for entry in found]
+    return [str(entry[4][0]) for entry in entries]
 
 
-class Addresses:
+class AddressGuard:
     """Looks names up and decides. `resolve` is given a host and a port."""
 
-    def __init__(self, allowed: Allowed, resolve: Resolve = resolved) -> None:
+    def __init__(self, allowed: AllowList, resolve: Resolve = resolve_host) -> None:
         self._allowed = allowed
         self._resolve = resolve
 
-    async def checked(self, host: str, port: int) -> str:
-        """The address to connect to. Raises Forbidden or BadRequest, as `decided`."""
+    async def check(self, host: str, port: int) -> str:
+        """The address to connect to. Raises Forbidden or BadRequest, as `choose_address`."""
         host = plain_host(host)
         try:
-            return decided(host, [str(ipaddress.ip_address(host))], self._allowed)
+            return choose_address(host, [str(ipaddress.ip_address(host))], self._allowed)
         except ValueError:
-            return decided(host, await self._resolve(host, port), self._allowed)
+            return choose_address(host, await self._resolve(host, port), self._allowed)

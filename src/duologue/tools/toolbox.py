@@ -18,8 +18,8 @@ from msgspec import json
 from duologue.config import Settings
 from duologue.errors import BadRequest, Problem
 from duologue.tools import names, schema_budget
-from duologue.tools.arguments import check, decoded
-from duologue.tools.builtin.catalogue import Builtin, SearchConversations, ZoneOfUser
+from duologue.tools.arguments import check, parse_arguments
+from duologue.tools.builtin.catalogue import BuiltinTools, SearchConversations, ZoneOfUser
 from duologue.tools.mcp import server_config
 from duologue.tools.mcp.call_context import ToolCallContext
 from duologue.tools.mcp.capabilities import (
@@ -32,7 +32,7 @@ from duologue.tools.mcp.capabilities import (
 from duologue.tools.mcp.connection import McpConnection
 from duologue.tools.mcp.health import LogLine, ServerHealth
 from duologue.tools.mcp.registry import OpenServer, ServerRegistry, ServerRows
-from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.tools.values import (
     BUILTIN,
     Ask,
@@ -83,22 +83,22 @@ class Toolbox:
         search: SearchConversations | None = None,
         zone: ZoneOfUser | None = None,
         home: str = "UTC",
-        addresses: Addresses | None = None,
+        addresses: AddressGuard | None = None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         on_change: Callable[[], None] = lambda: None,
         open_server: OpenServer | None = None,
         begin: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        addresses = addresses or Addresses(Allowed(settings.tools.private_addresses))
+        addresses = addresses or AddressGuard(AllowList(settings.tools.private_addresses))
         self._now = now
-        self._builtin = Builtin(settings.tools.builtin, addresses, search, now=now, zone=zone, home=home)
+        self._builtin = BuiltinTools(settings.tools.builtin, addresses, search, now=now, zone=zone, home=home)
         self._started = now()
         self._used: dict[str, int] = {}
         self._uses = 0
         self._sizes: dict[bytes, int] = {}
         self._made: dict[str, tuple[Sequence[ServerTool], tuple[str, ...], tuple[OfferedTool, ...], int]] = {}
-        self.hub = ServerRegistry(
-            server_config.configured(settings.mcp),
+        self.registry = ServerRegistry(
+            server_config.load(settings.mcp),
             rows,
             addresses,
             connect_s=settings.mcp.connect_s,
@@ -112,7 +112,7 @@ class Toolbox:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Self]:
         """The connections, kept up while this lasts."""
-        async with self.hub.running():
+        async with self.registry.running():
             yield self
 
     async def offer(
@@ -133,15 +133,15 @@ class Toolbox:
         candidates: list[schema_budget.Candidate] = []
         left_out: list[LeftOut] = []
         instructions: dict[str, str] = {}
-        connections = await self.hub.connections(user)
+        connections = await self.registry.connections(user)
         known = names.model_names(
             [(BUILTIN, tool.name) for tool in self._builtin.tools]
-            + [(one.definition.name, tool.name) for one in connections for tool in one.listing.tools]
+            + [(one.config.name, tool.name) for one in connections for tool in one.listing.tools]
         )
         if self._builtin.tools and options.servers.get(BUILTIN, True):
             candidates.append(self._candidate(BUILTIN, self._builtin.tools, known))
         for connection in connections:
-            name = connection.definition.name
+            name = connection.config.name
             if not options.servers.get(name, True) or connection.phase == "off":
                 continue
             if connection.phase != "ready":
@@ -151,10 +151,10 @@ class Toolbox:
                 instructions[name] = connection.about.instructions
         if budget_tokens is not None and count is not None:
             candidates = [await self._measured(one, options.model, count) for one in candidates]
-        tools, too_large = schema_budget.fitted(candidates, budget_tokens)
+        tools, too_large = schema_budget.fit(candidates, budget_tokens)
         offered = {tool.server for tool in tools}
         said = [
-            f"About the tools of {name}: {schema_budget.shortened(words, INSTRUCTIONS)}"
+            f"About the tools of {name}: {schema_budget.shorten(words, INSTRUCTIONS)}"
             for name, words in sorted(instructions.items())
             if words.strip() and name in offered
         ]
@@ -168,7 +168,7 @@ class Toolbox:
         # A listing is replaced as a whole when it changes: the same one under the same names is offered the same.
         if made is None or made[0] is not tools or made[1] != called:
             offered = tuple(_offered(server, tool, name) for tool, name in zip(tools, called, strict=True))
-            made = self._made[server] = (tools, called, offered, schema_budget.estimated_tokens(offered))
+            made = self._made[server] = (tools, called, offered, schema_budget.estimate_tokens(offered))
         return schema_budget.Candidate(server, made[2], made[3], self._used.get(server, 0))
 
     async def _measured(
@@ -208,17 +208,17 @@ class Toolbox:
         self._uses += 1
         self._used[tool.server] = self._uses
         try:
-            given = decoded(arguments) if isinstance(arguments, str) else arguments
+            given = parse_arguments(arguments) if isinstance(arguments, str) else arguments
             if tool.server == BUILTIN:
                 return await self._builtin.call(tool.tool, given, user)
-            connection = await self.hub.connection(tool.server, user)
+            connection = await self.registry.connection(tool.server, user)
             described = next((one for one in connection.listing.tools if one.name == tool.tool), None)
             if described is not None:
                 check(described.schema, given)
             elif connection.phase == "ready":
                 return failure(f"The tool server {tool.server} no longer has a tool {tool.tool!r}.")
-            calling = ToolCallContext(tool.server, tool.tool, user, conversation, ask, report)
-            return await connection.call(tool.tool, given, calling, keep)
+            context = ToolCallContext(tool.server, tool.tool, user, conversation, ask, report)
+            return await connection.call(tool.tool, given, context, keep)
         except Problem as problem:
             return failure(problem.message)
 
@@ -227,23 +227,23 @@ class Toolbox:
         own = ServerHealth(
             BUILTIN, "ready", self._started, "builtin", title="Built-in tools", tools=len(self._builtin.tools)
         )
-        return (own, *[connection.health() for connection in await self.hub.connections(user)])
+        return (own, *[connection.health() for connection in await self.registry.connections(user)])
 
     async def tools(self, user: str) -> dict[str, tuple[ServerTool, ...]]:
         """The tools of every server, as their servers describe them."""
-        connections = await self.hub.connections(user)
+        connections = await self.registry.connections(user)
         return {BUILTIN: self._builtin.tools} | {
-            connection.definition.name: connection.listing.tools for connection in connections
+            connection.config.name: connection.listing.tools for connection in connections
         }
 
     async def log(self, server: str, user: str) -> tuple[LogLine, ...]:
         """The last lines of a server's log. Raises NotFound."""
-        return (await self.hub.connection(server, user)).journal.lines()
+        return (await self.registry.connection(server, user)).journal.lines()
 
     async def reconnect(self, server: str, user: str) -> ServerHealth:
         """Try a server now; how it is once that try has come to something. Raises NotFound."""
-        connection = await self.hub.connection(server, user)
-        await connection.again()
+        connection = await self.registry.connection(server, user)
+        await connection.reconnect_and_wait()
         return connection.health()
 
     async def resources(
@@ -251,21 +251,21 @@ class Toolbox:
     ) -> dict[str, tuple[tuple[ServerResource, ...], tuple[ResourceTemplate, ...]]]:
         """What can be read, by server: resources, and patterns of more."""
         return {
-            connection.definition.name: (connection.listing.resources, connection.listing.templates)
-            for connection in await self.hub.connections(user)
+            connection.config.name: (connection.listing.resources, connection.listing.templates)
+            for connection in await self.registry.connections(user)
             if connection.listing.resources or connection.listing.templates
         }
 
     async def read(self, server: str, uri: str, *, user: str, keep: Keep) -> tuple[Content, ...]:
         """A resource as it is now. Raises NotFound or Unavailable."""
-        connection = await self.hub.connection(server, user)
-        return await connection.asked(lambda session: session.read(uri, keep))
+        connection = await self.registry.connection(server, user)
+        return await connection.request(lambda session: session.read(uri, keep))
 
     async def prompts(self, user: str) -> dict[str, tuple[ServerPrompt, ...]]:
         """The prompts that can be asked for, by server."""
         return {
-            connection.definition.name: connection.listing.prompts
-            for connection in await self.hub.connections(user)
+            connection.config.name: connection.listing.prompts
+            for connection in await self.registry.connections(user)
             if connection.listing.prompts
         }
 
@@ -273,7 +273,7 @@ class Toolbox:
         self, server: str, name: str, arguments: Mapping[str, str], *, user: str, keep: Keep
     ) -> FilledPrompt:
         """A prompt, filled in. Raises NotFound, BadRequest or Unavailable."""
-        connection = await self.hub.connection(server, user)
+        connection = await self.registry.connection(server, user)
         known = next((one for one in connection.listing.prompts if one.name == name), None)
         missing = (
             [one.name for one in known.arguments if one.required and not arguments.get(one.name)]
@@ -282,7 +282,7 @@ class Toolbox:
         )
         if missing:
             raise BadRequest(f"The prompt {name!r} needs {', '.join(missing)}.", param="arguments")
-        return await connection.asked(lambda session: session.prompt(name, arguments, keep))
+        return await connection.request(lambda session: session.prompt(name, arguments, keep))
 
     async def complete(
         self,
@@ -296,8 +296,10 @@ class Toolbox:
         user: str,
     ) -> tuple[str, ...]:
         """Values an argument of a prompt or a resource's pattern may take. Raises NotFound or Unavailable."""
-        connection = await self.hub.connection(server, user)
-        return await connection.asked(lambda session: session.complete(kind, name, argument, value, context))
+        connection = await self.registry.connection(server, user)
+        return await connection.request(
+            lambda session: session.complete(kind, name, argument, value, context)
+        )
 
 
 def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
@@ -306,8 +308,8 @@ def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
         server=server,
         tool=tool.name,
         title=tool.title,
-        description=schema_budget.shortened(tool.description, schema_budget.TOOL_DESCRIPTION),
-        parameters=schema_budget.compacted(tool.schema),
+        description=schema_budget.shorten(tool.description, schema_budget.TOOL_DESCRIPTION),
+        parameters=schema_budget.compact(tool.schema),
         read_only=tool.read_only,
     )
 

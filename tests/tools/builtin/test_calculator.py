@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.errors import BadRequest
-from duologue.tools.builtin.calculator import calculated
+from duologue.tools.builtin.calculator import calculate
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from duologue.tools.builtin.calculator import calculated
     ],
 )
 def test_values_are_exact(expression, value):
-    assert calculated(expression) == value
+    assert calculate(expression) == value
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def test_values_are_exact(expression, value):
 )
 def test_what_has_no_value_is_refused_with_the_reason(expression, reason):
     with pytest.raises(BadRequest) as refused:
-        calculated(expression)
+        calculate(expression)
     assert reason in refused.value.message
 
 
 @given(st.integers(-(10**30), 10**30), st.integers(-(10**30), 10**30))
 def test_whole_numbers_are_as_pythons(left, right):
-    assert calculated(f"({left}) * ({right}) - ({left})") == str(left * right - left)
+    assert calculate(f"({left}) * ({right}) - ({left})") == str(left * right - left)
 
 
 @given(st.text("0123456789+-*/()., eE^%!√sqrtlog", max_size=40))
 def test_whatever_is_typed_gives_a_value_or_a_sentence(text):
     with suppress(BadRequest):
-        assert calculated(text)
+        assert calculate(text)

@@ -1,8 +1,8 @@
 import pytest
 
 from duologue.errors import Unavailable
-from duologue.tools.builtin.catalogue import TOOLS, Builtin
-from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.builtin.catalogue import TOOLS, BuiltinTools
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.values.conversations import Hit
 
 pytestmark = pytest.mark.anyio
@@ -10,7 +10,7 @@ ALL = ("clock", "calculator", "fetch", "search")
 
 
 def builtin(names=ALL, search=None, **places):
-    return Builtin(names, Addresses(Allowed()), search, now=lambda: 1_700_000_000_000, **places)
+    return BuiltinTools(names, AddressGuard(AllowList()), search, now=lambda: 1_700_000_000_000, **places)
 
 
 async def called(name, arguments, **options):

@@ -1,45 +1,45 @@
 import anyio
 import pytest
 from tests.tools.servers import npm
-from tests.tools.servers.talking import talking
+from tests.tools.servers.talk import open_talk
 from tests.tools.test_pinned_transport import site
 
 from duologue.errors import BadRequest, Forbidden, Unavailable
 from duologue.tools.mcp.login import LoginNeeded
-from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 
 pytestmark = pytest.mark.anyio
 
 
 async def refusal(kind, **server):
     with pytest.raises(kind) as refused:
-        async with talking(**server):
+        async with open_talk(**server):
             pytest.fail("it was let in")
     return refused.value
 
 
 async def test_the_phases_are_told_as_they_come():
     command, *arguments = npm.ours("odd")
-    async with talking(command=command, args=tuple(arguments)) as talk:
+    async with open_talk(command=command, args=tuple(arguments)) as talk:
         assert talk.phases == ["starting", "handshake"]
         assert talk.session.about.title == "An odd server"
 
 
 async def test_without_a_transport_in_the_settings_both_are_tried():
     with npm.everything("sse") as port:
-        async with talking(url=f"http://127.0.0.1:{port}/sse") as talk:
+        async with open_talk(url=f"http://127.0.0.1:{port}/sse") as talk:
             assert talk.phases == ["starting", "handshake"]
     with npm.everything("streamableHttp") as port:
-        async with talking(url=f"http://127.0.0.1:{port}/mcp") as talk:
+        async with open_talk(url=f"http://127.0.0.1:{port}/mcp") as talk:
             assert talk.phases == ["starting", "handshake"]
 
 
 async def test_the_other_transport_is_tried_when_the_first_is_not_answered():
     with npm.everything("sse") as port:
         # The reference server has its stream of events under /sse and nothing else there.
-        async with talking(url=f"http://127.0.0.1:{port}/sse?x=1") as talk:
+        async with open_talk(url=f"http://127.0.0.1:{port}/sse?x=1") as talk:
             assert talk.phases == ["starting", "handshake", "starting", "handshake"]
-            assert "Trying the other transport" in talk.said()
+            assert "Trying the other transport" in talk.log()
 
 
 async def test_a_command_there_is_not_cannot_be_mended_by_waiting():
@@ -73,20 +73,20 @@ async def test_a_server_that_wants_a_sign_in_is_told_from_one_that_is_down():
 
 
 async def test_an_added_server_cannot_lead_inside():
-    problem = await refusal(Forbidden, url="http://127.0.0.1:1/mcp", addresses=Addresses(Allowed()))
+    problem = await refusal(Forbidden, url="http://127.0.0.1:1/mcp", addresses=AddressGuard(AllowList()))
     assert problem.code == "private_address"
 
 
 async def test_an_added_server_may_be_where_the_setting_allows():
     with npm.everything("streamableHttp") as port:
-        addresses = Addresses(Allowed(("127.0.0.1",)))
-        async with talking(url=f"http://127.0.0.1:{port}/mcp", addresses=addresses) as talk:
+        addresses = AddressGuard(AllowList(("127.0.0.1",)))
+        async with open_talk(url=f"http://127.0.0.1:{port}/mcp", addresses=addresses) as talk:
             assert (await talk.session.listing()).tools
 
 
 async def test_a_silent_server_can_be_given_up():
     command, *arguments = npm.ours("odd", "silent")
     with anyio.move_on_after(0.5) as scope:
-        async with talking(command=command, args=tuple(arguments)):
+        async with open_talk(command=command, args=tuple(arguments)):
             pytest.fail("it said something")
     assert scope.cancelled_caught

@@ -2,13 +2,13 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-from tests.tools.fakes import SCHEMA, FakeSession, Person, Servers, Time, definition, until
+from tests.tools.fakes import SCHEMA, FakeSession, Person, Servers, Time, server_config, until
 
 from duologue.errors import BadRequest, Forbidden, Unavailable
 from duologue.tools.mcp.capabilities import ServerTool
 from duologue.tools.mcp.connection import McpConnection
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.login import LoginNeeded, McpLogin, Returned
+from duologue.tools.mcp.login import AuthorizationResponse, LoginNeeded, McpLogin
 
 pytestmark = pytest.mark.anyio
 REFUSED = Unavailable("It answered 502 Bad Gateway.")
@@ -18,7 +18,7 @@ REFUSED = Unavailable("It answered 502 Bad Gateway.")
 async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
     """A connection that is being kept, and what was heard of its changes."""
     time = time or Time()
-    about = definition(**server)
+    about = server_config(**server)
     connection = McpConnection(
         about,
         Journal(about.secrets, time.now),
@@ -37,13 +37,13 @@ async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
 
 async def said(connection, word="hi"):
     person = Person()
-    outcome = await connection.call("echo", {"word": word}, person.calling(), person.keep)
+    outcome = await connection.call("echo", {"word": word}, person.context(), person.keep)
     return outcome.failed, outcome.content[0].text
 
 
 async def test_a_server_that_answers_is_ready_with_what_it_offers():
     async with kept(Servers()) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         health = connection.health()
         assert (health.phase, health.tools, health.title, health.protocol) == (
             "ready",
@@ -108,7 +108,7 @@ async def test_a_call_the_server_never_heard_is_made_once_more():
     first, second = FakeSession(), FakeSession()
     first.losing = [True]
     async with kept(Servers(first, second)) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         assert await said(connection) == (False, "echo hi")
         assert second.calls == [("echo", {"word": "hi"})]
 
@@ -117,7 +117,7 @@ async def test_a_call_that_may_have_run_is_never_made_twice():
     first, second = FakeSession(), FakeSession()
     first.losing = [False]
     async with kept(Servers(first, second)) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         failed, text = await said(connection)
         assert failed
         assert "not known" in text
@@ -128,14 +128,14 @@ async def test_a_call_is_given_up_after_two_sessions_were_lost():
     first, second = FakeSession(), FakeSession()
     first.losing, second.losing = [True], [True]
     async with kept(Servers(first, second)) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         assert (await said(connection))[0]
 
 
 async def test_a_server_that_dies_while_idle_is_connected_again():
     time, first = Time(), FakeSession()
     async with kept(Servers(first), time) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         first.lost()
         await until(lambda: connection.phase == "waiting")
         time.move(1)
@@ -173,7 +173,7 @@ async def test_what_a_person_must_mend_is_not_tried_again():
             await until(lambda connection=connection: connection.phase == "failed")
             assert (await said(connection))[0]
             assert servers.tries == 1
-            await connection.again()
+            await connection.reconnect_and_wait()
             assert (connection.phase, servers.tries) == ("ready", 2)
 
 
@@ -181,16 +181,16 @@ async def test_a_bug_in_a_library_ends_one_try_and_no_more():
     async with kept(Servers(ValueError("secret detail"), ExceptionGroup("x", [OSError("y")]))) as connection:
         await until(lambda: connection.phase == "waiting")
         assert "secret detail" not in connection.message
-        await connection.again()
+        await connection.reconnect_and_wait()
         assert connection.phase == "waiting"
-        await connection.again()
+        await connection.reconnect_and_wait()
         assert connection.phase == "ready"
 
 
 async def test_changed_lists_are_read_again():
     session = FakeSession()
     async with kept(Servers(session)) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         session.changed(ServerTool("echo"), ServerTool("new", schema=SCHEMA))
         await until(lambda: len(connection.listing.tools) == 2)
 
@@ -218,18 +218,18 @@ async def test_signing_in_may_take_longer_than_connecting():
         @asynccontextmanager
         async def connection(self, on_phase):
             await login.open("https://auth.example/?state=s")
-            await login.returned()
+            await login.wait_for_response()
             async with super().connection(on_phase) as session:
                 yield session
 
     async with kept(Guarded(), connect_s=0.02, login=login) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         assert (connection.phase, connection.health().login) == ("login", "https://auth.example/?state=s")
         # Longer than a server may take: it is a person's time that passes.
         await anyio.sleep(0.05)
         assert connection.phase == "login"
         assert not connection.health().signed_in
-        login.arrived(Returned("code", "s"))
+        login.complete(AuthorizationResponse("code", "s"))
         await until(lambda: connection.phase == "ready")
         assert connection.health().login == ""
         assert connection.health().signed_in
@@ -245,14 +245,14 @@ async def test_secrets_are_in_no_message():
 async def test_other_requests_are_answered_or_refused_with_a_sentence():
     session = FakeSession()
     async with kept(Servers(session)) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         person = Person()
-        content = await connection.asked(lambda one: one.read("a://b", person.keep))
+        content = await connection.request(lambda one: one.read("a://b", person.keep))
         assert content[0].text == "a://b"
     async with kept(Servers(REFUSED, REFUSED)) as connection:
         await until(lambda: connection.phase == "waiting")
         with pytest.raises(Unavailable) as refused:
-            await connection.asked(lambda one: one.read("a://b", person.keep))
+            await connection.request(lambda one: one.read("a://b", person.keep))
         assert refused.value.code == "tool_server_unavailable"
 
 
@@ -264,7 +264,7 @@ async def test_a_call_that_waits_for_a_server_that_is_removed_fails_with_a_sente
             yield
 
     time, found = Time(), []
-    about = definition()
+    about = server_config()
     connection = McpConnection(
         about, Journal((), time.now), Hanging().connection, connect_s=60, now=time.now, sleep=time.sleep
     )
@@ -286,7 +286,7 @@ async def test_what_a_library_raises_in_a_call_is_a_failed_outcome():
             raise KeyError("secret detail")
 
     async with kept(Servers(Broken())) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         failed, text = await said(connection)
         assert failed
         assert "secret detail" not in text
@@ -304,7 +304,7 @@ async def test_a_server_whose_lists_change_whenever_they_are_read_is_not_read_al
 
     time, session = Time(), Restless()
     async with kept(Servers(session), time) as connection:
-        await connection.settled()
+        await connection.wait_for_attempt()
         await until(lambda: time.sleeps)
         assert session.reads == 2
         time.move(1)

@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.tools.mcp.login import WAIT_SECONDS, LoginNeeded, McpLogin, Returned
+from duologue.tools.mcp.login import WAIT_SECONDS, AuthorizationResponse, LoginNeeded, McpLogin
 
 pytestmark = pytest.mark.anyio
 URL = "https://auth.example/authorize?state=abc&client_id=1"
@@ -16,8 +16,8 @@ async def test_a_person_who_asked_gets_the_address_and_time_to_use_it():
         await login.open(URL)
         assert seen == [URL]
         assert limit.deadline > anyio.current_time() + WAIT_SECONDS / 2
-        login.arrived(Returned("code", "abc"))
-        assert (await login.returned()).code == "code"
+        login.complete(AuthorizationResponse("code", "abc"))
+        assert (await login.wait_for_response()).code == "code"
         assert limit.deadline <= anyio.current_time() + 60
 
 
@@ -27,32 +27,32 @@ async def test_nobody_is_sent_anywhere_who_did_not_ask():
     with pytest.raises(LoginNeeded):
         await login.open(URL)
     assert login.address == ""
-    assert not login.over()
+    assert not login.fail()
 
 
 async def test_an_answer_counts_once_and_only_with_its_state():
     login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
     with pytest.raises(BadRequest):
-        login.arrived(Returned("code", ""))
+        login.complete(AuthorizationResponse("code", ""))
     await login.open(URL)
     with pytest.raises(BadRequest):
-        login.arrived(Returned("code", "other"))
-    login.arrived(Returned("code", "abc"))
+        login.complete(AuthorizationResponse("code", "other"))
+    login.complete(AuthorizationResponse("code", "abc"))
     with pytest.raises(BadRequest):
-        login.arrived(Returned("code", "abc"))
+        login.complete(AuthorizationResponse("code", "abc"))
 
 
 async def test_a_failure_for_another_reason_is_no_matter_of_signing_in():
     login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
-    assert login.over()
+    assert login.fail()
 
 
 async def test_once_signed_in_nobody_is_sent_there_again_unasked():
     login = McpLogin("ann", "", interactive=True)
     login.begin(anyio.CancelScope(), lambda: None)
     await login.open(URL)
-    login.done()
+    login.finish()
     with pytest.raises(LoginNeeded):
         await login.open(URL)

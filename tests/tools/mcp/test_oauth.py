@@ -9,8 +9,8 @@ from tests.tools.fakes import Person, Rows, until
 from tests.tools.servers import npm
 
 from duologue.config import Settings
-from duologue.tools.mcp.login import Returned
-from duologue.tools.mcp.oauth import Storage
+from duologue.tools.mcp.login import AuthorizationResponse
+from duologue.tools.mcp.oauth import TokenStorage
 from duologue.tools.toolbox import Toolbox
 from duologue.values.conversations import GenerationOptions
 
@@ -28,27 +28,29 @@ async def toolbox(port, rows):
         now=lambda: int(time.time() * 1000),
     )
     async with box.running():
-        await (await box.hub.connection("web", "ann")).settled()
+        await (await box.registry.connection("web", "ann")).wait_for_attempt()
         yield box
 
 
 async def sign_in(box, user="ann", back=BACK):
     """As a browser does it: open the address, come back with what the server says."""
-    begun = await box.hub.sign_in("web", user, back)
+    begun = await box.registry.sign_in("web", user, back)
     assert begun.phase == "login"
     async with httpx.AsyncClient() as browser:
         away = await browser.get(begun.login)
     assert away.headers["location"].startswith(back)
-    came = parse_qs(urlsplit(away.headers["location"]).query)
-    await box.hub.signed_in(Returned(came["code"][0], came["state"][0], came.get("iss", [None])[0]))
-    connection = await box.hub.connection("web", user)
+    response = parse_qs(urlsplit(away.headers["location"]).query)
+    await box.registry.complete_sign_in(
+        AuthorizationResponse(response["code"][0], response["state"][0], response.get("iss", [None])[0])
+    )
+    connection = await box.registry.connection("web", user)
     await until(lambda: connection.phase == "ready")
     return begun.login
 
 
 async def secret(box, user="ann"):
-    connection = await box.hub.connection("web", user)
-    await connection.settled()
+    connection = await box.registry.connection("web", user)
+    await connection.wait_for_attempt()
     offer = await box.offer(user, GenerationOptions())
     tools = [tool for tool in offer.tools if tool.tool == "secret"]
     if not tools:
@@ -73,7 +75,7 @@ async def test_signing_in_registers_proves_itself_and_lets_one_person_in():
             assert await secret(box) == "a secret for Ann"
             assert await secret(box, "bob") == "It wants you to sign in there first."
             lines = "\n".join(line.text for line in await box.log("web", "ann"))
-            assert rows.kept["web", "ann"]["tokens"]["access_token"] not in lines
+            assert rows.saved_tokens["web", "ann"]["tokens"]["access_token"] not in lines
 
 
 async def test_after_a_restart_nobody_is_asked_and_an_old_token_is_refreshed():
@@ -82,22 +84,22 @@ async def test_after_a_restart_nobody_is_asked_and_an_old_token_is_refreshed():
         async with toolbox(port, rows) as box:
             await sign_in(box)
         # The token has ended meanwhile, as far as we know.
-        kept = rows.kept["web", "ann"]
-        first = kept["tokens"]["access_token"]
-        kept["expires"] = 1.0
+        row = rows.saved_tokens["web", "ann"]
+        first = row["tokens"]["access_token"]
+        row["expires"] = 1.0
         async with toolbox(port, rows) as box:
             await secret(box)
             assert await secret(box) == "a secret for Ann"
-        assert rows.kept["web", "ann"]["tokens"]["access_token"] != first
+        assert rows.saved_tokens["web", "ann"]["tokens"]["access_token"] != first
 
 
 async def test_tokens_the_server_no_longer_knows_lead_back_to_the_sign_in():
     rows = Rows()
-    rows.kept["web", "ann"] = {"tokens": {"access_token": "gone", "token_type": "Bearer"}}
+    rows.saved_tokens["web", "ann"] = {"tokens": {"access_token": "gone", "token_type": "Bearer"}}
     with npm.listening(npm.ours("guarded")) as port:
         async with toolbox(port, rows) as box:
             await secret(box)
-            connection = await box.hub.connection("web", "ann")
+            connection = await box.registry.connection("web", "ann")
             await until(lambda: connection.phase == "login")
             await sign_in(box)
             assert await secret(box) == "a secret for Ann"
@@ -108,16 +110,16 @@ async def test_under_another_address_of_ours_the_registration_is_made_anew():
     with npm.listening(npm.ours("guarded")) as port:
         async with toolbox(port, rows) as box:
             await sign_in(box)
-            first = rows.kept["web", "ann"]["client"]["client_id"]
-            await box.hub.sign_out("web", "ann")
+            first = rows.saved_tokens["web", "ann"]["client"]["client_id"]
+            await box.registry.sign_out("web", "ann")
             await sign_in(box, back="https://duologue.lan:8006/api/mcp/oauth/callback")
-            assert rows.kept["web", "ann"]["client"]["client_id"] != first
+            assert rows.saved_tokens["web", "ann"]["client"]["client_id"] != first
 
 
 async def test_what_is_kept_and_cannot_be_read_is_as_if_there_was_nothing():
     rows = Rows()
-    rows.kept["web", "ann"] = {"tokens": {"nonsense": 1}, "client": {}, "metadata": 5}
-    storage = Storage(rows, "web", "ann", BACK)
+    rows.saved_tokens["web", "ann"] = {"tokens": {"nonsense": 1}, "client": {}, "metadata": 5}
+    storage = TokenStorage(rows, "web", "ann", BACK)
     assert await storage.get_tokens() is None
     assert await storage.get_client_info() is None
     assert storage.metadata is None

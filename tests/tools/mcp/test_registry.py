@@ -2,66 +2,66 @@ import sys
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.tools.fakes import Row, Rows, Servers, Time, definition, until
+from tests.tools.fakes import Row, Rows, Servers, Time, server_config, until
 
 from duologue.errors import BadRequest, Forbidden, NotFound
 from duologue.store.database import Database
 from duologue.store.mcp import McpServers
-from duologue.tools.mcp.login import LoginNeeded, Returned
+from duologue.tools.mcp.login import AuthorizationResponse, LoginNeeded
 from duologue.tools.mcp.registry import ServerRegistry, load
-from duologue.tools.ssrf_guard import Addresses, Allowed
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 
 pytestmark = pytest.mark.anyio
 WEB = {"url": "https://web.example/mcp"}
 
 
 @asynccontextmanager
-async def hub(*configured, rows=None, open_server=None):
+async def running_registry(*configured, rows=None, open_server=None):
     time = Time()
-    made = ServerRegistry(
+    registry = ServerRegistry(
         configured,
         rows or Rows(),
-        Addresses(Allowed()),
+        AddressGuard(AllowList()),
         connect_s=5,
         now=time.now,
         sleep=time.sleep,
         open_server=open_server or Servers().server,
     )
-    async with made.running():
-        yield made
+    async with registry.running():
+        yield registry
 
 
 class Guarded(Servers):
-    """Lets in who signed in: by a token that is kept, or by opening the address."""
+    """Lets in who signed in: by a stored token, or by opening the address."""
 
     def __init__(self, rows):
         super().__init__()
         self.rows = rows
 
     @asynccontextmanager
-    async def server(self, definition, journal, login, on_phase):
+    async def server(self, config, journal, login, on_phase):
         if login is None:
             raise LoginNeeded
-        if not (await self.rows.tokens(definition.name, login.user) or {}).get("tokens"):
+        if not (await self.rows.tokens(config.name, login.user) or {}).get("tokens"):
             await login.open(f"https://auth.example/?state=state-of-{login.user}")
-            came = await login.returned()
-            await self.rows.save_tokens(definition.name, login.user, {"tokens": {"access_token": came.code}})
+            response = await login.wait_for_response()
+            await self.rows.save_tokens(config.name, login.user, {"tokens": {"access_token": response.code}})
         async with self.connection(on_phase) as session:
             yield session
 
 
-async def settled(hub, name, user="ann"):
-    connection = await hub.connection(name, user)
-    await connection.settled()
-    return await hub.connection(name, user)
+async def settle(registry, name, user="ann"):
+    connection = await registry.connection(name, user)
+    await connection.wait_for_attempt()
+    return await registry.connection(name, user)
 
 
 async def test_servers_of_the_configuration_and_added_ones_are_connected():
-    async with hub(definition("time"), rows=Rows(Row("web", WEB))) as made:
+    async with running_registry(server_config("time"), rows=Rows(Row("web", WEB))) as registry:
         phases = {}
         for name in ("time", "web"):
-            connection = await settled(made, name)
-            phases[name] = (connection.phase, connection.definition.source)
+            connection = await settle(registry, name)
+            phases[name] = (connection.phase, connection.config.source)
         assert phases == {"time": ("ready", "config"), "web": ("ready", "admin")}
 
 
@@ -74,29 +74,29 @@ async def test_starting_waits_for_no_server():
             await anyio.sleep_forever()
             yield
 
-    async with hub(definition("slow"), open_server=Slow().server) as made:
-        assert (await made.connection("slow", "ann")).phase in ("idle", "starting")
+    async with running_registry(server_config("slow"), open_server=Slow().server) as registry:
+        assert (await registry.connection("slow", "ann")).phase in ("idle", "starting")
 
 
 async def test_no_connection_is_made_before_its_time():
     import anyio
 
     begin, servers, time = anyio.Event(), Servers(), Time()
-    made = ServerRegistry(
-        [definition("time")],
+    registry = ServerRegistry(
+        [server_config("time")],
         Rows(),
-        Addresses(Allowed()),
+        AddressGuard(AllowList()),
         connect_s=5,
         now=time.now,
         open_server=servers.server,
         begin=begin.wait,
     )
-    async with made.running():
-        connection = await made.connection("time", "ann")
+    async with registry.running():
+        connection = await registry.connection("time", "ann")
         await anyio.sleep(0.01)
         assert (connection.phase, servers.tries) == ("idle", 0)
         begin.set()
-        await connection.settled()
+        await connection.wait_for_attempt()
         assert connection.phase == "ready"
 
 
@@ -108,125 +108,127 @@ def test_what_connections_need_can_be_loaded_ahead():
 async def test_one_server_that_fails_leaves_the_others_alone():
     class Mixed(Servers):
         @asynccontextmanager
-        async def server(self, definition, journal, login, on_phase):
-            if definition.name == "bad":
+        async def server(self, config, journal, login, on_phase):
+            if config.name == "bad":
                 raise RuntimeError("broken")
             async with self.connection(on_phase) as session:
                 yield session
 
-    async with hub(definition("bad"), definition("good"), open_server=Mixed().server) as made:
-        assert (await settled(made, "good")).phase == "ready"
-        assert (await settled(made, "bad")).phase == "waiting"
+    async with running_registry(
+        server_config("bad"), server_config("good"), open_server=Mixed().server
+    ) as registry:
+        assert (await settle(registry, "good")).phase == "ready"
+        assert (await settle(registry, "bad")).phase == "waiting"
 
 
 async def test_a_server_can_be_added_changed_and_removed():
     rows = Rows()
-    async with hub(rows=rows) as made:
-        await made.add("web", WEB, user="ann", keyed=False)
-        assert (await settled(made, "web")).phase == "ready"
-        await made.add("web", {"url": "https://other.example"}, user="ann", keyed=False)
+    async with running_registry(rows=rows) as registry:
+        await registry.add("web", WEB, user="ann", keyed=False)
+        assert (await settle(registry, "web")).phase == "ready"
+        await registry.add("web", {"url": "https://other.example"}, user="ann", keyed=False)
         assert rows.rows["web"].config == {"url": "https://other.example"}
-        first = await made.connection("web", "ann")
-        await made.remove("web")
+        first = await registry.connection("web", "ann")
+        await registry.remove("web")
         assert rows.rows == {}
         with pytest.raises(NotFound):
-            await made.connection("web", "ann")
-        assert first not in made._scopes
+            await registry.connection("web", "ann")
+        assert first not in registry._scopes
 
 
 async def test_a_server_that_runs_a_command_needs_an_admin_who_used_a_key():
     rows = Rows(Row("run", {"command": "true", "disabled": True}))
-    async with hub(rows=rows) as made:
+    async with running_registry(rows=rows) as registry:
         with pytest.raises(Forbidden):
-            await made.add("sh", {"command": "sh"}, user="local", keyed=False)
+            await registry.add("sh", {"command": "sh"}, user="local", keyed=False)
         with pytest.raises(Forbidden):
-            await made.switch("run", disabled=False, user="local", keyed=False)
-        assert (await made.switch("run", disabled=False, user="ann", keyed=True)).phase != "off"
+            await registry.switch("run", disabled=False, user="local", keyed=False)
+        assert (await registry.switch("run", disabled=False, user="ann", keyed=True)).phase != "off"
 
 
 async def test_a_switched_off_server_stays_off_after_a_restart():
     rows = Rows(Row("web", WEB))
-    async with hub(rows=rows) as made:
-        assert (await made.switch("web", disabled=True, user="ann", keyed=False)).phase == "off"
-    async with hub(rows=rows) as made:
-        assert (await made.connection("web", "ann")).phase == "off"
-        await made.switch("web", disabled=False, user="ann", keyed=False)
-        assert (await settled(made, "web")).phase == "ready"
+    async with running_registry(rows=rows) as registry:
+        assert (await registry.switch("web", disabled=True, user="ann", keyed=False)).phase == "off"
+    async with running_registry(rows=rows) as registry:
+        assert (await registry.connection("web", "ann")).phase == "off"
+        await registry.switch("web", disabled=False, user="ann", keyed=False)
+        assert (await settle(registry, "web")).phase == "ready"
 
 
 async def test_what_stands_in_the_configuration_changes_only_there():
-    async with hub(definition("time")) as made:
-        for change in (made.remove("time"), made.switch("time", disabled=True, user="a", keyed=True)):
+    async with running_registry(server_config("time")) as registry:
+        for change in (registry.remove("time"), registry.switch("time", disabled=True, user="a", keyed=True)):
             with pytest.raises(BadRequest) as refused:
                 await change
             assert refused.value.code == "configured_server"
         with pytest.raises(BadRequest):
-            await made.add("time", WEB, user="a", keyed=True)
+            await registry.add("time", WEB, user="a", keyed=True)
 
 
 async def test_whoever_signed_in_has_a_connection_of_their_own():
     rows = Rows()
-    guarded = definition("web", url="https://web.example")
-    async with hub(guarded, rows=rows, open_server=Guarded(rows).server) as made:
-        assert (await settled(made, "web", "ann")).phase == "login"
-        health = await made.sign_in("web", "ann", "http://here/back")
+    guarded = server_config("web", url="https://web.example")
+    async with running_registry(guarded, rows=rows, open_server=Guarded(rows).server) as registry:
+        assert (await settle(registry, "web", "ann")).phase == "login"
+        health = await registry.sign_in("web", "ann", "http://here/back")
         assert (health.phase, health.login) == ("login", "https://auth.example/?state=state-of-ann")
-        assert await made.signed_in(Returned("code", "state-of-ann")) == "web"
-        connection = await made.connection("web", "ann")
+        assert await registry.complete_sign_in(AuthorizationResponse("code", "state-of-ann")) == "web"
+        connection = await registry.connection("web", "ann")
         await until(lambda: connection.phase == "ready")
-        assert (await made.connection("web", "bob")).phase == "login"
-        assert await made.connection("web", "bob") is not connection
+        assert (await registry.connection("web", "bob")).phase == "login"
+        assert await registry.connection("web", "bob") is not connection
 
 
 async def test_a_sign_in_outlives_a_restart():
     rows = Rows()
-    rows.kept["web", "ann"] = {"tokens": {"access_token": "x"}}
-    guarded = definition("web", url="https://web.example")
-    async with hub(guarded, rows=rows, open_server=Guarded(rows).server) as made:
-        await settled(made, "web", "bob")
-        assert (await settled(made, "web", "ann")).phase == "ready"
-        assert (await settled(made, "web", "bob")).phase == "login"
+    rows.saved_tokens["web", "ann"] = {"tokens": {"access_token": "x"}}
+    guarded = server_config("web", url="https://web.example")
+    async with running_registry(guarded, rows=rows, open_server=Guarded(rows).server) as registry:
+        await settle(registry, "web", "bob")
+        assert (await settle(registry, "web", "ann")).phase == "ready"
+        assert (await settle(registry, "web", "bob")).phase == "login"
 
 
 async def test_signing_out_forgets_the_tokens():
     rows = Rows()
-    rows.kept["web", "ann"] = {"tokens": {"access_token": "x"}}
-    guarded = definition("web", url="https://web.example")
-    async with hub(guarded, rows=rows, open_server=Guarded(rows).server) as made:
-        await settled(made, "web", "ann")
-        assert (await settled(made, "web", "ann")).phase == "ready"
-        await made.sign_out("web", "ann")
-        assert (await made.connection("web", "ann")).phase == "login"
-        assert not rows.kept["web", "ann"]
+    rows.saved_tokens["web", "ann"] = {"tokens": {"access_token": "x"}}
+    guarded = server_config("web", url="https://web.example")
+    async with running_registry(guarded, rows=rows, open_server=Guarded(rows).server) as registry:
+        await settle(registry, "web", "ann")
+        assert (await settle(registry, "web", "ann")).phase == "ready"
+        await registry.sign_out("web", "ann")
+        assert (await registry.connection("web", "ann")).phase == "login"
+        assert not rows.saved_tokens["web", "ann"]
 
 
 async def test_a_sign_in_nobody_began_is_refused():
-    async with hub(definition("time")) as made:
+    async with running_registry(server_config("time")) as registry:
         with pytest.raises(BadRequest):
-            await made.signed_in(Returned("code", "made up"))
+            await registry.complete_sign_in(AuthorizationResponse("code", "registry up"))
         with pytest.raises(BadRequest):
-            await made.signed_in(Returned("code", ""))
+            await registry.complete_sign_in(AuthorizationResponse("code", ""))
         with pytest.raises(BadRequest) as refused:
-            await made.sign_in("time", "ann", "http://here/back")
+            await registry.sign_in("time", "ann", "http://here/back")
         assert refused.value.code == "no_login"
         with pytest.raises(NotFound):
-            await made.sign_in("none", "ann", "http://here/back")
+            await registry.sign_in("none", "ann", "http://here/back")
 
 
 async def test_servers_and_sign_ins_are_kept_in_the_real_store():
     async with Database.memory() as database:
         rows = McpServers(database, lambda: 7)
         guarded = Guarded(rows)
-        async with hub(rows=rows, open_server=guarded.server) as made:
-            await made.add("web", WEB, user="ann", keyed=False)
-            await settled(made, "web")
-            await made.sign_in("web", "ann", "http://here/back")
-            await made.signed_in(Returned("code", "state-of-ann"))
-            connection = await made.connection("web", "ann")
+        async with running_registry(rows=rows, open_server=guarded.server) as registry:
+            await registry.add("web", WEB, user="ann", keyed=False)
+            await settle(registry, "web")
+            await registry.sign_in("web", "ann", "http://here/back")
+            await registry.complete_sign_in(AuthorizationResponse("code", "state-of-ann"))
+            connection = await registry.connection("web", "ann")
             await until(lambda: connection.phase == "ready")
-        async with hub(rows=rows, open_server=guarded.server) as made:
-            await settled(made, "web")
-            assert (await settled(made, "web")).phase == "ready"
-            await made.remove("web")
+        async with running_registry(rows=rows, open_server=guarded.server) as registry:
+            await settle(registry, "web")
+            assert (await settle(registry, "web")).phase == "ready"
+            await registry.remove("web")
         assert await rows.all() == []
         assert await rows.tokens("web", "ann") is None

@@ -5,7 +5,7 @@ from tests.tools.fakes import Row
 
 from duologue.config.settings import Mcp, McpServer
 from duologue.errors import BadRequest, Forbidden, StartFailed
-from duologue.tools.mcp.server_config import accepted, added, configured, plain
+from duologue.tools.mcp.server_config import dump, load, parse_new, parse_rows
 
 
 def file(tmp_path, content):
@@ -16,7 +16,7 @@ def file(tmp_path, content):
 
 def test_servers_of_the_settings_and_of_the_file_come_together(tmp_path):
     path = file(tmp_path, {"mcpServers": {"time": {"command": "time"}, "web": {"command": "other"}}})
-    found = configured(Mcp(servers={"web": McpServer(url="https://web.example/mcp")}, file=path))
+    found = load(Mcp(servers={"web": McpServer(url="https://web.example/mcp")}, file=path))
     assert [(one.name, one.server.command, one.source) for one in found] == [
         ("time", "time", "config"),
         ("web", "", "config"),
@@ -32,7 +32,7 @@ def test_variables_of_the_environment_are_filled_in(tmp_path):
             }
         },
     )
-    (found,) = configured(Mcp(file=path), {"HOME_OF": "/opt", "KEY": "k-123456"})
+    (found,) = load(Mcp(file=path), {"HOME_OF": "/opt", "KEY": "k-123456"})
     assert found.server.command == "/opt/run"
     assert found.server.args == ("low",)
     assert found.server.env == {"KEY": "k-123456"}
@@ -40,7 +40,7 @@ def test_variables_of_the_environment_are_filled_in(tmp_path):
 
 def test_a_variable_there_is_not_is_said_at_the_start():
     with pytest.raises(StartFailed) as failed:
-        configured(Mcp(servers={"a": McpServer(url="https://a.example/?k=${NO_SUCH}")}), {})
+        load(Mcp(servers={"a": McpServer(url="https://a.example/?k=${NO_SUCH}")}), {})
     assert "NO_SUCH" in failed.value.message
 
 
@@ -54,7 +54,7 @@ def test_other_programs_spellings_are_understood(tmp_path):
             }
         },
     )
-    a, b = configured(Mcp(file=path), {})
+    a, b = load(Mcp(file=path), {})
     assert (a.server.url, a.server.type, a.transport) == (
         "https://a.example",
         "streamable-http",
@@ -78,52 +78,52 @@ def test_other_programs_spellings_are_understood(tmp_path):
 )
 def test_a_file_that_makes_no_sense_stops_the_start_with_a_sentence(tmp_path, content, said):
     with pytest.raises(StartFailed) as failed:
-        configured(Mcp(file=file(tmp_path, content)), {})
+        load(Mcp(file=file(tmp_path, content)), {})
     assert said in failed.value.message
 
 
 def test_a_file_that_is_not_there_stops_the_start(tmp_path):
     with pytest.raises(StartFailed):
-        configured(Mcp(file=tmp_path / "none.json"))
+        load(Mcp(file=tmp_path / "none.json"))
 
 
 def test_an_added_server_gets_nothing_of_the_environment(monkeypatch):
     monkeypatch.setenv("SECRET", "s3cret")
-    made = accepted("web", {"url": "https://web.example/?k=${SECRET}"}, keyed=False, taken=())
+    made = parse_new("web", {"url": "https://web.example/?k=${SECRET}"}, keyed=False, taken=())
     assert made.server.url.endswith("${SECRET}")
     assert made.source == "admin"
 
 
 def test_a_command_is_added_only_with_a_key():
     with pytest.raises(Forbidden) as refused:
-        accepted("run", {"command": "sh"}, keyed=False, taken=())
+        parse_new("run", {"command": "sh"}, keyed=False, taken=())
     assert refused.value.code == "key_needed"
-    assert accepted("run", {"command": "sh"}, keyed=True, taken=()).server.command == "sh"
+    assert parse_new("run", {"command": "sh"}, keyed=True, taken=()).server.command == "sh"
 
 
 def test_a_name_of_the_configuration_cannot_be_taken():
     with pytest.raises(BadRequest) as refused:
-        accepted("web", {"url": "https://x.example"}, keyed=True, taken=("web",))
+        parse_new("web", {"url": "https://x.example"}, keyed=True, taken=("web",))
     assert refused.value.code == "name_taken"
 
 
 @pytest.mark.parametrize("config", [{}, {"url": "ftp://x"}, {"url": "https://x", "shell": True}])
 def test_a_server_that_makes_no_sense_is_refused(config):
     with pytest.raises(BadRequest):
-        accepted("x", config, keyed=True, taken=())
+        parse_new("x", config, keyed=True, taken=())
 
 
 def test_what_is_kept_can_be_read_again():
-    made = accepted("x", {"url": "https://x", "headers": {"A": "secret-1"}}, keyed=False, taken=())
-    (again,) = added([Row("x", plain(made.server))])
+    made = parse_new("x", {"url": "https://x", "headers": {"A": "secret-1"}}, keyed=False, taken=())
+    (again,) = parse_rows([Row("x", dump(made.server))])
     assert again == made
 
 
 def test_a_row_nobody_understands_is_passed_over():
-    assert added([Row("x", {"future": 1}), Row("y", {"url": "https://y"})])[0].name == "y"
+    assert parse_rows([Row("x", {"future": 1}), Row("y", {"url": "https://y"})])[0].name == "y"
 
 
 def test_what_people_see_of_a_server_has_no_secret_in_it():
-    made = accepted("x", {"url": "https://ann:pa55word@x.example/mcp?key=abc123"}, keyed=False, taken=())
+    made = parse_new("x", {"url": "https://ann:pa55word@x.example/mcp?key=abc123"}, keyed=False, taken=())
     assert made.address == "https://x.example/mcp"
     assert {"pa55word", "abc123"} <= set(made.secrets)

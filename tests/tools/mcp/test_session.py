@@ -7,11 +7,11 @@ import anyio
 import pytest
 from tests.tools.fakes import Person, until
 from tests.tools.servers import npm
-from tests.tools.servers.talking import talking
+from tests.tools.servers.talk import open_talk
 from tests.tools.test_pinned_transport import site
 
 from duologue.errors import Unavailable
-from duologue.tools.mcp.call_context import Lost
+from duologue.tools.mcp.call_context import SessionLost
 from duologue.tools.values import ElicitationAnswer
 from duologue.values.conversations import ResourceContent, TextContent
 
@@ -23,19 +23,19 @@ TRANSPORTS = ("stdio", "streamableHttp", "sse")
 async def everything(transport):
     """A session with the reference server."""
     if transport == "stdio":
-        async with talking("every", command="node", args=(str(npm.script("everything")), "stdio")) as talk:
+        async with open_talk("every", command="node", args=(str(npm.script("everything")), "stdio")) as talk:
             yield talk.session
         return
     with npm.everything(transport) as port:
         path, kind = ("mcp", "http") if transport == "streamableHttp" else ("sse", "sse")
-        async with talking("every", url=f"http://127.0.0.1:{port}/{path}", type=kind) as talk:
+        async with open_talk("every", url=f"http://127.0.0.1:{port}/{path}", type=kind) as talk:
             yield talk.session
 
 
 async def call(session, tool, person=None, **arguments):
     person = person or Person()
-    calling = person.calling(tool)
-    return await session.call(tool, arguments, calling, person.keep)
+    context = person.context(tool)
+    return await session.call(tool, arguments, context, person.keep)
 
 
 def text(outcome):
@@ -58,12 +58,12 @@ async def test_the_reference_server_over_every_transport(transport):
 
         person = Person()
         await call(session, "trigger-long-running-operation", person, duration=0.2, steps=2)
-        assert [(progress, total) for _, progress, total in person.told] == [(1, 2), (2, 2)]
+        assert [(progress, total) for _, progress, total in person.reports] == [(1, 2), (2, 2)]
 
         person = Person(ElicitationAnswer("accept", {"name": "Ann"}))
         assert "Name: Ann" in text(await call(session, "trigger-elicitation-request", person))
-        assert person.asked[0].kind == "form"
-        assert "name" in person.asked[0].schema["properties"]
+        assert person.questions[0].kind == "form"
+        assert "name" in person.questions[0].schema["properties"]
 
         person = Person()
         content = await session.read("demo://resource/dynamic/text/1", person.keep)
@@ -118,7 +118,7 @@ async def test_a_page_to_open_is_asked_about_both_ways_a_server_may_ask():
     async with everything("stdio") as session:
         person = Person(ElicitationAnswer("accept"))
         outcome = await call(session, "trigger-url-elicitation", person, url="https://a.example/x")
-        assert [(asked.kind, asked.url) for asked in person.asked] == [("link", "https://a.example/x")]
+        assert [(asked.kind, asked.url) for asked in person.questions] == [("link", "https://a.example/x")]
         assert not outcome.failed
         person = Person(ElicitationAnswer("accept"))
         outcome = await call(
@@ -129,7 +129,7 @@ async def test_a_page_to_open_is_asked_about_both_ways_a_server_may_ask():
             errorPath=True,
             elicitationId="one",
         )
-        assert len(person.asked) == 2
+        assert len(person.questions) == 2
         assert not outcome.failed
         person = Person(ElicitationAnswer("decline"))
         outcome = await call(
@@ -157,7 +157,7 @@ async def test_a_tool_there_is_not_is_a_failed_outcome():
 async def test_the_filesystem_server_reads_and_writes_where_it_may(tmp_path):
     (tmp_path / "notes.txt").write_text("buy milk")
     command = (str(npm.script("filesystem")), str(tmp_path))
-    async with talking("files", command="node", args=command) as talk:
+    async with open_talk("files", command="node", args=command) as talk:
         tools = {tool.name: tool for tool in (await talk.session.listing()).tools}
         assert tools["read_text_file"].read_only
         assert not tools["write_file"].read_only
@@ -171,14 +171,16 @@ async def test_the_filesystem_server_reads_and_writes_where_it_may(tmp_path):
 
 async def test_the_memory_server_remembers(tmp_path):
     environment = {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}
-    async with talking("memory", command="node", args=(str(npm.script("memory")),), env=environment) as talk:
+    async with open_talk(
+        "memory", command="node", args=(str(npm.script("memory")),), env=environment
+    ) as talk:
         entities = [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}]
         await call(talk.session, "create_entities", entities=entities)
         assert "likes tea" in text(await call(talk.session, "search_nodes", query="tea"))
 
 
 async def test_the_time_server_speaks_the_newer_era():
-    async with talking("time", command=sys.executable, args=("-m", "mcp_server_time")) as talk:
+    async with open_talk("time", command=sys.executable, args=("-m", "mcp_server_time")) as talk:
         assert talk.session.about.protocol == "2026-07-28"
         outcome = await call(talk.session, "get_current_time", timezone="Asia/Tokyo")
         assert "+09:00" in text(outcome)
@@ -189,7 +191,7 @@ async def test_the_fetch_server_fetches():
     page = b"<html><head><title>Tea</title></head><body><p>Green tea is made of leaves.</p></body></html>"
     arguments = ("-m", "mcp_server_fetch", "--allow-private-ips", "--ignore-robots-txt")
     with site({"/": (200, {"content-type": "text/html"}, page)}) as (port, _):
-        async with talking("fetch", command=sys.executable, args=arguments) as talk:
+        async with open_talk("fetch", command=sys.executable, args=arguments) as talk:
             assert [tool.name for tool in (await talk.session.listing()).tools] == ["fetch"]
             outcome = await call(talk.session, "fetch", url=f"http://127.0.0.1:{port}/", raw=True)
             assert "Green tea" in text(outcome)
@@ -198,7 +200,7 @@ async def test_the_fetch_server_fetches():
 async def test_a_server_tells_when_its_tools_change():
     command, *arguments = npm.ours("odd")
     async with (
-        talking("odd", command=command, args=tuple(arguments)) as talk,
+        open_talk("odd", command=command, args=tuple(arguments)) as talk,
         anyio.create_task_group() as tasks,
     ):
         session = talk.session
@@ -213,39 +215,39 @@ async def test_a_server_tells_when_its_tools_change():
 
 async def test_a_server_that_dies_in_a_call_ends_the_session_and_says_so():
     command, *arguments = npm.ours("odd")
-    async with talking("odd", command=command, args=tuple(arguments)) as talk:
-        with pytest.raises(Lost) as lost:
+    async with open_talk("odd", command=command, args=tuple(arguments)) as talk:
+        with pytest.raises(SessionLost) as failure:
             await call(talk.session, "die")
-        assert not lost.value.unheard
+        assert not failure.value.undelivered
         assert talk.session.ended
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(SessionLost) as failure:
             await call(talk.session, "whoami")
-        assert lost.value.unheard
+        assert failure.value.undelivered
 
 
 async def test_a_restarted_server_has_forgotten_the_session_and_heard_nothing():
     script = ["node", str(npm.script("everything")), "streamableHttp"]
     with ExitStack() as stack:
         port = stack.enter_context(npm.listening(script))
-        async with talking("every", url=f"http://127.0.0.1:{port}/mcp", type="http") as talk:
+        async with open_talk("every", url=f"http://127.0.0.1:{port}/mcp", type="http") as talk:
             assert text(await call(talk.session, "echo", message="one")) == "Echo: one"
             stack.close()
             with npm.listening(script, port):
-                with pytest.raises(Lost) as lost:
+                with pytest.raises(SessionLost) as failure:
                     await call(talk.session, "echo", message="two")
-                assert lost.value.unheard
+                assert failure.value.undelivered
 
 
 @pytest.mark.parametrize("accepted", [True, False])
 async def test_a_server_of_the_newer_era_asks_by_answering_that_it_needs_to_know(accepted):
     command, *arguments = npm.ours("odd")
-    async with talking("odd", command=command, args=tuple(arguments)) as talk:
+    async with open_talk("odd", command=command, args=tuple(arguments)) as talk:
         person = Person(
             ElicitationAnswer("accept", {"name": "Ann"}) if accepted else ElicitationAnswer("decline")
         )
         outcome = await call(talk.session, "book", person)
         assert talk.session.about.protocol == "2026-07-28"
-        assert [asked.message for asked in person.asked] == ["Who is it for?"]
+        assert [asked.message for asked in person.questions] == ["Who is it for?"]
         assert outcome.failed is not accepted
         if accepted:
             assert text(outcome) == "booked for Ann"
@@ -254,9 +256,9 @@ async def test_a_server_of_the_newer_era_asks_by_answering_that_it_needs_to_know
 async def test_a_large_picture_comes_through_over_every_transport():
     command, *arguments = npm.ours("odd")
     person = Person()
-    async with talking("odd", command=command, args=tuple(arguments)) as talk:
+    async with open_talk("odd", command=command, args=tuple(arguments)) as talk:
         await call(talk.session, "large", person)
     with npm.listening(npm.ours("odd", "http")) as port:
-        async with talking("odd", url=f"http://127.0.0.1:{port}/mcp") as talk:
+        async with open_talk("odd", url=f"http://127.0.0.1:{port}/mcp") as talk:
             await call(talk.session, "large", person)
     assert [len(data) for data, _, _ in person.files] == [3_000_000, 3_000_000]

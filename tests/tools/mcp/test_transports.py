@@ -3,13 +3,13 @@ import sys
 import anyio
 import httpx2
 import pytest
-from tests.tools.fakes import Person, definition, until
+from tests.tools.fakes import Person, server_config, until
 from tests.tools.servers import npm
-from tests.tools.servers.talking import talking
+from tests.tools.servers.talk import open_talk
 
 from duologue.errors import Unavailable
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.transports import Signs, Watched, http_client
+from duologue.tools.mcp.transports import TransportState, WatchedStream, http_client
 
 pytestmark = pytest.mark.anyio
 
@@ -20,29 +20,29 @@ def odd(*way, **more):
 
 
 async def test_what_a_program_says_on_standard_error_is_in_the_journal_without_secrets():
-    async with talking("odd", **odd("noisy", env={"ODD_SECRET": "hunter2hunter2"})) as talk:
+    async with open_talk("odd", **odd("noisy", env={"ODD_SECRET": "hunter2hunter2"})) as talk:
         person = Person()
-        await talk.session.call("whoami", {}, person.calling(), person.keep)
-        await until(lambda: "my secret is" in talk.said())
-        assert "stderr: and this one goes to standard error" in talk.said()
-        assert "stderr: my secret is ***" in talk.said()
-        assert "hunter2" not in talk.said()
+        await talk.session.call("whoami", {}, person.context(), person.keep)
+        await until(lambda: "my secret is" in talk.log())
+        assert "stderr: and this one goes to standard error" in talk.log()
+        assert "stderr: my secret is ***" in talk.log()
+        assert "hunter2" not in talk.log()
 
 
 async def test_what_is_no_message_of_the_protocol_does_no_harm():
-    async with talking("odd", **odd("noisy")) as talk:
+    async with open_talk("odd", **odd("noisy")) as talk:
         assert (await talk.session.listing()).tools
-        assert "what is no message" in talk.said()
+        assert "what is no message" in talk.log()
 
 
 async def test_a_program_gets_its_own_environment_and_not_ours(monkeypatch):
     monkeypatch.setenv("ODD_NAME", "from the server's own environment")
     person = Person()
-    async with talking("odd", **odd()) as talk:
-        outcome = await talk.session.call("whoami", {}, person.calling(), person.keep)
+    async with open_talk("odd", **odd()) as talk:
+        outcome = await talk.session.call("whoami", {}, person.context(), person.keep)
         assert outcome.content[0].text == "nobody"
-    async with talking("odd", **odd(env={"ODD_NAME": "Ann"})) as talk:
-        outcome = await talk.session.call("whoami", {}, person.calling(), person.keep)
+    async with open_talk("odd", **odd(env={"ODD_NAME": "Ann"})) as talk:
+        outcome = await talk.session.call("whoami", {}, person.context(), person.keep)
         assert outcome.content[0].text == "Ann"
 
 
@@ -50,27 +50,27 @@ async def test_a_program_runs_in_its_folder(tmp_path):
     (tmp_path / "here.py").write_text("import os, sys; print(os.getcwd(), file=sys.stderr)")
     journal = Journal((), lambda: 0)
     with pytest.raises(Unavailable):
-        async with talking(command=sys.executable, args=("here.py",), cwd=str(tmp_path), journal=journal):
+        async with open_talk(command=sys.executable, args=("here.py",), cwd=str(tmp_path), journal=journal):
             pytest.fail("it spoke the protocol")
     assert str(tmp_path) in [line.text for line in journal.lines()]
 
 
 async def test_the_end_of_a_stream_is_noticed():
     send, receive = anyio.create_memory_object_stream(1)
-    signs = Signs()
-    watched = Watched(receive, signs.end)
+    state = TransportState()
+    watched = WatchedStream(receive, state.end)
     await send.send("one")
     send.close()
     assert [item async for item in watched] == ["one"]
-    assert signs.ended.is_set()
+    assert state.ended.is_set()
     await watched.aclose()
 
 
 async def test_the_headers_of_a_server_go_with_every_request():
-    server = definition("web", url="http://127.0.0.1:1/mcp", headers={"X-Key": "k-123456"}).server
-    signs = Signs()
-    async with http_client(server, signs, None, None) as client:
+    server = server_config("web", url="http://127.0.0.1:1/mcp", headers={"X-Key": "k-123456"}).server
+    state = TransportState()
+    async with http_client(server, state, None, None) as client:
         assert client.headers["x-key"] == "k-123456"
         with pytest.raises(httpx2.ConnectError):
             await client.get("http://127.0.0.1:1/")
-    assert signs.trouble
+    assert state.trouble

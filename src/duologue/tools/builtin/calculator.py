@@ -37,11 +37,11 @@ CONSTANTS = {
 }
 
 
-def calculated(expression: str) -> str:
+def calculate(expression: str) -> str:
     """The value of `expression` in decimal. Raises BadRequest (bad_expression) with the reason."""
     try:
-        text = _tidied(expression)
-        return _written(_value(_parsed(text), text))
+        text = _normalize(expression)
+        return _format(_evaluate(_parse(text), text))
     except ZeroDivisionError:
         raise _bad("There is a division by zero") from None
     except (decimal.InvalidOperation, ValueError):
@@ -54,13 +54,13 @@ def _bad(reason: str) -> BadRequest:
     return BadRequest(f"{reason}.", code="bad_expression")
 
 
-def _tidied(expression: str) -> str:
+def _normalize(expression: str) -> str:
     """What people type, as the grammar has it: × and ÷, ^, √, 5!, 20%, 1,234,567."""
     if len(expression) > LONGEST:
         raise _bad(f"The expression is longer than {LONGEST:,} characters")
     text = " ".join(expression.split()).rstrip("= ")
-    for written, meant in (("×", "*"), ("·", "*"), ("÷", "/"), ("−", "-"), ("^", "**"), ("π", "pi")):
-        text = text.replace(written, meant)
+    for symbol, operator in (("×", "*"), ("·", "*"), ("÷", "/"), ("−", "-"), ("^", "**"), ("π", "pi")):
+        text = text.replace(symbol, operator)
     text = re.sub(r"√\s*(\d+(?:\.\d+)?)", r"sqrt(\1)", text).replace("√", "sqrt")
     text = re.sub(r"\b(\d+)!", r"factorial(\1)", text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\w(.])", r"(\1/100)", text)
@@ -72,7 +72,7 @@ def _tidied(expression: str) -> str:
     return text
 
 
-def _parsed(text: str) -> ast.expr:
+def _parse(text: str) -> ast.expr:
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -84,31 +84,31 @@ def _parsed(text: str) -> ast.expr:
     return tree.body
 
 
-def _value(node: ast.expr, text: str) -> Fraction:
+def _evaluate(node: ast.expr, text: str) -> Fraction:
     match node:
         case ast.Constant(value=bool() | complex() | str() | bytes() | None):
             raise _bad(f"{ast.unparse(node)} is no number")
         case ast.Constant(value=int() as whole):
-            return _bounded(Fraction(whole))
+            return _check_size(Fraction(whole))
         case ast.Constant(value=float()):
             return _literal(ast.get_source_segment(text, node) or "")
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_value(inner, text)
+            return -_evaluate(inner, text)
         case ast.UnaryOp(op=ast.UAdd(), operand=inner):
-            return _value(inner, text)
+            return _evaluate(inner, text)
         case ast.BinOp(left=left, op=operator, right=right):
-            return _bounded(_binary(operator, _value(left, text), _value(right, text)))
+            return _check_size(_binary(operator, _evaluate(left, text), _evaluate(right, text)))
         case ast.Name(id=name) if name in CONSTANTS:
             return Fraction(CONSTANTS[name])
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-            return _bounded(_applied(name, [_value(arg, text) for arg in args]))
+            return _check_size(_apply(name, [_evaluate(arg, text) for arg in args]))
     known = ", ".join(sorted(FUNCTIONS))
     raise _bad(f"{ast.unparse(node)[:60]!r} is not known here; there are + - * / // % ** and {known}, pi, e")
 
 
-def _literal(written: str) -> Fraction:
+def _literal(text: str) -> Fraction:
     # From the source: a float would keep seventeen digits of it.
-    value = Decimal(written.replace("_", ""))
+    value = Decimal(text.replace("_", ""))
     if abs(value.adjusted()) > DIGITS:
         raise _bad(f"A number of more than about {DIGITS:,} digits comes up")
     return Fraction(value)
@@ -154,13 +154,13 @@ def _decimal(value: Fraction) -> Decimal:
     return CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def _bounded(value: Fraction) -> Fraction:
+def _check_size(value: Fraction) -> Fraction:
     if max(abs(value.numerator), value.denominator).bit_length() > DIGITS * 4:
         raise _bad(f"A number of more than about {DIGITS:,} digits comes up")
     return value
 
 
-def _rounded(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
+def _round(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
     if places.denominator != 1 or abs(places) > SHOWN:
         raise _bad(f"round() takes a whole number of places, up to {SHOWN}")
     # Half away from zero, as people round; Python rounds half to even.
@@ -195,19 +195,19 @@ def _logarithm(value: Fraction, base: Fraction | None = None) -> Fraction:
     return Fraction(CONTEXT.divide(natural, CONTEXT.ln(_decimal(base))))
 
 
-def _whole(function: Callable[..., int]) -> Callable[..., Fraction]:
-    def applied(*values: Fraction) -> Fraction:
+def _integer_function(function: Callable[..., int]) -> Callable[..., Fraction]:
+    def apply(*values: Fraction) -> Fraction:
         if any(value.denominator != 1 for value in values):
             raise _bad("gcd() and lcm() take whole numbers")
         return Fraction(function(*(int(value) for value in values)))
 
-    return applied
+    return apply
 
 
 # name -> (the function, the least and the most arguments)
 FUNCTIONS: dict[str, tuple[Callable[..., Fraction], int, int]] = {
     "abs": (abs, 1, 1),
-    "round": (_rounded, 1, 2),
+    "round": (_round, 1, 2),
     "floor": (lambda value: Fraction(value.__floor__()), 1, 1),
     "ceil": (lambda value: Fraction(value.__ceil__()), 1, 1),
     "min": (min, 2, 50),
@@ -221,20 +221,20 @@ FUNCTIONS: dict[str, tuple[Callable[..., Fraction], int, int]] = {
     "log10": (lambda value: _logarithm(value, Fraction(10)), 1, 1),
     "exp": (lambda value: Fraction(CONTEXT.exp(_decimal(value))), 1, 1),
     "factorial": (_factorial, 1, 1),
-    "gcd": (_whole(math.gcd), 2, 50),
-    "lcm": (_whole(math.lcm), 2, 50),
+    "gcd": (_integer_function(math.gcd), 2, 50),
+    "lcm": (_integer_function(math.lcm), 2, 50),
 }
 
 
-def _applied(name: str, values: list[Fraction]) -> Fraction:
+def _apply(name: str, values: list[Fraction]) -> Fraction:
     function, least, most = FUNCTIONS[name]
     if not least <= len(values) <= most:
-        wanted = str(least) if least == most else f"{least} to {most}"
-        raise _bad(f"{name}() takes {wanted} numbers, separated by commas")
+        expected = str(least) if least == most else f"{least} to {most}"
+        raise _bad(f"{name}() takes {expected} numbers, separated by commas")
     return function(*values)
 
 
-def _written(value: Fraction) -> str:
+def _format(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     whole = len(str(abs(value.numerator) // value.denominator))

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from duologue.errors import BadRequest, Problem
 from duologue.tools.arguments import check
-from duologue.tools.builtin.calculator import calculated
-from duologue.tools.builtin.clock import told, zone_of
-from duologue.tools.builtin.fetch import fetched
+from duologue.tools.builtin.calculator import calculate
+from duologue.tools.builtin.clock import describe_time, parse_zone
+from duologue.tools.builtin.fetch import fetch_page
 from duologue.tools.mcp.capabilities import ServerTool
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 from duologue.tools.values import ToolOutcome, failure
 from duologue.values.conversations import Hit, TextContent
 
@@ -87,14 +87,14 @@ TOOLS: dict[str, ServerTool] = {
 }
 
 
-class Builtin:
+class BuiltinTools:
     """The built-in tools that are switched on. `search` is given a user, a query and a limit; None: none is offered.
     `home` is the zone of users who have told none."""
 
     def __init__(
         self,
         names: Sequence[str],
-        addresses: Addresses,
+        addresses: AddressGuard,
         search: SearchConversations | None,
         *,
         now: Callable[[], int],
@@ -128,27 +128,29 @@ class Builtin:
         match name:
             case "clock":
                 zone = text("zone").strip() or await self._zone(user)
-                return told(self._now(), zone, text("since"), text("until"))
+                return describe_time(self._now(), zone, text("since"), text("until"))
             case "calculator":
-                return calculated(text("expression"))
+                return calculate(text("expression"))
             case "fetch":
-                return await fetched(
+                return await fetch_page(
                     text("url"), self._addresses, start=int(str(arguments.get("start") or 0))
                 )
             case "search":
-                return await self._searched(text("query"), int(str(arguments.get("limit") or HITS)), user)
+                return await self._search_conversations(
+                    text("query"), int(str(arguments.get("limit") or HITS)), user
+                )
         raise BadRequest(f"There is no built-in tool {name!r}.")
 
     async def _zone(self, user: str) -> str:
         """Where a user is, else where this machine is. A zone that a browser knows and this machine does not is as good as
         none, and so is one that a database in trouble does not tell."""
         with suppress(Problem):
-            if self._zone_of_user is not None and (told_of := await self._zone_of_user(user)):
-                zone_of(told_of)
-                return told_of
+            if self._zone_of_user is not None and (name := await self._zone_of_user(user)):
+                parse_zone(name)
+                return name
         return self._home
 
-    async def _searched(self, query: str, limit: int, user: str) -> str:
+    async def _search_conversations(self, query: str, limit: int, user: str) -> str:
         assert self._search is not None
         if not query.strip():
             raise BadRequest("query must have a word to look for.")
@@ -156,7 +158,7 @@ class Builtin:
         if not hits:
             return "Nothing was found. Try fewer or other words."
         lines = []
-        where = zone_of(await self._zone(user))
+        where = parse_zone(await self._zone(user))
         for hit in hits:
             day = datetime.fromtimestamp(hit.created / 1000, where).strftime("%Y-%m-%d")
             lines.append(

@@ -13,24 +13,24 @@ from tzlocal import get_localzone_name
 from duologue.errors import BadRequest
 
 
-def told(milliseconds: int, zone: str = "UTC", since: str = "", until: str = "") -> str:
+def describe_time(milliseconds: int, zone: str = "UTC", since: str = "", until: str = "") -> str:
     """What time it is in `zone` (an IANA name or an offset), and how far it is from `since` or to `until`.
 
     Raises BadRequest (bad_time) naming what cannot be read.
     """
-    where = zone_of(zone)
+    where = parse_zone(zone)
     now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(where)
     # duologue-mini copies what it is told first, in words like its own: of ways to say this, it understood this one best.
     day = f"{now:%A} of week {now.isocalendar().week}, {now:%Y-%m-%d}"
     lines = [f"The time is {now:%H:%M}, {day}, {', '.join(dict.fromkeys((zone.strip(), _offset(now))))}"]
-    start = _moment(since, where, now) if since.strip() else now
-    end = _moment(until, where, now) if until.strip() else now
+    start = _parse_moment(since, where, now) if since.strip() else now
+    end = _parse_moment(until, where, now) if until.strip() else now
     if since.strip() or until.strip():
-        lines.append(_distance(start, end))
+        lines.append(_describe_distance(start, end))
     return "\n".join(lines)
 
 
-def zone_of(name: str) -> tzinfo:
+def parse_zone(name: str) -> tzinfo:
     """The zone of an IANA name, a city or an offset. Raises BadRequest (bad_time)."""
     name = name.strip()
     if not name or name.upper() in ("UTC", "Z", "GMT"):
@@ -38,7 +38,7 @@ def zone_of(name: str) -> tzinfo:
     offset = name.upper().removeprefix("UTC").removeprefix("GMT")
     if offset[:1] in ("+", "-"):
         try:
-            moment = datetime.fromisoformat(f"2000-01-01T00:00{_padded(offset)}")
+            moment = datetime.fromisoformat(f"2000-01-01T00:00{_pad_offset(offset)}")
             assert moment.tzinfo is not None
             return moment.tzinfo
         except ValueError:
@@ -48,18 +48,18 @@ def zone_of(name: str) -> tzinfo:
     except (LookupError, ValueError, OSError):
         pass
     # "Berlin", "new york": the one zone that ends so.
-    wanted = name.lower().replace(" ", "_")
-    found = sorted(zone for zone in available_timezones() if zone.lower().rpartition("/")[2] == wanted)
-    if not found:
+    city = name.lower().replace(" ", "_")
+    matches = sorted(zone for zone in available_timezones() if zone.lower().rpartition("/")[2] == city)
+    if not matches:
         raise _bad(name)
-    return ZoneInfo(found[0])
+    return ZoneInfo(matches[0])
 
 
-def zone_here() -> str:
+def local_zone_name() -> str:
     """The zone of this machine; UTC where it names none that there is."""
     try:
         name = get_localzone_name() or "UTC"
-        zone_of(name)
+        parse_zone(name)
     except (LookupError, ValueError, OSError, BadRequest):
         return "UTC"
     return name
@@ -71,13 +71,13 @@ def _bad(name: str) -> BadRequest:
     )
 
 
-def _padded(offset: str) -> str:
+def _pad_offset(offset: str) -> str:
     sign, digits = offset[0], offset[1:].replace(":", "")
     digits = digits.zfill(2) if len(digits) <= 2 else digits.zfill(4)
     return f"{sign}{digits[:2]}:{digits[2:] or '00'}"
 
 
-def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
+def _parse_moment(text: str, zone: tzinfo, now: datetime) -> datetime:
     text = text.strip()
     if text.lower() in ("now", "today"):
         return now if text.lower() == "now" else now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -90,7 +90,7 @@ def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
     return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
 
 
-def _written(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} {_offset(moment)}"
 
 
@@ -99,7 +99,7 @@ def _offset(moment: datetime) -> str:
     return f"{offset[:3]}:{offset[3:5]}"
 
 
-def _distance(start: datetime, end: datetime) -> str:
+def _describe_distance(start: datetime, end: datetime) -> str:
     sign = "" if end >= start else "minus "
     first, last = min(start, end), max(start, end)
     gap: timedelta = last - first
@@ -108,7 +108,7 @@ def _distance(start: datetime, end: datetime) -> str:
     exact = f"{gap.days} days, {hours} hours, {minutes} minutes, {seconds} seconds"
     days = (date(last.year, last.month, last.day) - date(first.year, first.month, first.day)).days
     return (
-        f"From {_written(start)} to {_written(end)}: {sign}{exact}"
+        f"From {_format(start)} to {_format(end)}: {sign}{exact}"
         f" ({sign}{days} calendar days, {sign}{_months(first, last)})"
     )
 

@@ -16,7 +16,7 @@ from duologue import __version__
 from duologue.errors import BadRequest, Unavailable
 from duologue.threads import Refusal, SharedLane
 from duologue.tools.builtin.html_to_markdown import page_text
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 
 SECONDS = 20.0
 BYTES = 5_000_000
@@ -37,24 +37,24 @@ _parsing = SharedLane(
 )
 
 
-async def fetched(url: str, addresses: Addresses, *, start: int = 0, length: int = SHOWN) -> str:
+async def fetch_page(url: str, addresses: AddressGuard, *, start: int = 0, length: int = SHOWN) -> str:
     """The page at `url` as text, from character `start` on.
 
-    Raises BadRequest or Forbidden for a URL that cannot or may not be fetched, Unavailable when its server fails.
+    Raises BadRequest or Forbidden for a URL that cannot or may not be fetch_page, Unavailable when its server fails.
     """
     url = url.strip()
     if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
         raise BadRequest("url must be a whole address, beginning with https:// or http://.", code="bad_url")
     try:
         with anyio.fail_after(SECONDS):
-            address, kind, body = await _body(url, addresses)
+            address, kind, body = await _request(url, addresses)
     except TimeoutError:
         raise Unavailable(f"{url} did not answer within {SECONDS:g} seconds.", code="fetch_failed") from None
     title, text = await _parsing.lane.run(_text, address, kind, body)
-    return _shown(address, title, text, start=max(start, 0), length=max(min(length, SHOWN), 1))
+    return _part(address, title, text, start=max(start, 0), length=max(min(length, SHOWN), 1))
 
 
-async def _body(url: str, addresses: Addresses) -> tuple[str, str, bytes]:
+async def _request(url: str, addresses: AddressGuard) -> tuple[str, str, bytes]:
     import httpx2
 
     from duologue.tools.pinned_transport import checked_transport
@@ -79,17 +79,18 @@ async def _body(url: str, addresses: Addresses) -> tuple[str, str, bytes]:
                             )
                         continue
                     if response.status_code >= 400:
-                        said = f"{response.status_code} {response.reason_phrase}".strip()
-                        raise Unavailable(f"{url} answered {said}.", code="fetch_failed")
-                    return url, response.headers.get("content-type", ""), await _bounded(response)
+                        status = f"{response.status_code} {response.reason_phrase}".strip()
+                        raise Unavailable(f"{url} answered {status}.", code="fetch_failed")
+                    return url, response.headers.get("content-type", ""), await _read_body(response)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise Unavailable(
-                    f"{url} could not be fetched: {str(error) or type(error).__name__}.", code="fetch_failed"
+                    f"{url} could not be fetch_page: {str(error) or type(error).__name__}.",
+                    code="fetch_failed",
                 ) from None
     raise Unavailable(f"The page was redirected more than {HOPS} times.", code="fetch_failed")
 
 
-async def _bounded(response: object) -> bytes:
+async def _read_body(response: object) -> bytes:
     import httpx2
 
     assert isinstance(response, httpx2.Response)
@@ -129,7 +130,7 @@ def _text(address: str, kind: str, body: bytes) -> tuple[str, str]:
     return "", text
 
 
-def _shown(address: str, title: str, text: str, *, start: int, length: int) -> str:
+def _part(address: str, title: str, text: str, *, start: int, length: int) -> str:
     head = f"{title}\n{address}\n\n" if title else f"{address}\n\n"
     if start and start >= len(text):
         return f"{head}[The page has only {len(text):,} characters.]"

@@ -20,12 +20,12 @@ from duologue.values.conversations import Approval
 CANCELLED = ElicitationAnswer("cancel")
 
 
-class Lost(Exception):
-    """A session's connection ended under a request; `unheard`: the server never read it, so it may be asked again."""
+class SessionLost(Exception):
+    """A session's connection ended under a request; `undelivered`: the server never read it, so it may be asked again."""
 
-    def __init__(self, *, unheard: bool) -> None:
+    def __init__(self, *, undelivered: bool) -> None:
         super().__init__("the connection ended")
-        self.unheard = unheard
+        self.undelivered = undelivered
 
 
 class ToolCallContext:
@@ -40,19 +40,19 @@ class ToolCallContext:
         self.conversation = conversation
         self.report = report
         self._ask = ask
-        self._asking: set[anyio.CancelScope] = set()
+        self._questions: set[anyio.CancelScope] = set()
 
     async def form(self, message: str, schema: Mapping[str, object], now: int) -> ElicitationAnswer:
         """Ask for values of `schema`."""
-        return await self._asked("form", message, now, schema=dict(schema))
+        return await self._elicit("form", message, now, schema=dict(schema))
 
     async def link(self, message: str, url: str, now: int) -> ElicitationAnswer:
         """Ask to open `url`. Only an address of the web is ever shown."""
         if not url.startswith(("https://", "http://")):
             return CANCELLED
-        return await self._asked("link", message, now, url=url)
+        return await self._elicit("link", message, now, url=url)
 
-    async def _asked(
+    async def _elicit(
         self, kind: str, message: str, now: int, *, schema: dict[str, object] | None = None, url: str = ""
     ) -> ElicitationAnswer:
         approval = Approval(
@@ -69,20 +69,20 @@ class ToolCallContext:
         )
         # The question may be asked by another task than the call's: it must not outlive the call.
         with anyio.CancelScope() as scope:
-            self._asking.add(scope)
+            self._questions.add(scope)
             try:
                 return await self._ask(approval)
             finally:
-                self._asking.discard(scope)
+                self._questions.discard(scope)
         return CANCELLED
 
-    def over(self) -> None:
+    def close(self) -> None:
         """The call has ended: what it still asks is asked no more."""
-        for scope in tuple(self._asking):
+        for scope in tuple(self._questions):
             scope.cancel()
 
 
-_CURRENT: ContextVar[ToolCallContext | None] = ContextVar("calling", default=None)
+_CURRENT: ContextVar[ToolCallContext | None] = ContextVar("tool_call_context", default=None)
 
 
 class ToolCallContexts:
@@ -92,18 +92,18 @@ class ToolCallContexts:
         self._running: list[ToolCallContext] = []
 
     @contextmanager
-    def running(self, calling: ToolCallContext) -> Iterator[None]:
-        """While `calling` runs."""
-        self._running.append(calling)
-        token = _CURRENT.set(calling)
+    def track(self, context: ToolCallContext) -> Iterator[None]:
+        """While the tool call of `context` runs."""
+        self._running.append(context)
+        token = _CURRENT.set(context)
         try:
             yield
         finally:
             _CURRENT.reset(token)
-            self._running.remove(calling)
-            calling.over()
+            self._running.remove(context)
+            context.close()
 
-    def asking(self) -> ToolCallContext | None:
+    def current(self) -> ToolCallContext | None:
         """The call a server's question belongs to; None when that cannot be told.
 
         HTTP carries a call's context to what comes back on its stream. On a program's standard streams everything
@@ -112,5 +112,5 @@ class ToolCallContexts:
         current = _CURRENT.get()
         if current is not None and current in self._running:
             return current
-        people = {calling.user for calling in self._running}
+        people = {context.user for context in self._running}
         return self._running[-1] if len(people) == 1 else None

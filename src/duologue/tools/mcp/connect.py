@@ -20,85 +20,83 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from duologue import __version__
 from duologue.errors import BadRequest, Forbidden, Problem, Unavailable
 from duologue.tools.mcp import transports
-from duologue.tools.mcp.call_context import Lost
+from duologue.tools.mcp.call_context import SessionLost
 from duologue.tools.mcp.health import Journal, Phase
 from duologue.tools.mcp.login import LoginNeeded
-from duologue.tools.mcp.server_config import Definition
+from duologue.tools.mcp.server_config import ServerConfig
 from duologue.tools.mcp.session import McpSession
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 
-BELOW = (types.CONNECTION_CLOSED, types.INTERNAL_ERROR)
+TRANSPORT_ERRORS = (types.CONNECTION_CLOSED, types.INTERNAL_ERROR)
 """Codes by which the SDK says that something below the protocol failed."""
 
-Way = Callable[[], AbstractAsyncContextManager[tuple[Any, Any]]]
+OpenTransport = Callable[[], AbstractAsyncContextManager[tuple[Any, Any]]]
 
 
 @asynccontextmanager
-async def opened(
-    definition: Definition,
+async def open_session(
+    config: ServerConfig,
     journal: Journal,
     *,
     now: Callable[[], int],
     on_phase: Callable[[Phase], None],
-    addresses: Addresses | None = None,
+    addresses: AddressGuard | None = None,
     auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[McpSession]:
     """A session with a server, from its start to its end. With `addresses` every connection is checked.
 
     Raises what the transport raises when it cannot be opened: a Problem with a sentence where one is known.
     """
-    signs = transports.Signs()
-    session = McpSession(definition, journal, signs, now)
+    state = transports.TransportState()
+    session = McpSession(config, journal, state, now)
     try:
         async with AsyncExitStack() as stack:
-            client = await _first_that_answers(
-                stack, definition, journal, session, signs, on_phase, addresses, auth
-            )
-            session.begun(client)
+            client = await _connect(stack, config, journal, session, state, on_phase, addresses, auth)
+            session.start(client)
             yield session
     except BaseExceptionGroup as group:
         # Everything that runs for a session is in task groups: what one of them raises comes out in layers.
         leaf = _leaf(group)
-        raise leaf if not isinstance(leaf, Exception) else _problem(leaf, signs, definition) from group
+        raise leaf if not isinstance(leaf, Exception) else _problem(leaf, state, config) from group
     finally:
         session.lost()
 
 
-async def _first_that_answers(
+async def _connect(
     stack: AsyncExitStack,
-    definition: Definition,
+    config: ServerConfig,
     journal: Journal,
     session: McpSession,
-    signs: transports.Signs,
+    state: transports.TransportState,
     on_phase: Callable[[Phase], None],
-    addresses: Addresses | None,
+    addresses: AddressGuard | None,
     auth: httpx2.Auth | None,
 ) -> Client:
-    server = definition.server
-    ways: list[Way]
+    server = config.server
+    openers: list[OpenTransport]
     if server.command:
-        ways = [lambda: transports.stdio(server, journal, signs)]
+        openers = [lambda: transports.stdio(server, journal, state)]
     else:
-        http: list[Way] = [
-            lambda: transports.streamable_http(server, signs, addresses, auth),
-            lambda: transports.sse(server, signs, addresses, auth),
+        http: list[OpenTransport] = [
+            lambda: transports.streamable_http(server, state, addresses, auth),
+            lambda: transports.sse(server, state, addresses, auth),
         ]
         kind = server.type or ("sse first" if server.url.rstrip("/").endswith("/sse") else "both")
-        ways = {"sse": http[1:], "sse first": http[::-1], "both": http}.get(kind, http[:1])
-    for number, way in enumerate(ways):
+        openers = {"sse": http[1:], "sse first": http[::-1], "both": http}.get(kind, http[:1])
+    for number, opener in enumerate(openers):
         on_phase("starting")
         try:
-            return await stack.enter_async_context(_handshake(way(), session, on_phase))
+            return await stack.enter_async_context(_handshake(opener(), session, on_phase))
         except Exception as error:
-            problem = _problem(error, signs, definition)
+            problem = _problem(error, state, config)
             if (
-                number == len(ways) - 1
+                number == len(openers) - 1
                 or not isinstance(problem, Unavailable)
                 or isinstance(problem, LoginNeeded)
             ):
                 raise problem from error
             journal.add(f"{problem.message} Trying the other transport.")
-            signs.ended = anyio.Event()
+            state.ended = anyio.Event()
     raise AssertionError("there is always one way")
 
 
@@ -109,7 +107,7 @@ async def _handshake(
     on_phase: Callable[[Phase], None],
 ) -> AsyncIterator[Client]:
     @asynccontextmanager
-    async def told() -> AsyncIterator[tuple[Any, Any]]:
+    async def report_phase() -> AsyncIterator[tuple[Any, Any]]:
         async with transport as streams:
             on_phase("handshake")
             yield streams
@@ -117,7 +115,7 @@ async def _handshake(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         client = Client(
-            told(),
+            report_phase(),
             client_info=types.Implementation(name="duologue", title="Duologue", version=__version__),
             logging_callback=session.on_log,
             message_handler=session.on_message,
@@ -127,25 +125,25 @@ async def _handshake(
         yield client
 
 
-def _problem(error: BaseException, signs: transports.Signs, definition: Definition) -> Problem:
+def _problem(error: BaseException, state: transports.TransportState, config: ServerConfig) -> Problem:
     """Why a server cannot be reached, as a sentence; BadRequest and Forbidden are the ones that waiting cannot mend."""
     leaf = _leaf(error)
-    for known in (leaf, signs.refused):
+    for known in (leaf, state.refused):
         if isinstance(known, Problem):
             return known
-    if signs.status == 401:
-        if any(name.lower() == "authorization" for name in definition.server.headers):
+    if state.status == 401:
+        if any(name.lower() == "authorization" for name in config.server.headers):
             return Forbidden("It does not accept the key in its headers.", code="tool_server_refused")
         return LoginNeeded()
     if isinstance(leaf, FileNotFoundError | PermissionError | NotADirectoryError):
-        where = f" in {definition.server.cwd}" if definition.server.cwd else ""
-        said = f"{definition.server.command}{where}: {leaf.strerror}"
-        return BadRequest(f"It cannot be run: {said}.", code="tool_server_command")
-    if isinstance(leaf, MCPError) and leaf.code not in BELOW:
+        where = f" in {config.server.cwd}" if config.server.cwd else ""
+        reason = f"{config.server.command}{where}: {leaf.strerror}"
+        return BadRequest(f"It cannot be run: {reason}.", code="tool_server_command")
+    if isinstance(leaf, MCPError) and leaf.code not in TRANSPORT_ERRORS:
         return Unavailable(f"It refused the handshake: {leaf.message}.", code="tool_server_unreachable")
-    silent = isinstance(leaf, MCPError | Lost) or not str(leaf)
+    silent = isinstance(leaf, MCPError | SessionLost) or not str(leaf)
     ended = "It ended before it had answered" if silent else f"{type(leaf).__name__}: {leaf}"
-    return Unavailable((signs.trouble or ended).rstrip(".") + ".", code="tool_server_unreachable")
+    return Unavailable((state.trouble or ended).rstrip(".") + ".", code="tool_server_unreachable")
 
 
 def _leaf(error: BaseException) -> BaseException:

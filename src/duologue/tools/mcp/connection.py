@@ -15,11 +15,11 @@ import anyio
 
 from duologue.errors import BadRequest, Forbidden, Problem, Unavailable
 from duologue.tools.mcp import backoff
-from duologue.tools.mcp.call_context import Lost, ToolCallContext
+from duologue.tools.mcp.call_context import SessionLost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing
 from duologue.tools.mcp.health import Journal, Phase, ServerHealth
 from duologue.tools.mcp.login import LoginNeeded, McpLogin
-from duologue.tools.mcp.server_config import Definition
+from duologue.tools.mcp.server_config import ServerConfig
 from duologue.tools.values import Keep, ToolOutcome, failure
 from duologue.values.conversations import Content
 
@@ -47,7 +47,7 @@ class OpenSession(Protocol):
     async def listen(self) -> None: ...
     def lost(self) -> None: ...
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome: ...
     async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]: ...
     async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt: ...
@@ -62,7 +62,7 @@ class OpenSession(Protocol):
 
 
 R = TypeVar("R")
-Open = Callable[[Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]]
+OpenSessionFunction = Callable[[Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]]
 
 
 class McpConnection:
@@ -73,9 +73,9 @@ class McpConnection:
 
     def __init__(
         self,
-        definition: Definition,
+        config: ServerConfig,
         journal: Journal,
-        open_session: Open,
+        open_session: OpenSessionFunction,
         *,
         connect_s: float,
         now: Callable[[], int],
@@ -83,7 +83,7 @@ class McpConnection:
         on_change: Callable[[], None] = lambda: None,
         login: McpLogin | None = None,
     ) -> None:
-        self.definition = definition
+        self.config = config
         self.journal = journal
         self.listing = Listing()
         self.about = About()
@@ -93,7 +93,7 @@ class McpConnection:
         self._now = now
         self._sleep = sleep
         self._on_change = on_change
-        self._off = definition.server.disabled
+        self._off = config.server.disabled
         self._phase: Phase = "off" if self._off else "idle"
         self._since = now()
         self._message = ""
@@ -101,7 +101,7 @@ class McpConnection:
         self._session: OpenSession | None = None
         self._attempted = anyio.Event()
         self._closed = anyio.Event()
-        self._pausing: anyio.CancelScope | None = None
+        self._pause_scope: anyio.CancelScope | None = None
 
     @property
     def phase(self) -> Phase:
@@ -113,12 +113,12 @@ class McpConnection:
 
     def health(self) -> ServerHealth:
         return ServerHealth(
-            name=self.definition.name,
+            name=self.config.name,
             phase=self._phase,
             since=self._since,
-            source=self.definition.source,
-            transport=self.definition.transport,
-            address=self.journal.redacted(self.definition.address),
+            source=self.config.source,
+            transport=self.config.transport,
+            address=self.journal.redact(self.config.address),
             message=self._message,
             retry=self._retry,
             login=self.login.address if self.login and self._phase == "login" else "",
@@ -130,26 +130,26 @@ class McpConnection:
             resources=len(self.listing.resources),
             templates=len(self.listing.templates),
             prompts=len(self.listing.prompts),
-            disabled=self.definition.server.disabled,
+            disabled=self.config.server.disabled,
             signed_in=self.login is not None and self._session is not None,
         )
 
     async def run(self) -> None:
         """Connect, stay connected, and try again, until cancelled."""
         try:
-            await self._tried()
+            await self._stay_connected()
         finally:
             self._session = None
             self._enter("off")
             self._attempted.set()
 
-    async def _tried(self) -> None:
+    async def _stay_connected(self) -> None:
         failures = 0
         then: Phase
         while not self._off:
             began = self._now()
             try:
-                await self._once()
+                await self._attempt()
                 reason, then = "The connection ended.", "waiting"
             except LoginNeeded as needed:
                 reason, then = needed.message, "login"
@@ -158,36 +158,36 @@ class McpConnection:
                 # A name that is not known may be known when the network is up.
                 if isinstance(problem, Forbidden | BadRequest) and problem.code != "unknown_host":
                     then = "failed"
-            except Lost:
+            except SessionLost:
                 reason, then = "The connection ended.", "waiting"
             except TimeoutError:
                 waited = f"{self._connect_s:g} seconds (mcp.connect_s)"
                 reason, then = f"It did not start and say what it offers within {waited}.", "waiting"
             except Exception as error:
-                log.warning("the tool server %s failed", self.definition.name, exc_info=error)
+                log.warning("the tool server %s failed", self.config.name, exc_info=error)
                 reason, then = f"Something broke inside: {type(error).__name__}.", "waiting"
-            failures = 1 if self._held(began) else failures + 1
+            failures = 1 if self._was_steady(began) else failures + 1
             self._session = None
-            await self._rest(self.journal.redacted(reason), then, failures)
+            await self._pause(self.journal.redact(reason), then, failures)
 
-    def _held(self, began: int) -> bool:
+    def _was_steady(self, began: int) -> bool:
         return self._phase == "ready" and self._now() - max(began, self._since) >= STEADY_MS
 
-    async def _rest(self, reason: str, then: Phase, failures: int) -> None:
+    async def _pause(self, reason: str, then: Phase, failures: int) -> None:
         """After a failure: wait for the next try, for a person, or for whoever needs the server now."""
         seconds = backoff.delay(failures)
-        if self.login is not None and not self.login.over():
+        if self.login is not None and not self.login.fail():
             then, reason = "login", LoginNeeded().message
         self._enter(then, reason, retry=self._now() + int(seconds * 1000) if then == "waiting" else 0)
         self._attempted.set()
         with anyio.CancelScope() as scope:
-            self._pausing = scope
+            self._pause_scope = scope
             try:
                 await (self._sleep(seconds) if then == "waiting" else anyio.sleep_forever())
             finally:
-                self._pausing = None
+                self._pause_scope = None
 
-    async def _once(self) -> None:
+    async def _attempt(self) -> None:
         """One try: connected, listed, and kept until the session ends."""
         self._enter("starting")
         with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as limit:
@@ -200,18 +200,18 @@ class McpConnection:
                 limit.deadline = float("inf")
                 self._session = session
                 if self.login is not None:
-                    self.login.done()
+                    self.login.finish()
                 self._closed = anyio.Event()
-                self._enter("ready", _counted(len(self.listing.tools)))
+                self._enter("ready", _tool_count(len(self.listing.tools)))
                 self._attempted.set()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(session.listen)
-                    await self._kept(session)
+                    await self._follow(session)
                     tasks.cancel_scope.cancel()
         if limit.cancelled_caught:
             raise TimeoutError
 
-    async def _kept(self, session: OpenSession) -> None:
+    async def _follow(self, session: OpenSession) -> None:
         listed = 0
         while True:
             await session.news.wait()
@@ -251,12 +251,12 @@ class McpConnection:
         """Try now: end the pause, or the session there is."""
         if self._session is not None:
             self._session.lost()
-        elif self._pausing is not None:
+        elif self._pause_scope is not None:
             if self._attempted.is_set():
                 self._attempted = anyio.Event()
-            self._pausing.cancel()
+            self._pause_scope.cancel()
 
-    async def again(self) -> None:
+    async def reconnect_and_wait(self) -> None:
         """Try now, and wait until that has come to something."""
         self.reconnect()
         if self._session is not None:
@@ -265,7 +265,7 @@ class McpConnection:
         if self._phase not in ("off", "ready"):
             await self._attempted.wait()
 
-    async def settled(self) -> None:
+    async def wait_for_attempt(self) -> None:
         """Wait until the try in progress, if one is, has come to something."""
         if self._phase in ("idle", "starting", "handshake", "listing"):
             await self._attempted.wait()
@@ -281,13 +281,13 @@ class McpConnection:
             self.reconnect()
             await self._attempted.wait()
         else:
-            await self.settled()
+            await self.wait_for_attempt()
         if self._session is None or self._session.ended:
-            raise Unavailable(self._sentence(), code="tool_server_unavailable")
+            raise Unavailable(self._unavailable(), code="tool_server_unavailable")
         return self._session
 
-    def _sentence(self) -> str:
-        name = self.definition.name
+    def _unavailable(self) -> str:
+        name = self.config.name
         match self._phase:
             case "off":
                 return (
@@ -304,39 +304,39 @@ class McpConnection:
                 return f"The tool server {name} cannot be reached now.{why}"
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Call a tool; every failure is an outcome. A call the server never heard is made once more."""
         for _ in range(2):
             try:
-                return await (await self.session()).call(tool, arguments, calling, keep)
+                return await (await self.session()).call(tool, arguments, context, keep)
             except Unavailable as problem:
                 return failure(problem.message)
-            except Lost as lost:
-                if not lost.unheard:
+            except SessionLost as lost:
+                if not lost.undelivered:
                     return failure(
-                        f"The tool server {self.definition.name} went away while the tool ran. Whether it did its "
+                        f"The tool server {self.config.name} went away while the tool ran. Whether it did its "
                         "work is not known."
                     )
             except Exception as error:
                 # Whatever a server makes a library raise costs this call and no more.
-                log.warning("a call of %s at %s failed", tool, self.definition.name, exc_info=error)
-                return failure(f"The tool server {self.definition.name} answered with what cannot be read.")
-        return failure(self._sentence())
+                log.warning("a call of %s at %s failed", tool, self.config.name, exc_info=error)
+                return failure(f"The tool server {self.config.name} answered with what cannot be read.")
+        return failure(self._unavailable())
 
-    async def asked(self, request: Callable[[OpenSession], Awaitable[R]]) -> R:
+    async def request(self, request: Callable[[OpenSession], Awaitable[R]]) -> R:
         """The answer to a request that changes nothing. Raises Unavailable."""
         try:
             with anyio.fail_after(REQUEST_SECONDS):
                 return await request(await self.session())
         except TimeoutError:
             raise Unavailable(
-                f"The tool server {self.definition.name} did not answer within {REQUEST_SECONDS:g} seconds.",
+                f"The tool server {self.config.name} did not answer within {REQUEST_SECONDS:g} seconds.",
                 code="tool_server_unavailable",
             ) from None
-        except Lost:
-            raise Unavailable(self._sentence(), code="tool_server_unavailable") from None
+        except SessionLost:
+            raise Unavailable(self._unavailable(), code="tool_server_unavailable") from None
 
 
-def _counted(tools: int) -> str:
+def _tool_count(tools: int) -> str:
     return "1 tool." if tools == 1 else f"{tools} tools."

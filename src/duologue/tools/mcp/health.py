@@ -74,12 +74,12 @@ class Journal:
         """Keep what was said, a line for each line of it."""
         for line in text.splitlines()[:LINES]:
             if line.strip():
-                self._lines.append(LogLine(self._now(), source, self.redacted(line)[:LINE]))
+                self._lines.append(LogLine(self._now(), source, self.redact(line)[:LINE]))
 
     def lines(self) -> tuple[LogLine, ...]:
         return tuple(self._lines)
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """`text` without this server's secrets and without what looks like one."""
         for secret in self._secrets:
             text = text.replace(secret, STRUCK)

@@ -27,7 +27,7 @@ class LoginNeeded(Unavailable):
         super().__init__("It wants you to sign in there first.")
 
 
-class Returned(Struct, frozen=True):
+class AuthorizationResponse(Struct, frozen=True):
     """What the server's sign-in page sent the browser back with."""
 
     code: str
@@ -45,21 +45,21 @@ class McpLogin:
         self.address = ""
         self.state = ""
         self._interactive = interactive
-        self._asked = False
+        self._requested = False
         self._limit: anyio.CancelScope | None = None
         self._on_address: Callable[[], None] = lambda: None
-        self._returned: Returned | None = None
-        self._arrived = anyio.Event()
+        self._response: AuthorizationResponse | None = None
+        self._received = anyio.Event()
 
     def begin(self, limit: anyio.CancelScope, on_address: Callable[[], None]) -> None:
         """A try begins, within `limit`; `on_address` is called when there is an address to open."""
         self._limit, self._on_address = limit, on_address
-        self.address, self._asked, self._returned = "", False, None
-        self._arrived = anyio.Event()
+        self.address, self._requested, self._response = "", False, None
+        self._received = anyio.Event()
 
     async def open(self, url: str) -> None:
         """The server wants a person to open `url`. Raises LoginNeeded when none asked to sign in."""
-        self._asked = True
+        self._requested = True
         if not self._interactive or self._limit is None:
             raise LoginNeeded
         self.address = url
@@ -67,27 +67,27 @@ class McpLogin:
         self._limit.deadline = anyio.current_time() + WAIT_SECONDS
         self._on_address()
 
-    async def returned(self) -> Returned:
+    async def wait_for_response(self) -> AuthorizationResponse:
         """What came back, once it has. From here on the clock of the try runs again."""
-        await self._arrived.wait()
-        assert self._returned is not None
+        await self._received.wait()
+        assert self._response is not None
         assert self._limit is not None
         self.address = ""
         self._limit.deadline = anyio.current_time() + 60.0
-        return self._returned
+        return self._response
 
-    def arrived(self, returned: Returned) -> None:
+    def complete(self, response: AuthorizationResponse) -> None:
         """The browser came back. Raises BadRequest when that was before: an answer counts once."""
-        if self._arrived.is_set() or not self.state or returned.state != self.state:
+        if self._received.is_set() or not self.state or response.state != self.state:
             raise BadRequest("This sign-in is over; begin again.", code="login_over")
-        self._returned = returned
-        self._arrived.set()
+        self._response = response
+        self._received.set()
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """Signed in: from now on nobody is sent anywhere without asking for it again."""
-        self._interactive, self._asked, self.address = False, False, ""
+        self._interactive, self._requested, self.address = False, False, ""
 
-    def over(self) -> bool:
+    def fail(self) -> bool:
         """A try has failed: whether it failed for another reason than that a person has to sign in."""
-        asked, self._interactive, self.address = self._asked, False, ""
-        return not asked
+        requested, self._interactive, self.address = self._requested, False, ""
+        return not requested

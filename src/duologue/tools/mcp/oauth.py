@@ -1,6 +1,6 @@
 """OAuth for tool servers, by the SDK's client: what it needs kept between starts, and how people are sent through it.
 
-Owns the form in which tokens are kept. The SDK does discovery, registration, PKCE and refreshing.
+Owns the form in which tokens are row. The SDK does discovery, registration, PKCE and refreshing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from duologue.tools.mcp.login import McpLogin
 
-Kept = TypeVar("Kept", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class TokenRows(Protocol):
@@ -31,7 +31,7 @@ class TokenRows(Protocol):
     async def save_tokens(self, name: str, user: str, tokens: dict[str, Any]) -> object: ...
 
 
-class Storage:
+class TokenStorage:
     """One person's tokens at one server, in the SDK's terms."""
 
     def __init__(self, rows: TokenRows, server: str, user: str, redirect: str) -> None:
@@ -43,36 +43,36 @@ class Storage:
         self.expires: float | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        kept = await self._kept()
-        self.metadata = _read(OAuthMetadata, kept.get("metadata"))
-        self.expires = kept.get("expires")
-        return _read(OAuthToken, kept.get("tokens"))
+        row = await self._load()
+        self.metadata = _parse(OAuthMetadata, row.get("metadata"))
+        self.expires = row.get("expires")
+        return _parse(OAuthToken, row.get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         self.expires = time.time() + tokens.expires_in if tokens.expires_in else None
-        changed: dict[str, Any] = {"tokens": tokens.model_dump(mode="json"), "expires": self.expires}
+        changes: dict[str, Any] = {"tokens": tokens.model_dump(mode="json"), "expires": self.expires}
         if self.metadata is not None:
-            changed["metadata"] = self.metadata.model_dump(mode="json", exclude_none=True)
-        await self._keep(changed)
+            changes["metadata"] = self.metadata.model_dump(mode="json", exclude_none=True)
+        await self._save(changes)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        client = _read(OAuthClientInformationFull, (await self._kept()).get("client"))
+        client = _parse(OAuthClientInformationFull, (await self._load()).get("client"))
         # Registered for another address of this server: the sign-in page would refuse to come back here.
         if client is None or (self._redirect and AnyUrl(self._redirect) not in (client.redirect_uris or ())):
             return None
         return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._keep({"client": client_info.model_dump(mode="json", exclude_none=True)})
+        await self._save({"client": client_info.model_dump(mode="json", exclude_none=True)})
 
-    async def _kept(self) -> dict[str, Any]:
+    async def _load(self) -> dict[str, Any]:
         return await self._rows.tokens(self._server, self._user) or {}
 
-    async def _keep(self, changed: dict[str, Any]) -> None:
-        await self._rows.save_tokens(self._server, self._user, await self._kept() | changed)
+    async def _save(self, changes: dict[str, Any]) -> None:
+        await self._rows.save_tokens(self._server, self._user, await self._load() | changes)
 
 
-class Provider(OAuthClientProvider):
+class OAuthProvider(OAuthClientProvider):
     """The SDK's client, which after a restart knows when a token ends and where to refresh it.
 
     Without that it would try an expired token, be refused, and send the person through the sign-in again.
@@ -81,26 +81,26 @@ class Provider(OAuthClientProvider):
     async def _initialize(self) -> None:
         await super()._initialize()
         storage = self.context.storage
-        assert isinstance(storage, Storage)
+        assert isinstance(storage, TokenStorage)
         self.context.token_expiry_time = storage.expires
         self.context.oauth_metadata = self.context.oauth_metadata or storage.metadata
 
     async def _handle_token_response(self, response: Any) -> None:
         storage = self.context.storage
-        assert isinstance(storage, Storage)
+        assert isinstance(storage, TokenStorage)
         storage.metadata = self.context.oauth_metadata
         await super()._handle_token_response(response)
 
 
-def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> Provider:
+def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> OAuthProvider:
     """The authentication of `login.user` at the server at `url`."""
 
-    async def returned() -> AuthorizationCodeResult:
-        came = await login.returned()
-        return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.issuer)
+    async def wait_for_code() -> AuthorizationCodeResult:
+        response = await login.wait_for_response()
+        return AuthorizationCodeResult(code=response.code, state=response.state, iss=response.issuer)
 
     redirect = login.redirect or "http://127.0.0.1/api/mcp/oauth/callback"
-    return Provider(
+    return OAuthProvider(
         server_url=url,
         client_metadata=OAuthClientMetadata(
             client_name="Duologue",
@@ -110,9 +110,9 @@ def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> Provide
             token_endpoint_auth_method="none",
             application_type="native" if _is_loopback(redirect) else "web",
         ),
-        storage=Storage(rows, server, login.user, login.redirect),
+        storage=TokenStorage(rows, server, login.user, login.redirect),
         redirect_handler=login.open,
-        callback_handler=returned,
+        callback_handler=wait_for_code,
     )
 
 
@@ -121,7 +121,7 @@ def _is_loopback(url: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _read(kind: type[Kept], value: Any) -> Kept | None:
+def _parse(kind: type[Model], value: Any) -> Model | None:
     if value is None:
         return None
     try:

@@ -19,9 +19,9 @@ from duologue.errors import BadRequest, Forbidden, NotFound, Problem, Unavailabl
 from duologue.tools.mcp import server_config
 from duologue.tools.mcp.connection import McpConnection, OpenSession
 from duologue.tools.mcp.health import Journal, Phase, ServerHealth
-from duologue.tools.mcp.login import McpLogin, Returned
-from duologue.tools.mcp.server_config import Definition, ServerRow
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.mcp.login import AuthorizationResponse, McpLogin
+from duologue.tools.mcp.server_config import ServerConfig, ServerRow
+from duologue.tools.ssrf_guard import AddressGuard
 
 SERVERS = 100
 """Servers that may be added over the API."""
@@ -44,7 +44,8 @@ def load() -> None:
 
 
 OpenServer = Callable[
-    [Definition, Journal, McpLogin | None, Callable[[Phase], None]], AbstractAsyncContextManager[OpenSession]
+    [ServerConfig, Journal, McpLogin | None, Callable[[Phase], None]],
+    AbstractAsyncContextManager[OpenSession],
 ]
 
 
@@ -58,9 +59,9 @@ class ServerRegistry:
 
     def __init__(
         self,
-        configured: Sequence[Definition],
+        configured: Sequence[ServerConfig],
         rows: ServerRows,
-        addresses: Addresses,
+        addresses: AddressGuard,
         *,
         connect_s: float,
         now: Callable[[], int],
@@ -69,21 +70,21 @@ class ServerRegistry:
         open_server: OpenServer | None = None,
         begin: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._configured = {definition.name: definition for definition in configured}
+        self._configured = {config.name: config for config in configured}
         self._rows = rows
         self._addresses = addresses
         self._connect_s = connect_s
         self._now = now
         self._sleep = sleep
         self._on_change = on_change
-        self._open_server = open_server or self._opened
+        self._open_server = open_server or self._open_session
         self._shared: dict[str, McpConnection] = {}
         self._personal: dict[tuple[str, str], McpConnection] = {}
         self._scopes: dict[McpConnection, anyio.CancelScope] = {}
         self._without_tokens: set[tuple[str, str]] = set()
         self._tasks: TaskGroup | None = None
         self._begin = begin
-        self._beginning = False
+        self._starting = False
         self._begun = anyio.Event()
 
     @asynccontextmanager
@@ -91,25 +92,25 @@ class ServerRegistry:
         """The connections, kept up while this lasts. Starting them waits for none of them."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            for definition in self._configured.values():
-                self._start(definition)
-            for definition in server_config.added(await self._rows.all()):
-                if definition.name not in self._configured:
-                    self._start(definition)
+            for config in self._configured.values():
+                self._start(config)
+            for config in server_config.parse_rows(await self._rows.all()):
+                if config.name not in self._configured:
+                    self._start(config)
             try:
                 yield
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    def _start(self, definition: Definition, login: McpLogin | None = None) -> McpConnection:
-        journal = Journal(definition.secrets, self._now)
+    def _start(self, config: ServerConfig, login: McpLogin | None = None) -> McpConnection:
+        journal = Journal(config.secrets, self._now)
 
         def open_session(on_phase: Callable[[Phase], None]) -> AbstractAsyncContextManager[OpenSession]:
-            return self._open_server(definition, journal, login, on_phase)
+            return self._open_server(config, journal, login, on_phase)
 
         connection = McpConnection(
-            definition,
+            config,
             journal,
             open_session,
             connect_s=self._connect_s,
@@ -119,24 +120,24 @@ class ServerRegistry:
             login=login,
         )
         if login is None:
-            self._shared[definition.name] = connection
+            self._shared[config.name] = connection
         else:
-            self._personal[definition.name, login.user] = connection
+            self._personal[config.name, login.user] = connection
         if self._tasks is None:
             raise Unavailable("The server is going down.")
-        if not self._beginning:
-            self._beginning = True
-            self._tasks.start_soon(self._first)
+        if not self._starting:
+            self._starting = True
+            self._tasks.start_soon(self._start_connecting)
         self._scopes[connection] = anyio.CancelScope()
-        self._tasks.start_soon(self._held, connection, self._scopes[connection])
+        self._tasks.start_soon(self._supervise, connection, self._scopes[connection])
         return connection
 
-    async def _held(self, connection: McpConnection, scope: anyio.CancelScope) -> None:
+    async def _supervise(self, connection: McpConnection, scope: anyio.CancelScope) -> None:
         with scope:
             await self._begun.wait()
             await connection.run()
 
-    async def _first(self) -> None:
+    async def _start_connecting(self) -> None:
         if self._begin is not None:
             await self._begin()
         self._begun.set()
@@ -147,9 +148,9 @@ class ServerRegistry:
             scope.cancel()
 
     @asynccontextmanager
-    async def _opened(
+    async def _open_session(
         self,
-        definition: Definition,
+        config: ServerConfig,
         journal: Journal,
         login: McpLogin | None,
         on_phase: Callable[[Phase], None],
@@ -159,10 +160,10 @@ class ServerRegistry:
 
         auth = None
         if login is not None:
-            auth = oauth.provider(definition.server.url, definition.name, login, self._rows)
-        checked = self._addresses if definition.source == "admin" else None
-        async with connect.opened(
-            definition, journal, now=self._now, on_phase=on_phase, addresses=checked, auth=auth
+            auth = oauth.provider(config.server.url, config.name, login, self._rows)
+        checked = self._addresses if config.source == "admin" else None
+        async with connect.open_session(
+            config, journal, now=self._now, on_phase=on_phase, addresses=checked, auth=auth
         ) as session:
             yield session
 
@@ -183,16 +184,16 @@ class ServerRegistry:
         if (name, user) in self._without_tokens or self._tasks is None:
             return shared
         try:
-            kept = await self._rows.tokens(name, user)
+            tokens = await self._rows.tokens(name, user)
         except Problem:
             # The store's trouble is told where it matters; tools go on without this one server.
             return shared
-        if not kept or not kept.get("tokens"):
+        if not tokens or not tokens.get("tokens"):
             self._without_tokens.add((name, user))
             return shared
         # Signed in before this start: the connection comes back without asking anybody.
         return self._personal.get((name, user)) or self._start(
-            shared.definition, McpLogin(user, "", interactive=False)
+            shared.config, McpLogin(user, "", interactive=False)
         )
 
     async def sign_in(self, name: str, user: str, redirect: str) -> ServerHealth:
@@ -203,29 +204,29 @@ class ServerRegistry:
         shared = self._shared.get(name)
         if shared is None:
             raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
-        if shared.definition.server.command or shared.phase != "login":
+        if shared.config.server.command or shared.phase != "login":
             raise BadRequest(f"The tool server {name!r} asks nobody to sign in.", code="no_login")
         before = self._personal.pop((name, user), None)
         if before is not None:
             self._end(before)
         self._without_tokens.discard((name, user))
-        connection = self._start(shared.definition, McpLogin(user, redirect, interactive=True))
-        await connection.settled()
+        connection = self._start(shared.config, McpLogin(user, redirect, interactive=True))
+        await connection.wait_for_attempt()
         return connection.health()
 
-    async def signed_in(self, returned: Returned) -> str:
+    async def complete_sign_in(self, returned: AuthorizationResponse) -> str:
         """The browser came back from a sign-in: the name of the server it was for. Raises BadRequest (login_over)."""
-        name, login = self._signing_in(returned.state)
-        login.arrived(returned)
+        name, login = self._pending_login(returned.state)
+        login.complete(returned)
         return name
 
-    async def turned_down(self, state: str, reason: str) -> None:
+    async def reject_sign_in(self, state: str, reason: str) -> None:
         """The browser came back without being let in. Raises BadRequest (login_over)."""
-        name, login = self._signing_in(state)
+        name, login = self._pending_login(state)
         self._personal[name, login.user].journal.add(f"The sign-in was turned down: {reason}")
-        login.arrived(Returned("", state))
+        login.complete(AuthorizationResponse("", state))
 
-    def _signing_in(self, state: str) -> tuple[str, McpLogin]:
+    def _pending_login(self, state: str) -> tuple[str, McpLogin]:
         for (name, _), connection in self._personal.items():
             if state and connection.login is not None and connection.login.state == state:
                 return name, connection.login
@@ -238,36 +239,36 @@ class ServerRegistry:
             self._end(connection)
         await self._rows.save_tokens(name, user, {})
 
-    async def add(self, name: str, config: Mapping[str, Any], *, user: str, keyed: bool) -> ServerHealth:
-        """Add a server, or put another in the place of one that was added. Raises as `definitions.accepted`."""
-        definition = server_config.accepted(name, config, keyed=keyed, taken=self._configured)
+    async def add(self, name: str, fields: Mapping[str, Any], *, user: str, keyed: bool) -> ServerHealth:
+        """Add a server, or put another in the place of one that was added. Raises as `server_config.parse_new`."""
+        config = server_config.parse_new(name, fields, keyed=keyed, taken=self._configured)
         if name not in self._shared and len(self._shared) - len(self._configured) >= SERVERS:
             raise BadRequest(f"{SERVERS} tool servers were added already.", code="too_many_servers")
-        await self._rows.put(name, server_config.plain(definition.server), user)
-        self._replace(definition)
+        await self._rows.put(name, server_config.dump(config.server), user)
+        self._replace(config)
         return self._shared[name].health()
 
     async def switch(self, name: str, *, disabled: bool, user: str, keyed: bool) -> ServerHealth:
         """Switch an added server off or on. Raises NotFound, Forbidden or BadRequest."""
-        definition = self._added(name)
-        if definition.server.command and not disabled and not keyed:
+        config = self._added_config(name)
+        if config.server.command and not disabled and not keyed:
             raise Forbidden(
                 "A server that runs a command can only be switched on by an admin who used a key.",
                 code="key_needed",
             )
-        server = definition.server.model_copy(update={"disabled": disabled})
-        await self._rows.put(name, server_config.plain(server) | {"disabled": disabled}, user)
-        self._replace(Definition(name, server, "admin"))
+        server = config.server.model_copy(update={"disabled": disabled})
+        await self._rows.put(name, server_config.dump(server) | {"disabled": disabled}, user)
+        self._replace(ServerConfig(name, server, "admin"))
         return self._shared[name].health()
 
     async def remove(self, name: str) -> None:
         """Forget an added server. Raises NotFound, or BadRequest when it is the configuration's."""
-        self._added(name)
+        self._added_config(name)
         await self._rows.delete(name)
         self._drop(name)
         self._on_change()
 
-    def _added(self, name: str) -> Definition:
+    def _added_config(self, name: str) -> ServerConfig:
         connection = self._shared.get(name)
         if connection is None:
             raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
@@ -276,17 +277,17 @@ class ServerRegistry:
                 f"The tool server {name!r} stands in the configuration and can only be changed there.",
                 code="configured_server",
             )
-        return connection.definition
+        return connection.config
 
-    def _replace(self, definition: Definition) -> None:
-        self._drop(definition.name)
-        self._start(definition)
+    def _replace(self, config: ServerConfig) -> None:
+        self._drop(config.name)
+        self._start(config)
 
     def _drop(self, name: str) -> None:
-        leaving = [key for key in self._personal if key[0] == name]
-        gone = [self._personal.pop(key) for key in leaving]
+        keys = [key for key in self._personal if key[0] == name]
+        connections = [self._personal.pop(key) for key in keys]
         if name in self._shared:
-            gone.append(self._shared.pop(name))
-        for connection in gone:
+            connections.append(self._shared.pop(name))
+        for connection in connections:
             self._end(connection)
         self._without_tokens = {key for key in self._without_tokens if key[0] != name}

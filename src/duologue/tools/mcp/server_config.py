@@ -43,7 +43,7 @@ class ServerRow(Protocol):
     def config(self) -> Mapping[str, Any]: ...
 
 
-class Definition(Struct, frozen=True):
+class ServerConfig(Struct, frozen=True):
     """One server: how it is reached and whose word it is. `config` ones are the operator's, `admin` ones were added
     over the API."""
 
@@ -76,30 +76,30 @@ class Definition(Struct, frozen=True):
         return (*self.server.env.values(), *headers, *words, *userinfo.split(":"), *query)
 
 
-def configured(settings: Mcp, environment: Mapping[str, str] | None = None) -> tuple[Definition, ...]:
+def load(settings: Mcp, environment: Mapping[str, str] | None = None) -> tuple[ServerConfig, ...]:
     """The operator's servers, by name. Raises StartFailed when the file cannot be read or a server makes no sense."""
     environment = os.environ if environment is None else environment
-    servers = {name: _expanded_server(name, server, environment) for name, server in settings.servers.items()}
+    servers = {name: _expand_server(name, server, environment) for name, server in settings.servers.items()}
     if settings.file is not None:
         for name, server in _file(settings.file, environment).items():
             servers.setdefault(name, server)
     for name in servers:
         _check_name(name, StartFailed)
-    return tuple(Definition(name, servers[name], "config") for name in sorted(servers))
+    return tuple(ServerConfig(name, servers[name], "config") for name in sorted(servers))
 
 
-def added(rows: Iterable[ServerRow]) -> tuple[Definition, ...]:
+def parse_rows(rows: Iterable[ServerRow]) -> tuple[ServerConfig, ...]:
     """The servers an admin added, by name. A row this version cannot read is as if it were disabled and empty."""
     found = []
     for row in rows:
         try:
-            found.append(Definition(row.name, McpServer.model_validate(dict(row.config)), "admin"))
+            found.append(ServerConfig(row.name, McpServer.model_validate(dict(row.config)), "admin"))
         except ValidationError:
             continue
-    return tuple(sorted(found, key=lambda definition: definition.name))
+    return tuple(sorted(found, key=lambda config: config.name))
 
 
-def accepted(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Iterable[str]) -> Definition:
+def parse_new(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Iterable[str]) -> ServerConfig:
     """A server somebody wants to add over the API. Nothing of the environment gets into it.
 
     Raises BadRequest when it makes no sense or its name is taken (name_taken), Forbidden (key_needed) when it is a
@@ -110,22 +110,22 @@ def accepted(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Iterab
         raise BadRequest(
             f"There is already a server {name!r} in the configuration.", code="name_taken", param="name"
         )
-    server = _parsed(name, config, BadRequest)
+    server = _parse(name, config, BadRequest)
     if server.command and not keyed:
         raise Forbidden(
             "A server that runs a command can only be added by an admin who used a key, or in the configuration file "
             "(mcp.servers).",
             code="key_needed",
         )
-    return Definition(name, server, "admin")
+    return ServerConfig(name, server, "admin")
 
 
-def plain(server: McpServer) -> dict[str, Any]:
-    """A server as it is kept: what was set, secrets as they are."""
-    kept = server.model_dump(mode="json", exclude_unset=True)
+def dump(server: McpServer) -> dict[str, Any]:
+    """A server as it is stored: what was set, secrets as they are."""
+    values = server.model_dump(mode="json", exclude_unset=True)
     if server.headers:
-        kept["headers"] = {name: value.get_secret_value() for name, value in server.headers.items()}
-    return kept
+        values["headers"] = {name: value.get_secret_value() for name, value in server.headers.items()}
+    return values
 
 
 def _check_name(name: str, problem: type[BadRequest] | type[StartFailed]) -> None:
@@ -148,12 +148,12 @@ def _file(path: Path, environment: Mapping[str, str]) -> dict[str, McpServer]:
     if not isinstance(servers, dict) or not all(isinstance(one, dict) for one in servers.values()):
         raise StartFailed(f'mcp.file: {path} must hold {{"mcpServers": {{NAME: {{...}}}}}}.')
     return {
-        name: _parsed(name, _expanded(config, environment, f"{path}, server {name!r}"), StartFailed)
+        name: _parse(name, _expand(config, environment, f"{path}, server {name!r}"), StartFailed)
         for name, config in servers.items()
     }
 
 
-def _parsed(name: str, config: Mapping[str, Any], problem: type[BadRequest] | type[StartFailed]) -> McpServer:
+def _parse(name: str, config: Mapping[str, Any], problem: type[BadRequest] | type[StartFailed]) -> McpServer:
     known = {SPELLINGS.get(key, key): value for key, value in config.items() if key not in FOREIGN}
     if isinstance(known.get("type"), str):
         known["type"] = TRANSPORTS.get(known["type"], known["type"])
@@ -172,23 +172,23 @@ def _parsed(name: str, config: Mapping[str, Any], problem: type[BadRequest] | ty
         ) from None
 
 
-def _expanded_server(name: str, server: McpServer, environment: Mapping[str, str]) -> McpServer:
-    return McpServer.model_validate(_expanded(plain(server), environment, f"mcp.servers.{name}"))
+def _expand_server(name: str, server: McpServer, environment: Mapping[str, str]) -> McpServer:
+    return McpServer.model_validate(_expand(dump(server), environment, f"mcp.servers.{name}"))
 
 
-def _expanded(value: Any, environment: Mapping[str, str], where: str) -> Any:
+def _expand(value: Any, environment: Mapping[str, str], where: str) -> Any:
     if isinstance(value, str):
 
-        def inserted(match: re.Match[str]) -> str:
+        def substitute(match: re.Match[str]) -> str:
             name, otherwise = match.group(1), match.group(2)
             found = environment.get(name, otherwise)
             if found is None:
                 raise StartFailed(f"{where}: the environment has no {name}, which ${{{name}}} asks for.")
             return found
 
-        return _VARIABLE.sub(inserted, value)
+        return _VARIABLE.sub(substitute, value)
     if isinstance(value, dict):
-        return {key: _expanded(inner, environment, where) for key, inner in value.items()}
+        return {key: _expand(inner, environment, where) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_expanded(inner, environment, where) for inner in value]
+        return [_expand(inner, environment, where) for inner in value]
     return value

@@ -22,7 +22,7 @@ from duologue.errors import BadRequest, Unavailable
 from duologue.tools import results
 from duologue.tools.arguments import check
 from duologue.tools.mcp import transports
-from duologue.tools.mcp.call_context import Lost, ToolCallContext, ToolCallContexts
+from duologue.tools.mcp.call_context import SessionLost, ToolCallContext, ToolCallContexts
 from duologue.tools.mcp.capabilities import (
     About,
     FilledPrompt,
@@ -34,7 +34,7 @@ from duologue.tools.mcp.capabilities import (
     ServerTool,
 )
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.server_config import Definition
+from duologue.tools.mcp.server_config import ServerConfig
 from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome, failure
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
@@ -55,21 +55,21 @@ class McpSession:
     """An open session. Its methods may be used by any task; `news` is set when it ends or its lists changed."""
 
     def __init__(
-        self, definition: Definition, journal: Journal, signs: transports.Signs, now: Callable[[], int]
+        self, config: ServerConfig, journal: Journal, state: transports.TransportState, now: Callable[[], int]
     ) -> None:
-        self._definition = definition
+        self._config = config
         self._journal = journal
-        self._signs = signs
-        signs.on_end = self._ended
+        self._state = state
+        state.on_end = self._on_end
         self._now = now
-        self._callings = ToolCallContexts()
+        self._contexts = ToolCallContexts()
         self._client: Client | None = None
         self.news = anyio.Event()
         self.stale = False
 
     @property
     def ended(self) -> bool:
-        return self._signs.ended.is_set()
+        return self._state.ended.is_set()
 
     @property
     def about(self) -> About:
@@ -83,7 +83,7 @@ class McpSession:
         )
 
     async def listing(self) -> Listing:
-        """Everything the server offers now. Raises Lost or Unavailable."""
+        """Everything the server offers now. Raises SessionLost or Unavailable."""
         client = self._connected()
         can = client.server_capabilities
         self.stale = False
@@ -108,71 +108,71 @@ class McpSession:
     async def _pages(
         self, ask: Callable[..., Awaitable[Any]], field: str, *, optional: bool = False
     ) -> list[Any]:
-        found: list[Any] = []
+        entries: list[Any] = []
         cursor: str | None = None
         for _ in range(PAGES):
             try:
-                page = await self._asked(ask(cursor=cursor, cache_mode="refresh"))
+                page = await self._request(ask(cursor=cursor, cache_mode="refresh"))
             except Unavailable:
                 if optional:
-                    return found
+                    return entries
                 raise
-            found += getattr(page, field)
+            entries += getattr(page, field)
             cursor = page.next_cursor
-            if cursor is None or len(found) >= ENTRIES:
+            if cursor is None or len(entries) >= ENTRIES:
                 break
-        return found[:ENTRIES]
+        return entries[:ENTRIES]
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], calling: ToolCallContext, keep: Keep
+        self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Call a tool. What the tool itself says went wrong is a failed outcome; Lost is raised when the
         connection ended before it answered."""
         client = self._connected()
 
-        async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            await calling.report(message or "", progress, total or 0.0)
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            await context.report(message or "", progress, total or 0.0)
 
-        async def once() -> Any:
-            return await self._asked(
-                client.call_tool(tool, dict(arguments), progress_callback=progressed), urls=True
+        async def attempt() -> Any:
+            return await self._request(
+                client.call_tool(tool, dict(arguments), progress_callback=on_progress), urls=True
             )
 
-        with self._callings.running(calling):
+        with self._contexts.track(context):
             try:
                 try:
-                    result = await once()
+                    result = await attempt()
                 except UrlElicitationRequiredError as needed:
                     for page in needed.elicitations:
-                        answer = await calling.link(page.message, page.url, self._now())
+                        answer = await context.link(page.message, page.url, self._now())
                         if answer.decision != "accept":
                             return failure(
                                 "The user did not open the page that this tool needs opened first."
                             )
-                    result = await once()
+                    result = await attempt()
             except UrlElicitationRequiredError:
                 return failure("This tool needs a page opened first, and what was done there was not enough.")
             except Unavailable as problem:
                 return failure(problem.message)
-        return await results.outcome(result, self._definition.name, keep)
+        return await results.convert_result(result, self._config.name, keep)
 
     async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]:
         """A resource's contents. Raises Unavailable or Lost."""
-        result = await self._asked(self._connected().read_resource(uri))
+        result = await self._request(self._connected().read_resource(uri))
         contents = [
-            await results.resource(one, self._definition.name, keep)
+            await results.convert_resource(one, self._config.name, keep)
             for one in result.contents[: results.BLOCKS]
         ]
-        return results.bounded(contents)
+        return results.truncate_contents(contents)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt:
         """A prompt, filled in. Raises Unavailable or Lost."""
-        result = await self._asked(self._connected().get_prompt(name, dict(arguments)))
+        result = await self._request(self._connected().get_prompt(name, dict(arguments)))
         messages: list[tuple[str, str]] = []
         for message in result.messages[: results.BLOCKS]:
-            for content in await results.kept([message.content], self._definition.name, keep):
+            for content in await results.convert_blocks([message.content], self._config.name, keep):
                 if isinstance(content, TextContent | ResourceContent):
-                    messages.append((message.role, results.cut(content.text)))
+                    messages.append((message.role, results.truncate(content.text)))
                 else:
                     messages.append((message.role, f"[{type(content).__name__}]"))
         return FilledPrompt(result.description or "", tuple(messages))
@@ -194,7 +194,7 @@ class McpSession:
             reference = types.PromptReference(type="ref/prompt", name=name)
         else:
             reference = types.ResourceTemplateReference(type="ref/resource", uri=name)
-        result = await self._asked(
+        result = await self._request(
             client.complete(reference, {"name": argument, "value": value}, dict(context) or None)
         )
         return tuple(result.completion.values[:100])
@@ -221,46 +221,46 @@ class McpSession:
 
     def _connected(self) -> Client:
         if self._client is None or self.ended:
-            raise Lost(unheard=True)
+            raise SessionLost(undelivered=True)
         return self._client
 
-    async def _asked(self, answer: Awaitable[R], *, urls: bool = False) -> R:
+    async def _request(self, answer: Awaitable[R], *, urls: bool = False) -> R:
         """A request's answer, or its failure in our words."""
         try:
             return await answer
         except MCPError as error:
             if urls and error.code == types.URL_ELICITATION_REQUIRED:
-                raise _needed(error) from None
-            if error.message in UNREAD and self._signs.status in FORGOTTEN:
+                raise _page_needed(error) from None
+            if error.message in UNREAD and self._state.status in FORGOTTEN:
                 self.lost()
-                raise Lost(unheard=True) from None
+                raise SessionLost(undelivered=True) from None
             if error.code == types.CONNECTION_CLOSED:
                 self.lost()
-                raise Lost(unheard=isinstance(self._signs.refused, httpx2.ConnectError)) from None
-            said = self._journal.redacted(error.message or f"error {error.code}")
-            self._journal.add(said, "server")
+                raise SessionLost(undelivered=isinstance(self._state.refused, httpx2.ConnectError)) from None
+            message = self._journal.redact(error.message or f"error {error.code}")
+            self._journal.add(message, "server")
             raise Unavailable(
-                f"The tool server {self._definition.name} answered with an error: {said}",
+                f"The tool server {self._config.name} answered with an error: {message}",
                 code="tool_server_error",
             ) from None
         except (ValidationError, RuntimeError) as error:
-            said = self._journal.redacted(
+            message = self._journal.redact(
                 str(error).splitlines()[0][:300] if str(error) else type(error).__name__
             )
-            self._journal.add(f"It answered with what the protocol does not allow: {said}")
+            self._journal.add(f"It answered with what the protocol does not allow: {message}")
             raise Unavailable(
-                f"The tool server {self._definition.name} gave an answer that does not follow the protocol ({said}).",
+                f"The tool server {self._config.name} gave an answer that does not follow the protocol ({message}).",
                 code="tool_server_error",
             ) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             self.lost()
-            raise Lost(unheard=False) from None
+            raise SessionLost(undelivered=False) from None
 
     def lost(self) -> None:
         """The connection is of no more use."""
-        self._signs.end()
+        self._state.end()
 
-    def _ended(self) -> None:
+    def _on_end(self) -> None:
         self.news.set()
 
     def _changed(self) -> None:
@@ -287,17 +287,17 @@ class McpSession:
         self, context: Any, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         """A server asks a person something."""
-        calling = self._callings.asking()
-        if calling is None:
+        context = self._contexts.current()
+        if context is None:
             self._journal.add("It asked a person something, and whose call that belongs to cannot be told.")
             return types.ErrorData(code=types.INVALID_REQUEST, message="There is nobody who could be params.")
         if isinstance(params, types.ElicitRequestURLParams):
-            answer = await calling.link(params.message, params.url, self._now())
+            answer = await context.link(params.message, params.url, self._now())
             return types.ElicitResult(action=answer.decision)
-        schema = _plain(params.requested_schema)
-        return self._elicited(schema, await calling.form(params.message, schema, self._now()))
+        schema = _plain_schema(params.requested_schema)
+        return self._elicit_result(schema, await context.form(params.message, schema, self._now()))
 
-    def _elicited(self, schema: dict[str, object], answer: ElicitationAnswer) -> types.ElicitResult:
+    def _elicit_result(self, schema: dict[str, object], answer: ElicitationAnswer) -> types.ElicitResult:
         if answer.decision != "accept":
             return types.ElicitResult(action=answer.decision)
         try:
@@ -307,18 +307,18 @@ class McpSession:
             self._journal.add("What the person filled in does not fit what it asked for.")
             return types.ElicitResult(action="cancel")
 
-    def begun(self, client: Client) -> None:
+    def start(self, client: Client) -> None:
         self._client = client
 
 
-def _needed(error: MCPError) -> UrlElicitationRequiredError:
+def _page_needed(error: MCPError) -> UrlElicitationRequiredError:
     try:
         return UrlElicitationRequiredError.from_error(error.error)
     except ValidationError:
         return UrlElicitationRequiredError([])
 
 
-def _plain(schema: Any) -> dict[str, object]:
+def _plain_schema(schema: Any) -> dict[str, object]:
     if hasattr(schema, "model_dump"):
         return dict(schema.model_dump(by_alias=True, mode="json", exclude_none=True))
     return dict(schema)

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from duologue.config.settings import McpServer
 from duologue.tools.mcp.health import Journal
 from duologue.tools.pinned_transport import checked_transport
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 
 # The SDK logs every fault of a server with a trace; the server's journal has it in a sentence.
 for _name, _level in {"mcp": logging.CRITICAL, "client": logging.CRITICAL, "httpx2": logging.WARNING}.items():
@@ -35,7 +35,7 @@ EVENT = 64 * 1024 * 1024
 """Bytes of one event; a result with a photograph is larger than the SDK's one megabyte."""
 
 
-class Signs:
+class TransportState:
     """What was noticed of a connection while it lives: its stream's end, and what HTTP said last."""
 
     def __init__(self) -> None:
@@ -51,12 +51,12 @@ class Signs:
         self.on_end()
 
 
-class Watched:
+class WatchedStream:
     """A read stream that tells when it ends, as the SDK's session does not."""
 
-    def __init__(self, inner: Any, ended: Callable[[], None]) -> None:
+    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
         self._inner = inner
-        self._ended = ended
+        self._on_end = on_end
 
     @property
     def last_context(self) -> Any:
@@ -66,13 +66,13 @@ class Watched:
         try:
             return await self._inner.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._ended()
+            self._on_end()
             raise
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> Watched:
+    def __aiter__(self) -> WatchedStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -81,33 +81,33 @@ class Watched:
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> Watched:
+    async def __aenter__(self) -> WatchedStream:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
 
 
-class NoticingClient(httpx2.AsyncClient):
+class StatusClient(httpx2.AsyncClient):
     """An HTTP client that remembers what went wrong: the SDK turns most of it into "connection closed"."""
 
-    signs: Signs
+    state: TransportState
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
             response = await super().send(request, **options)
         except Exception as error:
-            self.signs.trouble = str(error) or type(error).__name__
-            self.signs.refused = error
+            self.state.trouble = str(error) or type(error).__name__
+            self.state.refused = error
             raise
         if response.status_code >= 400:
-            self.signs.trouble = f"It answered {response.status_code} {response.reason_phrase}."
-        self.signs.status, self.signs.refused = response.status_code, None
+            self.state.trouble = f"It answered {response.status_code} {response.reason_phrase}."
+        self.state.status, self.state.refused = response.status_code, None
         return response
 
 
 @asynccontextmanager
-async def stdio(server: McpServer, journal: Journal, signs: Signs) -> AsyncIterator[tuple[Any, Any]]:
+async def stdio(server: McpServer, journal: Journal, state: TransportState) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a program that is started now and ended after. Raises OSError when it cannot be started."""
     parameters = StdioServerParameters(
         command=server.command,
@@ -116,31 +116,31 @@ async def stdio(server: McpServer, journal: Journal, signs: Signs) -> AsyncItera
         cwd=server.cwd,
         encoding_error_handler="replace",
     )
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    sink = os.fdopen(writing, "w")
+    read_fd, write_fd = os.pipe()
+    os.set_blocking(read_fd, False)
+    sink = os.fdopen(write_fd, "w")
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_heard, reading, journal)
+            tasks.start_soon(_copy_stderr, read_fd, journal)
             try:
                 async with stdio_client(parameters, errlog=sink) as (read, write):
                     # The program has its own copy; ours would keep the pipe open after its end.
                     sink.close()
-                    yield Watched(read, signs.end), write
+                    yield WatchedStream(read, state.end), write
             finally:
                 tasks.cancel_scope.cancel()
     finally:
         sink.close()
-        os.close(reading)
+        os.close(read_fd)
 
 
-async def _heard(reading: int, journal: Journal) -> None:
+async def _copy_stderr(read_fd: int, journal: Journal) -> None:
     """Take down what a program writes to its standard error, until it ends."""
     rest = b""
     while True:
-        await anyio.wait_readable(reading)
+        await anyio.wait_readable(read_fd)
         try:
-            piece = os.read(reading, STDERR_PIECE)
+            piece = os.read(read_fd, STDERR_PIECE)
         except BlockingIOError:
             continue
         *lines, rest = (rest + piece).split(b"\n")
@@ -154,39 +154,39 @@ async def _heard(reading: int, journal: Journal) -> None:
 
 
 def http_client(
-    server: McpServer, signs: Signs, addresses: Addresses | None, auth: httpx2.Auth | None
-) -> NoticingClient:
+    server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
+) -> StatusClient:
     """A client with the server's headers. With `addresses`, every address it connects to is checked."""
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     if addresses is None:
-        client = NoticingClient(headers=headers, timeout=TIMEOUT, auth=auth)
+        client = StatusClient(headers=headers, timeout=TIMEOUT, auth=auth)
     else:
-        client = NoticingClient(
+        client = StatusClient(
             headers=headers,
             timeout=TIMEOUT,
             auth=auth,
             trust_env=False,
             transport=checked_transport(addresses),
         )
-    client.signs = signs
+    client.state = state
     return client
 
 
 @asynccontextmanager
 async def streamable_http(
-    server: McpServer, signs: Signs, addresses: Addresses | None, auth: httpx2.Auth | None
+    server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a server by streamable HTTP."""
     async with (
-        http_client(server, signs, addresses, auth) as client,
+        http_client(server, state, addresses, auth) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=EVENT) as (read, write),
     ):
-        yield Watched(read, signs.end), write
+        yield WatchedStream(read, state.end), write
 
 
 @asynccontextmanager
 async def sse(
-    server: McpServer, signs: Signs, addresses: Addresses | None, auth: httpx2.Auth | None
+    server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a server by the older transport: one stream of events down, requests up."""
 
@@ -195,7 +195,7 @@ async def sse(
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        return http_client(server, signs, addresses, auth)
+        return http_client(server, state, addresses, auth)
 
     async with sse_client(server.url, auth=auth, httpx_client_factory=factory) as (read, write):
-        yield Watched(read, signs.end), write
+        yield WatchedStream(read, state.end), write

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from tests.tools.fakes import definition
+from tests.tools.fakes import server_config
 
-from duologue.tools.mcp.connect import opened
+from duologue.tools.mcp.connect import open_session
 from duologue.tools.mcp.health import Journal
 from duologue.tools.mcp.session import McpSession
-from duologue.tools.ssrf_guard import Addresses
+from duologue.tools.ssrf_guard import AddressGuard
 
 
 class Talk:
@@ -23,25 +23,25 @@ class Talk:
         self.journal = journal
         self.phases = phases
 
-    def said(self) -> str:
+    def log(self) -> str:
         """The journal, as one text."""
         return "\n".join(f"{line.source}: {line.text}" for line in self.journal.lines())
 
 
 @asynccontextmanager
-async def talking(
+async def open_talk(
     name: str = "s",
     *,
     journal: Journal | None = None,
-    addresses: Addresses | None = None,
+    addresses: AddressGuard | None = None,
     **server: Any,
 ) -> AsyncIterator[Talk]:
     """A session with the server of these settings, within half a minute."""
-    about = definition(name, **server)
+    about = server_config(name, **server)
     journal = journal or Journal(about.secrets, lambda: 0)
     phases: list[str] = []
     with anyio.fail_after(60):
-        async with opened(
+        async with open_session(
             about, journal, now=lambda: 0, on_phase=phases.append, addresses=addresses
         ) as session:
             yield Talk(session, journal, phases)
