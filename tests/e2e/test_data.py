@@ -10,9 +10,16 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from tests.support.conversation_client import (
+    ConversationClient,
+    content,
+    displayed_texts,
+    event_types,
+    fetch,
+    text_of,
+)
 from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, scanned_pdf, svg, turned, wav
 from tests.support.store_fixtures import drop_schema, make_schema
-from tests.support.talk import Talk, content, got, kinds, seen, text_of
 
 from duologue.client.http import Client
 from duologue.errors import Problem
@@ -51,12 +58,12 @@ def duologue(*arguments: object) -> subprocess.CompletedProcess[str]:
     ids=["text", "utf-16", "csv", "pdf"],
 )
 async def test_a_document_comes_to_the_model_as_its_text(client, data, name, words):
-    talk = await Talk.begin(client)
+    talk = await ConversationClient.begin(client)
     before = (await client.api("GET", f"{talk.path}/context"))["tokens"]
     blob = await client.upload(data, name)
     assert blob == {**await client.upload(data, name), "created": blob["created"]}
     await talk.ask([*content("/say seen"), {"type": "file", "blob": blob["hash"], "name": name}])
-    part = (await talk.shown())[0]["content"][1]
+    part = (await talk.branch())[0]["content"][1]
     assert (part["type"], part["name"]) == ("document", name)
     assert words in (await raw(client, part.get("text") or part["blob"])).decode()
     after = (await client.api("GET", f"{talk.path}/context"))["tokens"]
@@ -84,29 +91,29 @@ async def raw(client: Client, hash: str) -> bytes:
 async def test_what_this_model_cannot_take_is_refused_with_a_sentence_and_nothing_is_sent(
     client, data, name, sentence
 ):
-    talk = await Talk.begin(client)
+    talk = await ConversationClient.begin(client)
     blob = await client.upload(data, name)
     problem = await refused(
         talk.say([*content("/say hm"), {"type": "file", "blob": blob["hash"], "name": name}])
     )
     assert problem.status == 400
     assert sentence in problem.message
-    assert await talk.rows() == []
+    assert await talk.messages() == []
 
 
 async def test_a_file_is_given_back_in_ranges_and_never_as_a_page_that_runs(client, server):
     page = b"<script>alert(1)</script>"
     hash = (await client.upload(page, "page.html"))["hash"]
     url = f"{server.url}/api/blobs/{hash}"
-    part = got(url, headers={"Range": "bytes=1-6"})
+    part = fetch(url, headers={"Range": "bytes=1-6"})
     assert (part.status_code, part.content) == (206, page[1:7])
-    whole = got(url)
+    whole = fetch(url)
     assert whole.headers["content-disposition"].startswith("attachment")
     assert whole.headers["x-content-type-options"] == "nosniff"
     assert "sandbox" in whole.headers["content-security-policy"]
-    assert got(url, headers={"If-None-Match": whole.headers["etag"]}).status_code == 304
+    assert fetch(url, headers={"If-None-Match": whole.headers["etag"]}).status_code == 304
     hash = (await client.upload(turned(), "turned.jpg"))["hash"]
-    small = got(f"{server.url}/api/blobs/{hash}/thumbnail?side=32")
+    small = fetch(f"{server.url}/api/blobs/{hash}/thumbnail?side=32")
     width, height = opened(small.content).size
     assert width < height
 
@@ -118,8 +125,8 @@ async def test_a_temporary_chat_leaves_no_byte_in_the_data_folder(serve):
     server = serve("--engine", "scripted", "--log-level", "debug").ready()
     secret = f"secret{uuid4().hex}"
     async with Client(server.url) as client:
-        talk = await Talk.begin(client, temporary=True, title=f"t{secret}", system=f"y{secret}")
-        kept = await Talk.begin(client)
+        talk = await ConversationClient.begin(client, temporary=True, title=f"t{secret}", system=f"y{secret}")
+        kept = await ConversationClient.begin(client)
         async with httpx.AsyncClient(base_url=server.url) as http:
             answer = await http.post(f"/api/blobs?name={secret}.txt&temporary=true", content=secret.encode())
             assert answer.status_code < 300, answer.text
@@ -154,7 +161,7 @@ async def test_a_copy_made_while_a_reply_is_written_is_whole_and_is_put_back(ser
     server = serve("--engine", "scripted").ready()
     picture = encoded(drawing())
     async with Client(server.url) as client:
-        talk = await Talk.begin(client, title="Kept")
+        talk = await ConversationClient.begin(client, title="Kept")
         await talk.ask("/say one")
         blob = await client.upload(b"file words", "a.txt")
         await talk.ask([*content("/say two"), {"type": "file", "blob": blob["hash"]}])
@@ -177,7 +184,7 @@ async def test_a_copy_made_while_a_reply_is_written_is_whole_and_is_put_back(ser
         assert texts[:4] == ["/say one", "one", "/say two", "two"]
         assert (await talk.last())["status"] == "interrupted"
         assert await raw(client, blob["hash"]) == b"file words"
-        assert await (await Talk.begin(client)).ask("/say four") == "four"
+        assert await (await ConversationClient.begin(client)).ask("/say four") == "four"
 
 
 # ---- disks
@@ -216,7 +223,7 @@ async def test_on_a_full_disk_the_text_stays_in_memory_says_so_and_is_kept_when_
     server = serve("--engine", "scripted", "--data", str(small_disk / "data")).ready()
     words = " ".join(f"word{n}" for n in range(120))
     async with Client(server.url) as client:
-        talk, other = await Talk.begin(client), await Talk.begin(client)
+        talk, other = await ConversationClient.begin(client), await ConversationClient.begin(client)
         run = await talk.say(f"/pace 10\n/say {words}\n/hang")
         await talk.until_text(run, "word3")
         ballast = fill(small_disk)
@@ -272,26 +279,26 @@ async def test_the_same_on_postgresql_through_a_kill_and_a_search(serve, postgre
     server = serve(*arguments, DUOLOGUE_DATABASE=postgresql).ready()
     word = f"w{uuid4().hex[:10]}"
     async with Client(server.url) as client:
-        talk = await Talk.begin(client, title="On another database")
+        talk = await ConversationClient.begin(client, title="On another database")
         assert await talk.ask(f"/say The boat is {word}.") == f"The boat is {word}."
         hits = (await client.api("GET", f"/api/search?q={word}"))["hits"]
         assert {hit["role"] for hit in hits} == {"user", "assistant"}
         run = await talk.say("/pace 10\n/say " + " ".join(f"word{n}" for n in range(150)))
         before = await talk.until_text(run, "word90")
-        assert seen(before)
+        assert displayed_texts(before)
         for nul in ("?folder=%00", "?tag=%00", f"/{talk.id}?leaf=%00"):
-            assert got(f"{server.url}/api/conversations{nul}").status_code < 500
-        assert "a\x00b" in await (await Talk.begin(client)).ask("/say a\x00b")
+            assert fetch(f"{server.url}/api/conversations{nul}").status_code < 500
+        assert "a\x00b" in await (await ConversationClient.begin(client)).ask("/say a\x00b")
     server.stop(signal.SIGKILL)
     assert not (tmp_path / "data" / "duologue.db").exists()
     server = serve(*arguments, DUOLOGUE_DATABASE=postgresql).ready()
     async with Client(server.url) as client:
         talk.client = client
-        rest = await talk.heard(run, before[-1][0])
-        assert (rest[-1][1]["outcome"], kinds(rest)[-2]) == ("interrupted", "message_done")
+        rest = await talk.events(run, before[-1][0])
+        assert (rest[-1][1]["outcome"], event_types(rest)[-2]) == ("interrupted", "message_done")
         answer = await talk.last()
         assert "word20 " in text_of(answer)
-        await talk.heard(await talk.start("continue", message=answer["id"]))
+        await talk.events(await talk.start("continue", message=answer["id"]))
         assert text_of(await talk.last()) == " ".join(f"word{n}" for n in range(150))
     refusal = duologue_with(postgresql, "backup", tmp_path / "copy.tar", "--data", tmp_path / "data")
     assert refusal.returncode == 1

@@ -9,7 +9,15 @@ import anyio
 import httpx
 import pytest
 from msgspec import convert
-from tests.support.talk import Talk, calling, content, got, kinds, new_id, text_of
+from tests.support.conversation_client import (
+    ConversationClient,
+    content,
+    event_types,
+    fetch,
+    new_id,
+    text_of,
+    tool_call_script,
+)
 
 from duologue.client.http import Client
 from duologue.errors import Problem
@@ -76,14 +84,14 @@ async def client(with_tools):
 
 @pytest.fixture
 async def talk(client):
-    return await Talk.begin(client, options=ONCE)
+    return await ConversationClient.begin(client, options=ONCE)
 
 
-async def tools_of(talk: Talk) -> list[dict]:
-    return [row for row in await talk.shown() if row["role"] == "tool"]
+async def tools_of(talk: ConversationClient) -> list[dict]:
+    return [row for row in await talk.branch() if row["role"] == "tool"]
 
 
-async def states(talk: Talk) -> list[str]:
+async def states(talk: ConversationClient) -> list[str]:
     return [row["call"]["state"] for row in await tools_of(talk)]
 
 
@@ -91,13 +99,13 @@ async def states(talk: Talk) -> list[str]:
 
 
 async def test_a_real_server_from_pypi_tells_the_time_in_a_reply(talk):
-    run = await talk.say(calling(TIME, say="Let me look. "))
-    events = await talk.heard(run)
+    run = await talk.say(tool_call_script(TIME, say="Let me look. "))
+    events = await talk.events(run)
     # It says of itself that it only reads, so nobody was asked.
-    assert "approval_asked" not in kinds(events)
+    assert "approval_asked" not in event_types(events)
     done = events[-1][1]
     assert (done["outcome"], done["calls"]) == ("limit", 1)
-    _, asking, tool = await talk.shown()
+    _, asking, tool = await talk.branch()
     assert (text_of(asking).strip(), asking["tool_calls"][0]["name"]) == ("Let me look.", "get_current_time")
     assert (tool["tool_call_id"], tool["parent"]) == (asking["tool_calls"][0]["id"], asking["id"])
     assert json.loads(text_of(tool))["timezone"] == "Asia/Tokyo"
@@ -105,16 +113,18 @@ async def test_a_real_server_from_pypi_tells_the_time_in_a_reply(talk):
 
 
 async def test_a_tool_that_only_reads_runs_without_asking_and_so_do_the_built_in_ones(talk):
-    run = await talk.say(calling(looked("it"), {"name": "calculator", "arguments": {"expression": "6*7"}}))
-    events = await talk.heard(run)
-    assert "approval_asked" not in kinds(events)
+    run = await talk.say(
+        tool_call_script(looked("it"), {"name": "calculator", "arguments": {"expression": "6*7"}})
+    )
+    events = await talk.events(run)
+    assert "approval_asked" not in event_types(events)
     seen, sum = await tools_of(talk)
     assert (text_of(seen), "42" in text_of(sum)) == ("saw it", True)
 
 
 async def test_calls_of_one_turn_run_beside_each_other_and_answer_in_their_order(talk):
-    run = await talk.say(calling(looked("slow", 0.3), looked("fast")))
-    events = await talk.heard(run)
+    run = await talk.say(tool_call_script(looked("slow", 0.3), looked("fast")))
+    events = await talk.events(run)
     ended = [text_of(event["message"]) for _, event in events if event["type"] == "tool_result"]
     assert ended == ["saw fast", "saw slow"]
     slow, fast = await tools_of(talk)
@@ -122,10 +132,10 @@ async def test_calls_of_one_turn_run_beside_each_other_and_answer_in_their_order
 
 
 async def test_the_turns_of_a_reply_are_rows_of_their_own_and_its_usage_is_their_sum(client):
-    talk = await Talk.begin(client, options={"max_turns": 2})
-    run = await talk.say(calling(looked("it")))
-    events = await talk.heard(run)
-    rows = await talk.shown()
+    talk = await ConversationClient.begin(client, options={"max_turns": 2})
+    run = await talk.say(tool_call_script(looked("it")))
+    events = await talk.events(run)
+    rows = await talk.branch()
     assert [row["role"] for row in rows] == ["user", "assistant", "tool", "assistant", "tool"]
     told = {
         event["message"]["id"]: event["message"] for _, event in events if "id" in event.get("message", "")
@@ -141,11 +151,11 @@ async def test_the_turns_of_a_reply_are_rows_of_their_own_and_its_usage_is_their
 
 
 async def test_a_reply_at_its_limit_asks_and_continuing_it_takes_the_next_turn(talk):
-    run = await talk.say(calling(looked("it")))
-    assert (await talk.heard(run))[-1][1]["outcome"] == "limit"
-    events = await talk.heard(await talk.start("continue", message=(await talk.last())["id"]))
+    run = await talk.say(tool_call_script(looked("it")))
+    assert (await talk.events(run))[-1][1]["outcome"] == "limit"
+    events = await talk.events(await talk.start("continue", message=(await talk.last())["id"]))
     assert events[-1][1]["outcome"] == "limit"
-    roles = [row["role"] for row in await talk.shown()]
+    roles = [row["role"] for row in await talk.branch()]
     assert roles == ["user", "assistant", "tool", "assistant", "tool"]
 
 
@@ -160,8 +170,8 @@ async def test_a_reply_at_its_limit_asks_and_continuing_it_takes_the_next_turn(t
     ids=["no such tool", "arguments that do not fit", "a tool that fails", "no JSON"],
 )
 async def test_what_is_wrong_with_a_call_is_told_to_the_model_and_the_reply_goes_on(client, call, words):
-    talk = await Talk.begin(client, options={"max_turns": 2})
-    events = await talk.heard(await talk.say(calling(call)))
+    talk = await ConversationClient.begin(client, options={"max_turns": 2})
+    events = await talk.events(await talk.say(tool_call_script(call)))
     assert events[-1][1]["outcome"] == "limit"
     tools = await tools_of(talk)
     assert [row["call"]["state"] for row in tools] == ["failed", "failed"]
@@ -169,28 +179,28 @@ async def test_what_is_wrong_with_a_call_is_told_to_the_model_and_the_reply_goes
 
 
 async def test_a_tool_that_never_answers_is_given_up_and_the_reply_goes_on(client):
-    talk = await Talk.begin(client, options={"max_turns": 1})
-    done = (await talk.heard(await talk.say(calling({"name": "hang", "arguments": {}}))))[-1][1]
+    talk = await ConversationClient.begin(client, options={"max_turns": 1})
+    done = (await talk.events(await talk.say(tool_call_script({"name": "hang", "arguments": {}}))))[-1][1]
     assert done["outcome"] == "limit"
     [tool] = await tools_of(talk)
     assert (tool["call"]["state"], "1 seconds" in text_of(tool)) == ("failed", True)
 
 
 async def test_a_tool_server_that_dies_fails_the_call_and_is_there_again(talk, with_tools):
-    await talk.heard(await talk.say(calling({"name": "end", "arguments": {}})))
+    await talk.events(await talk.say(tool_call_script({"name": "end", "arguments": {}})))
     assert await states(talk) == ["failed"]
     health = await talk.client.api("POST", "/api/mcp/servers/plain/reconnect")
     assert health["phase"] == "ready"
-    await talk.heard(await talk.say(calling(looked("again"))))
+    await talk.events(await talk.say(tool_call_script(looked("again"))))
     assert text_of((await tools_of(talk))[-1]) == "saw again"
 
 
 async def test_a_picture_of_a_tool_is_a_file_that_is_kept(talk, with_tools):
-    await talk.heard(await talk.say(calling({"name": "draw", "arguments": {}})))
+    await talk.events(await talk.say(tool_call_script({"name": "draw", "arguments": {}})))
     [tool] = await tools_of(talk)
     [picture] = [part for part in tool["content"] if part["type"] == "image"]
     assert (picture["width"], picture["height"]) == (8, 6)
-    answer = got(f"{with_tools.url}/api/blobs/{picture['blob']}")
+    answer = fetch(f"{with_tools.url}/api/blobs/{picture['blob']}")
     assert (answer.headers["content-type"], answer.content[:4]) == ("image/png", b"\x89PNG")
 
 
@@ -203,15 +213,15 @@ async def test_a_resource_is_read_once_and_goes_with_the_message(talk):
     [part] = read["content"]
     before = (await talk.client.api("GET", f"{talk.path}/context"))["tokens"]
     await talk.ask([*content("/say thanks"), part])
-    row = (await talk.shown())[0]
+    row = (await talk.branch())[0]
     assert row["content"][1]["text"] == "Water the plants."
     after = (await talk.client.api("GET", f"{talk.path}/context"))["tokens"]
     assert after - before > len("/say thanksthanksWater the plants.")
 
 
 async def test_a_server_switched_off_for_a_conversation_is_not_offered(client):
-    talk = await Talk.begin(client, options={"max_turns": 1, "servers": {"plain": False}})
-    await talk.heard(await talk.say(calling(looked("it"))))
+    talk = await ConversationClient.begin(client, options={"max_turns": 1, "servers": {"plain": False}})
+    await talk.events(await talk.say(tool_call_script(looked("it"))))
     [tool] = await tools_of(talk)
     assert "There is no tool called 'look'" in text_of(tool)
 
@@ -223,8 +233,8 @@ async def test_a_question_is_answered_from_another_device_and_remembered_for_the
     talk, with_tools, folder
 ):
     text = new_id()
-    run = await talk.say(calling(written(text)))
-    asked = await talk.asked(run)
+    run = await talk.say(tool_call_script(written(text)))
+    asked = await talk.first_approval(run)
     async with Client(with_tools.url) as phone:
         [waiting] = (await phone.api("GET", "/api/approvals"))["approvals"]
         assert (waiting["id"], waiting["arguments"]) == (asked["id"], asked["arguments"])
@@ -232,72 +242,76 @@ async def test_a_question_is_answered_from_another_device_and_remembered_for_the
         assert (await phone.api("GET", talk.path))["approvals"] == [waiting]
         answer = await phone.api("POST", f"/api/approvals/{waiting['id']}", {"decision": "tool"})
         assert answer["decision"] == "tool"
-    await talk.heard(run)
+    await talk.events(run)
     assert text in (folder / "notes").read_text()
     # The first answer counts, and is what everybody hears.
     assert (await talk.answer(asked, "deny"))["decision"] == "tool"
     assert (await talk.client.api("GET", "/api/permissions"))["permissions"] == [
         {"server": "plain", "tool": "write"}
     ]
-    other = await Talk.begin(talk.client, options=ONCE)
-    assert "approval_asked" not in kinds(await other.heard(await other.say(calling(written("more")))))
+    other = await ConversationClient.begin(talk.client, options=ONCE)
+    assert "approval_asked" not in event_types(
+        await other.events(await other.say(tool_call_script(written("more"))))
+    )
     await talk.client.api("DELETE", "/api/permissions?server=plain&tool=write")
-    run = await other.say(calling(written("even more")))
-    await other.asked(run)
+    run = await other.say(tool_call_script(written("even more")))
+    await other.first_approval(run)
     await other.stop(run)
 
 
 async def test_allowing_a_server_answers_its_other_questions_too(talk):
-    run = await talk.say(calling(written("one"), written("two"), {"name": "whoami", "arguments": {}}))
+    run = await talk.say(
+        tool_call_script(written("one"), written("two"), {"name": "whoami", "arguments": {}})
+    )
     events = await talk.until(run, lambda event: event.get("approval", {}).get("server") == "odd")
     first = next(event["approval"] for _, event in events if event["type"] == "approval_asked")
     await talk.answer(first, "server")
-    left = (await talk.whole())["approvals"]
+    left = (await talk.load())["approvals"]
     assert [one["server"] for one in left] == ["odd"]
     await talk.answer(left[0], "deny")
-    await talk.heard(run)
+    await talk.events(run)
     assert await states(talk) == ["done", "done", "denied"]
 
 
 async def test_a_denied_call_is_not_made_and_the_model_is_told(client, folder):
-    talk = await Talk.begin(client, options={"max_turns": 2})
+    talk = await ConversationClient.begin(client, options={"max_turns": 2})
     text = new_id()
-    run = await talk.say(calling(written(text)))
-    await talk.answer(await talk.asked(run), "deny")
+    run = await talk.say(tool_call_script(written(text)))
+    await talk.answer(await talk.first_approval(run), "deny")
     again: list[dict] = []
     while not again:
-        again = (await talk.whole())["approvals"]
+        again = (await talk.load())["approvals"]
     await talk.answer(again[0], "deny")
-    assert (await talk.heard(run))[-1][1]["outcome"] == "limit"
+    assert (await talk.events(run))[-1][1]["outcome"] == "limit"
     assert await states(talk) == ["denied", "denied"]
     assert "denied" in text_of((await tools_of(talk))[0])
     assert not (folder / "notes").exists() or text not in (folder / "notes").read_text()
 
 
 async def test_stopping_a_reply_that_asks_closes_the_question_and_leaves_a_whole_history(talk):
-    run = await talk.say(calling(written("never"), looked("it")))
-    asked = await talk.asked(run)
+    run = await talk.say(tool_call_script(written("never"), looked("it")))
+    asked = await talk.first_approval(run)
     assert (await talk.stop(run))["outcome"] == "stopped"
-    assert (await talk.whole())["approvals"] == []
+    assert (await talk.load())["approvals"] == []
     assert (await states(talk))[0] == "skipped"
     assert (await talk.answer(asked, "once"))["decision"] is None
     assert await talk.ask("/say and now") == "and now"
 
 
 async def test_what_the_user_says_meanwhile_goes_before_a_call_that_was_not_made(talk):
-    run = await talk.say(calling(written("never")))
-    await talk.asked(run)
+    run = await talk.say(tool_call_script(written("never")))
+    await talk.first_approval(run)
     await talk.client.api(
         "POST", f"/api/runs/{run}/steer", {"id": new_id(), "content": content("/say as you like")}
     )
-    assert (await talk.heard(run))[-1][1]["outcome"] == "done"
+    assert (await talk.events(run))[-1][1]["outcome"] == "done"
     assert await states(talk) == ["skipped"]
     assert (await talk.texts())[-2:] == ["/say as you like", "as you like"]
 
 
 async def test_a_server_that_asks_for_something_gets_what_the_user_says(talk):
-    run = await talk.say(calling({"name": "book", "arguments": {}}))
-    await talk.answer(await talk.asked(run), "once")
+    run = await talk.say(tool_call_script({"name": "book", "arguments": {}}))
+    await talk.answer(await talk.first_approval(run), "once")
     events = await talk.until(
         run, lambda event: event["type"] == "approval_asked" and event["approval"].get("kind") == "form"
     )
@@ -308,19 +322,19 @@ async def test_a_server_that_asks_for_something_gets_what_the_user_says(talk):
     await talk.client.api(
         "POST", f"/api/approvals/{form['id']}", {"action": "accept", "values": {"name": "Ada"}}
     )
-    await talk.heard(run)
+    await talk.events(run)
     assert text_of((await tools_of(talk))[0]) == "booked for Ada"
 
 
 async def test_what_nobody_answers_in_time_is_a_no_and_a_silent_model_is_given_up(serve, tmp_path):
     server = connected(serve(*settings(tmp_path, approval_s=0.5, model_silence_s=0.5)))
     async with Client(server.url) as client:
-        silent = await Talk.begin(client)
-        done = (await silent.heard(await silent.say("/say so far\n/hang")))[-1][1]
+        silent = await ConversationClient.begin(client)
+        done = (await silent.events(await silent.say("/say so far\n/hang")))[-1][1]
         assert (done["outcome"], done["error"]["kind"]) == ("failed", "timeout")
         assert text_of(await silent.last()) == "so far"
-        talk = await Talk.begin(client, options=ONCE)
-        events = await talk.heard(await talk.say(calling(written("never"))))
+        talk = await ConversationClient.begin(client, options=ONCE)
+        events = await talk.events(await talk.say(tool_call_script(written("never"))))
         answered = next(event for _, event in events if event["type"] == "approval_answered")
         assert answered["decision"] is None
         assert events[-1][1]["outcome"] == "limit"
@@ -333,19 +347,19 @@ async def test_a_server_killed_while_it_asks_asks_again_when_the_reply_is_contin
     arguments = [*settings(tmp_path), "--data", str(tmp_path / "data")]
     server = connected(serve(*arguments))
     async with Client(server.url) as client:
-        talk = await Talk.begin(client, options=ONCE)
-        run = await talk.say(calling(written("once")))
-        asked = await talk.asked(run)
+        talk = await ConversationClient.begin(client, options=ONCE)
+        run = await talk.say(tool_call_script(written("once")))
+        asked = await talk.first_approval(run)
     server.stop(signal.SIGKILL)
     server = connected(serve(*arguments))
     async with Client(server.url) as client:
         talk.client = client
         assert (await client.api("GET", "/api/approvals"))["approvals"] == []
-        assert (await talk.heard(run))[-1][1]["outcome"] == "interrupted"
+        assert (await talk.events(run))[-1][1]["outcome"] == "interrupted"
         assert await states(talk) == ["failed"]
         assert (await talk.answer(asked, "once"))["decision"] is None
         with anyio.fail_after(20):
             rest = await talk.start("continue", message=(await talk.last())["id"])
-            await talk.answer(await talk.asked(rest), "once")
-            await talk.heard(rest)
+            await talk.answer(await talk.first_approval(rest), "once")
+            await talk.events(rest)
         assert (tmp_path / "notes").read_text() == "once\n"

@@ -8,8 +8,15 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from tests.support.conversation_client import (
+    ConversationClient,
+    content,
+    fetch,
+    new_id,
+    text_of,
+    tool_call_script,
+)
 from tests.support.sample_files import drawing, encoded
-from tests.support.talk import Talk, calling, content, got, new_id, text_of
 
 from duologue.client.http import Client
 from duologue.errors import Problem
@@ -69,7 +76,7 @@ async def code_of(awaitable) -> tuple[int, str]:
 async def test_what_one_user_has_does_not_exist_for_another(both):
     ada, ben = both
     word = "w" + new_id()[:12]
-    talk = await Talk.begin(ada, title=f"About {word}", tags=["mine"])
+    talk = await ConversationClient.begin(ada, title=f"About {word}", tags=["mine"])
     blob = await ada.upload(word.encode() * 9, "secret.txt")
     run = await talk.say([*content(f"/say {word}\n/hang"), {"type": "file", "blob": blob["hash"]}])
     await talk.until_text(run, word)
@@ -77,7 +84,7 @@ async def test_what_one_user_has_does_not_exist_for_another(both):
     await ada.api("PUT", f"/api/drafts/{talk.id}", {"text": word})
     folder = new_id()
     await ada.api("PUT", f"/api/folders/{folder}", {"name": word})
-    message = (await talk.rows())[0]["id"]
+    message = (await talk.messages())[0]["id"]
 
     gone = [
         ("GET", talk.path, None),
@@ -109,14 +116,14 @@ async def test_what_one_user_has_does_not_exist_for_another(both):
         assert (status, code in ("not_found", "blob_not_found")) == (404, True), (
             f"{method} {path}: {status} {code}"
         )
-    own = await Talk.begin(ben)
+    own = await ConversationClient.begin(ben)
     assert await code_of(own.say("/say hi", run=run)) == (400, "id_taken")
-    assert (await own.rows()) == []
+    assert (await own.messages()) == []
     assert (await code_of(own.say("/say hi", parent=message)))[1] == "unknown_parent"
     assert (await code_of(ben.api("PATCH", own.path, {"leaf": message})))[0] in (400, 404)
     file = [*content("/say hi"), {"type": "file", "blob": blob["hash"]}]
     assert (await code_of(own.say(file)))[0] == 404
-    assert (await code_of(Talk.begin(ben, folder=folder)))[0] in (400, 404)
+    assert (await code_of(ConversationClient.begin(ben, folder=folder)))[0] in (400, 404)
     assert (await code_of(ben.api("POST", "/api/conversations", {"id": talk.id})))[1] == "id_taken"
     assert [row["id"] for row in (await ben.api("GET", "/api/conversations"))["conversations"]] == [own.id]
     assert (await ben.api("GET", f"/api/search?q={word}"))["hits"] == []
@@ -136,18 +143,18 @@ async def test_questions_and_permissions_are_each_users_own(serve, tmp_path):
     keys = key_of("ada", server.data), key_of("ben", server.data)
     async with Client(server.url, keys[0]) as ada, Client(server.url, keys[1]) as ben:
         await known(ben)
-        talk = await Talk.begin(ada, options={"max_turns": 1})
+        talk = await ConversationClient.begin(ada, options={"max_turns": 1})
         assert (await ada.api("POST", "/api/mcp/servers/odd/reconnect"))["phase"] == "ready"
-        run = await talk.say(calling({"name": "whoami", "arguments": {}}))
-        asked = await talk.asked(run)
+        run = await talk.say(tool_call_script({"name": "whoami", "arguments": {}}))
+        asked = await talk.first_approval(run)
         assert (await ben.api("GET", "/api/approvals"))["approvals"] == []
-        assert await code_of(Talk(ben, talk.id).answer(asked, "server")) == (404, "not_found")
+        assert await code_of(ConversationClient(ben, talk.id).answer(asked, "server")) == (404, "not_found")
         await talk.answer(asked, "tool")
-        await talk.heard(run)
+        await talk.events(run)
         assert (await ben.api("GET", "/api/permissions"))["permissions"] == []
-        other = await Talk.begin(ben, options={"max_turns": 1})
-        run = await other.say(calling({"name": "whoami", "arguments": {}}))
-        assert (await other.asked(run))["tool"] == "whoami"
+        other = await ConversationClient.begin(ben, options={"max_turns": 1})
+        run = await other.say(tool_call_script({"name": "whoami", "arguments": {}}))
+        assert (await other.first_approval(run))["tool"] == "whoami"
         await other.stop(run)
         command = {"name": "evil", "config": {"command": "sh"}}
         assert await code_of(ben.api("POST", "/api/mcp/servers", command)) == (403, "admin_needed")
@@ -162,9 +169,9 @@ async def test_the_feed_tells_nobody_of_anothers_conversations(both, shared):
         httpx.AsyncClient(base_url=server.url, headers={"x-api-key": key}, timeout=20) as http,
         http.stream("GET", "/api/events") as feed,
     ):
-        hers = await Talk.begin(ada)
+        hers = await ConversationClient.begin(ada)
         await hers.ask("/say hello")
-        own = await Talk.begin(ben)
+        own = await ConversationClient.begin(ben)
         async for line in feed.aiter_lines():
             seen.append(line)
             if own.id in line:
@@ -176,7 +183,7 @@ async def test_the_first_key_inherits_what_was_written_without_one(serve):
     server = serve("--engine", "scripted").ready()
     picture = encoded(drawing())
     async with Client(server.url) as client:
-        talk = await Talk.begin(client, title="Before")
+        talk = await ConversationClient.begin(client, title="Before")
         blob = await client.upload(picture, "before.png")
         assert await talk.ask("/say hello") == "hello"
         await client.api("PATCH", "/api/settings", {"theme": "dark"})
@@ -189,7 +196,7 @@ async def test_the_first_key_inherits_what_was_written_without_one(serve):
         assert await talk.ask("/say still here") == "still here"
         assert (await client.api("GET", "/api/settings"))["theme"] == "dark"
         headers = {"authorization": f"Bearer {key}"}
-        assert got(f"{server.url}/api/blobs/{blob['hash']}", headers=headers).content == picture
+        assert fetch(f"{server.url}/api/blobs/{blob['hash']}", headers=headers).content == picture
     second = key_of("ben", server.data)
     async with Client(server.url, second) as client:
         await known(client)
@@ -207,18 +214,18 @@ async def test_a_revoked_key_ends_the_stream_that_is_still_open_with_it_and_not_
     key = key_of("eve", server.data)
     async with Client(server.url, key) as eve:
         await known(eve)
-        talk = await Talk.begin(eve)
+        talk = await ConversationClient.begin(eve)
         run = await talk.say("/pace 100\n/repeat 1000 two ")
         await talk.until_text(run, "two")
         revoked = await anyio.to_thread.run_sync(duologue, "key", "revoke", "eve", "--data", server.data)
         assert revoked.returncode == 0
-        assert await code(talk.heard(run)) in ("unauthorized", "connection_lost")
-        assert await code(talk.whole()) == "unauthorized"
+        assert await code(talk.events(run)) in ("unauthorized", "connection_lost")
+        assert await code(talk.load()) == "unauthorized"
     again = key_of("eve", server.data)
     async with Client(server.url, again) as eve:
         await known(eve)
         assert (await eve.api("GET", f"/api/runs/{run}")).get("outcome") is None
-        assert (await Talk(eve, talk.id).stop(run))["outcome"] == "stopped"
+        assert (await ConversationClient(eve, talk.id).stop(run))["outcome"] == "stopped"
 
 
 def test_https_with_the_servers_own_authority_is_verified_by_a_strict_client(serve):

@@ -28,7 +28,7 @@ pytest.importorskip("av", reason="a call needs: pip install 'duologue[voice]'")
 pytest.importorskip("numpy", reason="a call needs: pip install 'duologue[voice]'")
 sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 
-from tests.support.talk import calling, new_id, text_of
+from tests.support.conversation_client import new_id, text_of, tool_call_script
 
 from duologue.client.http import Client
 from duplex import scoring
@@ -46,7 +46,7 @@ LONG = (
     "them, waited until they had finished, and answered as well as it could."
 )
 NOTE = {"name": "write_note", "arguments": {"text": "buy milk"}}
-WRITES = f"{calling(NOTE)}\n/then\n/say The note is written."
+WRITES = f"{tool_call_script(NOTE)}\n/then\n/say The note is written."
 NOTES = Path(__file__).parent / "page" / "notes_server.py"
 CALLERS = 16
 SOAK_SECONDS = 20.0
@@ -339,13 +339,13 @@ def test_a_lost_voice_is_followed_by_another_one(talking: Any, recordings: dict[
         {"wait": "spoken"},
     )
 
-    async def calling() -> Recording:
+    async def record() -> Recording:
         async with Client(talking.url) as client:
             return await perform(
                 client, kill, Voices(), marked=lambda: os.kill(voice_worker(talking), signal.SIGKILL)
             )
 
-    recording = anyio.run(calling)
+    recording = anyio.run(record)
     replies = ends(recording)
     assert replies[0][0] == "interrupted"
     assert LONG.startswith(replies[0][1].strip())

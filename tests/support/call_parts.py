@@ -1,7 +1,7 @@
-"""A call without a microphone, a model or a socket, on a clock that moves when it is told to.
+"""A call without a microphone, a model or a socket, on a clock that tests advance.
 
-Somebody speaks by tones (`speech`), a detector hears loudness, a recogniser says what it was given to say, and the
-voice is the package's scripted speaker.
+The caller speaks in tones (`speech`), the detector detects loudness, the recogniser returns scripted texts, and the voice
+is the package's scripted speaker.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from duologue.worker.inbox import ControlInbox
 
 T = TypeVar("T")
 STEP = 0.032
-"""Seconds a call is moved on by at a time: a frame."""
+"""Seconds that a call is advanced at a time: a frame."""
 
 
 class Inline:
-    """A lane without threads: what it is given is done at once."""
+    """A lane without threads: runs each step at once."""
 
     async def run(self, step: Callable[[], T]) -> T:
         return step()
 
 
 class LoudnessDetector:
-    """What is loud is speech."""
+    """Takes everything loud for speech."""
 
     def probability(self, frame: bytes) -> float:
         return 0.95 if max(array("h", frame)) > 1000 else 0.02
@@ -73,7 +73,7 @@ class Loudness:
         """Nothing is held."""
 
 
-class SayingListener:
+class ScriptedStream:
     def __init__(self, text: str, record: list[int]) -> None:
         self._words = text.split()
         self._record = record
@@ -89,10 +89,10 @@ class SayingListener:
         return Transcript(text, understood=bool(text))
 
 
-class Saying:
-    """A recogniser that hears these texts, one for each time it listens, and then nothing; four words a second."""
+class ScriptedTexts:
+    """A recogniser that returns these texts, one for each stream, four words a second, and then nothing."""
 
-    name = "saying"
+    name = "scripted_texts"
     languages = ("en",)
     partial_results = True
     word_timestamps = True
@@ -105,10 +105,10 @@ class Saying:
         self.listening = 0
 
     @asynccontextmanager
-    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[SayingListener]:
+    async def stream(self, *, language: str = "", prompt: str = "") -> AsyncIterator[ScriptedStream]:
         self.listening += 1
         try:
-            yield SayingListener(self.texts.popleft() if self.texts else "", self.finished)
+            yield ScriptedStream(self.texts.popleft() if self.texts else "", self.finished)
         finally:
             self.listening -= 1
 
@@ -126,7 +126,7 @@ class Saying:
 
 
 def speech(seconds: float, loudness: int = 9000) -> bytes:
-    """A tone that counts as somebody speaking."""
+    """A tone that counts as speech."""
     step = 2 * math.pi * 300 / HEARD_RATE
     count = round(seconds * HEARD_RATE)
     return array("h", [round(loudness * math.sin(step * at)) for at in range(count)]).tobytes()
@@ -137,30 +137,30 @@ def silence(seconds: float) -> bytes:
 
 
 def engines(texts: Iterable[str] = (), **options: Any) -> SpeechEngines:
-    """Everything a call needs, scripted."""
-    return SpeechEngines(VadBatcher(Inline()), Loudness(), Saying(texts), ScriptedSpeaker(**options))
+    """The engines of a call, scripted."""
+    return SpeechEngines(VadBatcher(Inline()), Loudness(), ScriptedTexts(texts), ScriptedSpeaker(**options))
 
 
-class Told(ControlInbox):
-    """What a session is told by a test."""
+class CallControls(ControlInbox):
+    """The controls that a test sends to a session."""
 
     def put(self, *controls: CallControl) -> None:
         super().put(controls)
 
 
-class Talk:
-    """A call that runs, and whoever is at its other end."""
+class RunningCall:
+    """A running call, seen from the gateway."""
 
     def __init__(self, clock: StepClock) -> None:
         self.clock = clock
-        self.told = Told()
+        self.controls = CallControls()
         self.events: list[CallEvent] = []
         self.stale: list[CallEvent] = []
-        """Sound that came after its reply was cut, and whatever carries an epoch that was over."""
+        """Sound that came after its reply was cut, and events of an older epoch."""
         self._cut: set[int] = set()
         self._epoch = 0
 
-    async def hear(self, event: CallEvent) -> None:
+    async def receive(self, event: CallEvent) -> None:
         self.events.append(event)
         epoch = getattr(event, "epoch", 0)
         late = (
@@ -174,19 +174,19 @@ class Talk:
             self._cut.add(event.reply)
 
     async def settle(self) -> None:
-        """Let everything happen that needs no time."""
+        """Let everything happen that needs no time. Rounds of the loop, not of the clock: no chain of tasks here is as long."""
         for _ in range(40):
             await checkpoint()
 
     async def say(self, *controls: CallControl) -> None:
-        self.told.put(*controls)
+        self.controls.put(*controls)
         await self.settle()
 
     async def sound(self, pcm: bytes) -> None:
-        """Speak, at the pace of time."""
+        """Send sound at the pace of the clock."""
         piece = round(STEP * HEARD_RATE) * SAMPLE_BYTES
         for at in range(0, len(pcm), piece):
-            self.told.put(MicrophoneAudio(pcm[at : at + piece]))
+            self.controls.put(MicrophoneAudio(pcm[at : at + piece]))
             self.clock.advance(STEP)
             await self.settle()
 
@@ -196,24 +196,24 @@ class Talk:
     async def be_quiet(self, seconds: float) -> None:
         await self.sound(silence(seconds))
 
-    async def until(self, found: Callable[[], object], seconds: float = 30.0) -> None:
-        """Be quiet until something is the case."""
+    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+        """Send silence until a condition holds."""
         waited = 0.0
-        while not found():
-            assert waited < seconds, f"it never was: {self.names()}"
+        while not condition():
+            assert waited < seconds, f"the condition never held: {self.names()}"
             await self.be_quiet(STEP)
             waited += STEP
 
     async def answer(self, reply: int, text: str) -> None:
         await self.say(Text(reply, text, last=True))
 
-    # ---- what was said
+    # ---- events
 
     def of(self, kind: type[T]) -> list[T]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def names(self) -> list[str]:
-        """The kinds of events in order, several of a kind in a row once."""
+        """The types of the events in order, repeated ones once."""
         names: list[str] = []
         for event in self.events:
             name = type(event).__name__
@@ -222,37 +222,39 @@ class Talk:
         return names
 
     def sent(self, reply: int) -> int:
-        """Samples of the reply's sound that came."""
+        """Samples of the reply's sound that arrived."""
         return sum(len(sound.pcm) // SAMPLE_BYTES for sound in self.of(ReplyAudio) if sound.reply == reply)
 
 
 class Player:
-    """A client's loudspeaker: plays what comes in real time, and tells how far it is."""
+    """A client's player: plays what arrives at the pace of the clock, and reports its position."""
 
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
+    def __init__(self, running: RunningCall) -> None:
+        self._call = running
         self.played: dict[int, float] = {}
 
     async def play(self, seconds: float) -> None:
-        """Be quiet for so long, while what was sent sounds; marks every 32 ms."""
+        """Play for this long in silence; marks every 32 ms."""
         for _ in range(round(seconds / STEP)):
-            for reply in {sound.reply for sound in self._talk.of(ReplyAudio)}:
+            for reply in {sound.reply for sound in self._call.of(ReplyAudio)}:
                 at = self.played.get(reply, 0.0)
-                self.played[reply] = min(float(self._talk.sent(reply)), at + STEP * 24_000)
-                self._talk.told.put(Played(reply, int(self.played[reply])))
-            await self._talk.be_quiet(STEP)
+                self.played[reply] = min(float(self._call.sent(reply)), at + STEP * 24_000)
+                self._call.controls.put(Played(reply, int(self.played[reply])))
+            await self._call.be_quiet(STEP)
 
 
 @asynccontextmanager
-async def talking(machine: Any = None, setup: CallSetup | None = None, **given: Any) -> AsyncIterator[Talk]:
-    """A call, ended by hanging up. `machine` None: the real one."""
+async def running_call(
+    machine: Any = None, setup: CallSetup | None = None, **options: Any
+) -> AsyncIterator[RunningCall]:
+    """A call, ended by hanging up. Without `machine`, the real one decides."""
     clock = StepClock()
-    talk = Talk(clock)
-    parts = given.pop("engines", None) or engines(**given)
+    running = RunningCall(clock)
+    parts = options.pop("engines", None) or engines(**options)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call, parts, setup or CallSetup(), talk.told, talk.hear, clock, machine)
-        await talk.settle()
-        yield talk
+        tasks.start_soon(call, parts, setup or CallSetup(), running.controls, running.receive, clock, machine)
+        await running.settle()
+        yield running
         tasks.cancel_scope.cancel()
 
 
@@ -263,5 +265,5 @@ async def load_detector(options: dict[str, Any]) -> Loudness:
     return Loudness()
 
 
-async def load_recogniser(options: dict[str, Any]) -> Saying:
-    return Saying(options.get("texts", ()))
+async def load_recogniser(options: dict[str, Any]) -> ScriptedTexts:
+    return ScriptedTexts(options.get("texts", ()))

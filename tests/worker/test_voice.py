@@ -5,7 +5,7 @@ from array import array
 import anyio
 import pytest
 from starlette.testclient import TestClient
-from tests.support.call_parts import Told, silence, speech
+from tests.support.call_parts import CallControls, silence, speech
 
 from duologue.engines import registry
 from duologue.errors import StartFailed, Unavailable
@@ -162,16 +162,16 @@ async def test_a_voice_worker_writes_no_replies_and_counts_nothing(scripted):
 
 
 def receive(socket, enough) -> list[worker_protocol.Up]:
-    heard: list[worker_protocol.Up] = []
-    while not enough(heard):
-        heard.extend(worker_protocol.decode_up(socket.receive_bytes()))
-    return heard
+    transcript: list[worker_protocol.Up] = []
+    while not enough(transcript):
+        transcript.extend(worker_protocol.decode_up(socket.receive_bytes()))
+    return transcript
 
 
-def reports(heard, lease=1):
+def reports(transcript, lease=1):
     return [
         event
-        for message in heard
+        for message in transcript
         if isinstance(message, worker_protocol.CallEvents) and message.lease == lease
         for event in message.events
     ]
@@ -180,8 +180,8 @@ def reports(heard, lease=1):
 def ready(socket):
     return receive(
         socket,
-        lambda heard: any(
-            isinstance(message, worker_protocol.Report) and message.state == "ready" for message in heard
+        lambda transcript: any(
+            isinstance(message, worker_protocol.Report) and message.state == "ready" for message in transcript
         ),
     )
 
@@ -194,8 +194,8 @@ def test_a_text_is_spoken_over_the_socket(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello there.")))
-        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    events = reports(heard)
+        transcript = receive(socket, lambda transcript: worker_protocol.Closed(1) in transcript)
+    events = reports(transcript)
     assert events[-2:] == [ReplyAudioEnded(0, 0, 14400), CallSessionEnded()]
     assert sum(len(event.pcm) for event in events if isinstance(event, ReplyAudio)) == 28800
 
@@ -204,17 +204,17 @@ def test_a_recording_is_written_down_over_the_socket(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, TranscriptionRequest(speech(0.5))))
-        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    assert reports(heard)[0] == TranscriptText("hello there")
-    assert reports(heard)[-1] == CallSessionEnded()
+        transcript = receive(socket, lambda transcript: worker_protocol.Closed(1) in transcript)
+    assert reports(transcript)[0] == TranscriptText("hello there")
+    assert reports(transcript)[-1] == CallSessionEnded()
 
 
 def test_what_cannot_be_done_is_the_last_event_with_its_sentence(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, SpeechRequest("Hello.", voice="nobody")))
-        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-    [ended] = reports(heard)
+        transcript = receive(socket, lambda transcript: worker_protocol.Closed(1) in transcript)
+    [ended] = reports(transcript)
     assert (ended.code, ended.status) == ("voice_not_found", 404)
 
 
@@ -223,20 +223,20 @@ def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, CallSetup(marks=True)))
         send(socket, worker_protocol.Tell(1, (MicrophoneAudio(silence(0.1)), Typed("hello"))))
-        heard = receive(
-            socket, lambda heard: any(isinstance(event, ReplyRequested) for event in reports(heard))
+        transcript = receive(
+            socket, lambda transcript: any(isinstance(event, ReplyRequested) for event in reports(transcript))
         )
-        [wanted] = [event for event in reports(heard) if isinstance(event, ReplyRequested)]
-        send(socket, worker_protocol.Tell(1, (Text(wanted.reply, "Hi.", last=True),)))
-        heard = receive(
-            socket, lambda heard: any(isinstance(event, AssistantSaid) for event in reports(heard))
+        [request] = [event for event in reports(transcript) if isinstance(event, ReplyRequested)]
+        send(socket, worker_protocol.Tell(1, (Text(request.reply, "Hi.", last=True),)))
+        transcript = receive(
+            socket, lambda transcript: any(isinstance(event, AssistantSaid) for event in reports(transcript))
         )
-        assert [event.heard for event in reports(heard) if isinstance(event, AssistantSaid)] == ["Hi."]
+        assert [event.heard for event in reports(transcript) if isinstance(event, AssistantSaid)] == ["Hi."]
         assert door.get("/health", headers=SECRET).json()["running"] == 1
         send(socket, worker_protocol.Cancel(1))
-        heard = receive(socket, lambda heard: worker_protocol.Closed(1) in heard)
-        assert heard.count(worker_protocol.Closed(1)) == 1
-        assert not any(isinstance(event, CallSessionEnded) for event in reports(heard))
+        transcript = receive(socket, lambda transcript: worker_protocol.Closed(1) in transcript)
+        assert transcript.count(worker_protocol.Closed(1)) == 1
+        assert not any(isinstance(event, CallSessionEnded) for event in reports(transcript))
         assert door.get("/health", headers=SECRET).json()["running"] == 0
 
 
@@ -258,14 +258,14 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
     service, status, _ = await load_service(options)
     for one in (status.speech.detector, status.speech.recogniser, status.speech.speaker):
         assert one.standing == "ready", one.detail
-    inbox = Told()
-    wanted: list[ReplyRequested] = []
-    asked, sounded = anyio.Event(), anyio.Event()
+    inbox = CallControls()
+    request: list[ReplyRequested] = []
+    ask, sounded = anyio.Event(), anyio.Event()
 
     async def tell(event):
         if isinstance(event, ReplyRequested):
-            wanted.append(event)
-            asked.set()
+            request.append(event)
+            ask.set()
         elif isinstance(event, ReplyAudio):
             sounded.set()
 
@@ -274,12 +274,12 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
         tasks.start_soon(call, service.engines, CallSetup(), inbox, tell, RealClock())
         with anyio.fail_after(20):
             inbox.put(MicrophoneAudio(silence(0.5) + question + silence(2.0)))
-            await asked.wait()
-            inbox.put(Text(wanted[-1].reply, "It is noon.", last=True))
+            await ask.wait()
+            inbox.put(Text(request[-1].reply, "It is noon.", last=True))
             await sounded.wait()
         tasks.cancel_scope.cancel()
     await service.close()
-    assert wanted[0].text
+    assert request[0].text
 
 
 async def _question(service) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 import xllamacpp
 from duologue.engines.llama.request import grammar_fields
-from duologue.text.output.reply_grammar import AllowedToolCalls, offered
+from duologue.text.output.reply_grammar import AllowedToolCalls, optional_tool_calls
 from duologue.values.messages import Tool
 
 from duologue_mini.evaluation.heldout import Reply as Said
@@ -141,7 +141,7 @@ class ChatModel:
         declarations = [
             Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
         ]
-        grammar = offered(AllowedToolCalls("hermes", tuple(declarations)))
+        grammar = optional_tool_calls(AllowedToolCalls("hermes", tuple(declarations)))
         return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
     def time_request(self, prompt: str, tokens: int) -> Timing:

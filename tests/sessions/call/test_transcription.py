@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from tests.support.call_parts import Saying, speech
+from tests.support.call_parts import ScriptedTexts, speech
 
 from duologue.errors import EngineFailed
 from duologue.sessions.call.transcription import BEGINNING, REFED, TURNS, Transcription
@@ -45,7 +45,7 @@ class Caller:
 
 @asynccontextmanager
 async def transcribing(texts=(), recogniser=None):
-    recogniser = recogniser or Saying(texts)
+    recogniser = recogniser or ScriptedTexts(texts)
     facts, problems = [], []
     async with anyio.create_task_group() as tasks:
         one = Transcription(
@@ -73,10 +73,10 @@ async def test_the_first_words_are_told_again_as_long_as_they_stay_the_same():
         await caller.speak(3.2)
         partials = [fact for fact in caller.facts if isinstance(fact, PartialTranscript)]
     assert {fact.text for fact in partials} == {"what"}
-    heard = [fact.until for fact in partials]
-    assert heard == sorted(set(heard))
-    assert len(heard) > 10
-    assert heard[-1] <= BEGINNING // 2 + 1024, "what comes later ends no reply"
+    transcript = [fact.until for fact in partials]
+    assert transcript == sorted(set(transcript))
+    assert len(transcript) > 10
+    assert transcript[-1] <= BEGINNING // 2 + 1024, "what comes later ends no reply"
 
 
 async def test_a_turn_begins_with_the_sound_before_it_was_noticed():
@@ -128,7 +128,7 @@ async def test_a_long_turn_that_is_reopened_is_only_added_to():
 async def test_a_turn_that_is_reopened_before_its_words_stand_goes_on():
     gate = anyio.Event()
 
-    class Slow(Saying):
+    class Slow(ScriptedTexts):
         @asynccontextmanager
         async def stream(self, **how):
             async with super().stream(**how) as listener:
@@ -172,7 +172,7 @@ async def test_only_so_many_turns_are_kept():
         caller.transcription.finish(1, 5)
 
 
-class Failing(Saying):
+class Failing(ScriptedTexts):
     """Understands words, and cannot end; so many times."""
 
     def __init__(self, texts, times):

@@ -204,13 +204,20 @@ async def test_an_engine_failure_keeps_what_was_said_and_ends_with_its_sentence(
 
 async def test_a_cancelled_turn_says_nothing_more():
     heard = []
+    scope = anyio.CancelScope()
 
     async def emit(event):
         heard.append(event)
 
-    with anyio.move_on_after(0.05) as scope:
+    async def run():
         request = ChatRequest((user("/say a\n/hang"),))
-        await reply(ScriptedEngine(), 0, request, emit, now=NOW, clock=Ticking())
+        with scope:
+            await reply(ScriptedEngine(), 0, request, emit, now=NOW, clock=Ticking())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await anyio.wait_all_tasks_blocked()
+        scope.cancel()
     assert scope.cancelled_caught
     assert isinstance(heard[-1], TextDelta)
 

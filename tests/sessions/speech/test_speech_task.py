@@ -1,7 +1,7 @@
 import anyio
 import anyio.lowlevel
 import pytest
-from tests.support.call_parts import Told, engines
+from tests.support.call_parts import CallControls, engines
 
 from duologue.errors import BadRequest, EngineFailed, NotFound, TooLarge
 from duologue.sessions.speech.speech_task import speak
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.anyio
 WORD = 7200
 
 
-async def spoken(request, told=None, parts=None):
+async def spoken(request, controls=None, parts=None):
     events = []
 
     async def tell(event):
         events.append(event)
 
     with anyio.fail_after(5):
-        await speak(parts or engines(), request, told or Told(), tell)
+        await speak(parts or engines(), request, controls or CallControls(), tell)
     return events
 
 
@@ -45,20 +45,20 @@ async def test_a_text_is_sound_with_its_words_and_its_length():
 
 
 async def test_an_open_request_is_spoken_as_its_text_comes():
-    told = Told()
+    controls = CallControls()
     events = []
 
     async def tell(event):
         events.append(event)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(speak, engines(), SpeechRequest("Hello ", open=True), told, tell)
+        tasks.start_soon(speak, engines(), SpeechRequest("Hello ", open=True), controls, tell)
         await anyio.wait_all_tasks_blocked()
         assert events == []
-        told.put(Text(0, "there. And"))
+        controls.put(Text(0, "there. And"))
         await anyio.wait_all_tasks_blocked()
         assert sum(samples(sound.pcm) for sound in events) == 2 * WORD
-        told.put(Text(0, " more."), Text(0, "", last=True))
+        controls.put(Text(0, " more."), Text(0, "", last=True))
     assert events[-1] == ReplyAudioEnded(0, 0, 4 * WORD)
 
 
@@ -85,7 +85,9 @@ async def test_whoever_leaves_ends_the_synthesis():
 
     async def request():
         with scope:
-            await speak(engines(), SpeechRequest("xhang."), Told(), lambda event: anyio.lowlevel.checkpoint())
+            await speak(
+                engines(), SpeechRequest("xhang."), CallControls(), lambda event: anyio.lowlevel.checkpoint()
+            )
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:

@@ -11,7 +11,7 @@ from duologue.values.speech import TimedWord, TranscriptionRequest
 pytestmark = pytest.mark.anyio
 
 
-async def told(parts, request):
+async def controls(parts, request):
     events = []
 
     async def tell(event):
@@ -22,14 +22,14 @@ async def told(parts, request):
 
 
 async def test_a_short_recording_is_one_piece_and_its_transcript():
-    text, whole = await told(engines(["hello there"]), TranscriptionRequest(speech(1)))
+    text, whole = await controls(engines(["hello there"]), TranscriptionRequest(speech(1)))
     assert text == TranscriptText("hello there")
     assert whole.transcript.text == "hello there"
 
 
 async def test_a_long_recording_is_told_piece_by_piece_with_its_words_where_they_are():
     pcm = speech(24) + silence(0.5) + speech(24)
-    events = await told(engines(["first", "second"]), TranscriptionRequest(pcm, words=True))
+    events = await controls(engines(["first", "second"]), TranscriptionRequest(pcm, words=True))
     assert [event.text for event in events] == ["first", " second", ""]
     whole = events[-1].transcript
     assert whole.text == "first second"
@@ -39,13 +39,13 @@ async def test_a_long_recording_is_told_piece_by_piece_with_its_words_where_they
 
 
 async def test_where_nothing_is_understood_the_transcript_says_so():
-    [event] = await told(engines(), TranscriptionRequest(speech(1)))
+    [event] = await controls(engines(), TranscriptionRequest(speech(1)))
     assert event.transcript.text == ""
     assert not event.transcript.understood
 
 
 async def test_no_sound_is_refused_and_no_recogniser_is_a_sentence():
     with pytest.raises(BadRequest):
-        await told(engines(), TranscriptionRequest(b""))
+        await controls(engines(), TranscriptionRequest(b""))
     with pytest.raises(Unavailable):
-        await told(SpeechEngines(VadBatcher(Inline())), TranscriptionRequest(speech(1)))
+        await controls(SpeechEngines(VadBatcher(Inline())), TranscriptionRequest(speech(1)))
