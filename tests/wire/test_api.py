@@ -27,13 +27,13 @@ def test_a_conversation_needs_nothing() -> None:
         ({"id": ""}, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -."),
         ({"id": "x" * 65}, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -."),
         ({"id": "ä"}, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -."),
-        ({"titel": "x"}, "titel is not known here."),
+        ({"titel": "x"}, "titel is not a known field."),
         ({"temporary": 1}, "temporary must be true or false."),
         (
             {"options": {"sampling": {"temperature": 500}}},
             "options.sampling.temperature must be a number from 0 to 100.",
         ),
-        ({"options": {"sampling": {"temperatur": 1}}}, "options.sampling.temperatur is not known here."),
+        ({"options": {"sampling": {"temperatur": 1}}}, "options.sampling.temperatur is not a known field."),
         ({"options": {"max_turns": 0}}, "options.max_turns must be a whole number from 1 to 1,000."),
         ({"tags": 3}, "tags must be a list."),
     ],
@@ -57,10 +57,10 @@ def test_what_is_wrong_with_a_conversation_is_said_by_its_field(body: dict[str, 
         ),
         (
             {"message": {"id": "m", "content": [{"type": "file", "blob": "../../etc"}]}},
-            "message.content[0].blob must be the hash of a kept file: 64 characters of 0-9 a-f.",
+            "message.content[0].blob must be the hash of a stored file: 64 characters of 0-9 a-f.",
         ),
         ({"busy": "wait"}, "busy must be one of refuse, queue or steer."),
-        ({"new": {}}, "new is not known here."),
+        ({"new": {}}, "new is not a known field."),
     ],
 )
 def test_what_is_wrong_with_a_verb_is_said_by_its_field(change: dict[str, Any], sentence: str) -> None:
@@ -150,5 +150,5 @@ def test_a_body_nested_too_deeply_is_refused() -> None:
     values: dict[str, Any] = {}
     for _ in range(3000):
         values = {"x": values}
-    with pytest.raises(BadRequest, match="nested too deeply"):
+    with pytest.raises(BadRequest, match="too deeply nested"):
         api.read(api.ApprovalAnswerBody, {"action": "accept", "values": values})

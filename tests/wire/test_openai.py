@@ -70,7 +70,7 @@ def test_logprobs_count_their_alternatives() -> None:
     assert request(logprobs=False).sampling.logprobs is None
     assert request(logprobs=True).sampling.logprobs == 0
     assert request(logprobs=True, top_logprobs=20).sampling.logprobs == 20
-    with pytest.raises(BadRequest, match="top_logprobs needs logprobs"):
+    with pytest.raises(BadRequest, match="top_logprobs requires logprobs"):
         request(top_logprobs=2)
 
 
@@ -184,7 +184,7 @@ def test_response_formats() -> None:
     assert request(grammar='root ::= "a"').format == OutputFormat("grammar", grammar='root ::= "a"')
     with pytest.raises(BadRequest, match=r"response_format\.json_schema\.schema is missing"):
         request(response_format={"type": "json_schema"})
-    with pytest.raises(BadRequest, match="exclude each other"):
+    with pytest.raises(BadRequest, match="are mutually exclusive"):
         request(response_format={"type": "json_object"}, grammar="x")
 
 
@@ -194,9 +194,9 @@ def test_continuing_needs_an_assistants_message_and_no_generation_prompt() -> No
     assert request(messages=begun, continue_final_message=True, add_generation_prompt=False).continue_final
     with pytest.raises(BadRequest, match="the assistant's"):
         request(continue_final_message=True)
-    with pytest.raises(BadRequest, match="exclude each other"):
+    with pytest.raises(BadRequest, match="are mutually exclusive"):
         request(messages=begun, continue_final_message=True, add_generation_prompt=True)
-    with pytest.raises(Unsupported, match="only together with"):
+    with pytest.raises(Unsupported, match="only be false together with"):
         request(add_generation_prompt=False)
 
 
@@ -268,7 +268,7 @@ def test_sound_that_is_no_wav_file_is_decoded_elsewhere() -> None:
 
 def test_a_reply_before_is_known_by_the_id_of_its_sound() -> None:
     asked = body(messages=[*HELLO, {"role": "assistant", "audio": {"id": "audio_1"}}, *HELLO])
-    said = asked.request(LimitSettings(), spoken={"audio_1": "Hi."}).messages[1]
+    said = asked.request(LimitSettings(), audio_texts={"audio_1": "Hi."}).messages[1]
     assert said == Message("assistant", (TextPart("Hi."),))
     with pytest.raises(BadRequest, match="send its transcript") as caught:
         asked.request(LimitSettings())

@@ -17,8 +17,8 @@ from duologue.wire.speech import (
     check_model,
     model_list,
     model_names,
+    resolve_voice,
     voice_list,
-    voice_named,
 )
 from duologue.wire.validation import validate
 
@@ -62,7 +62,7 @@ def test_a_wrong_field_is_named(fields, param):
 
 
 def test_nothing_to_say_and_too_much_of_it_are_refused():
-    with pytest.raises(BadRequest, match="nothing that could be said"):
+    with pytest.raises(BadRequest, match="contains no text"):
         body(input=" \n").request("", LimitSettings())
     with pytest.raises(TooLarge, match=r"limits\.text_mb"):
         body(input="é" * 600_000).request("", LimitSettings())
@@ -78,7 +78,7 @@ def test_openais_names_and_our_own_stand_for_what_is_loaded():
         check_model(name, "speaker", CARD)
     for name in ("whisper-1", "gpt-4o-transcribe", "asr", "small-en", "pocketsphinx"):
         check_model(name, "recogniser", CARD)
-    with pytest.raises(ModelNotFound, match="Known: espeak-ng, espeak, tts-1"):
+    with pytest.raises(ModelNotFound, match="Available: espeak-ng, espeak, tts-1"):
         check_model("whisper-1", "speaker", CARD)
     check_model("whatever", "speaker", None)
 
@@ -89,31 +89,31 @@ def test_an_engine_that_is_not_ready_is_no_name():
 
 
 def test_openais_voices_are_spread_over_those_of_the_default_voices_language():
-    assert [voice_named(name, CARD) for name in VOICES[:4]] == ["en-us", "en-gb", "en-us", "en-gb"]
-    assert [voice_named(name, CARD, "de") for name in VOICES[:2]] == ["de", "de"]
+    assert [resolve_voice(name, CARD) for name in VOICES[:4]] == ["en-us", "en-gb", "en-us", "en-gb"]
+    assert [resolve_voice(name, CARD, "de") for name in VOICES[:2]] == ["de", "de"]
 
 
 def test_a_loaded_voice_goes_before_openais_name_and_case_does_not_matter():
     card = SpeechCard(voices=(Voice("low"), Voice("Nova")), default_voice="low")
-    assert voice_named("Nova", card) == "Nova"
-    assert voice_named("NOVA", card) == "Nova"
-    assert voice_named("low", card) == "low"
+    assert resolve_voice("Nova", card) == "Nova"
+    assert resolve_voice("NOVA", card) == "Nova"
+    assert resolve_voice("low", card) == "low"
 
 
 def test_no_voice_is_the_default_one():
-    assert voice_named("", CARD) == ""
-    assert voice_named("default", CARD, "de") == "de"
+    assert resolve_voice("", CARD) == ""
+    assert resolve_voice("default", CARD, "de") == "de"
 
 
 def test_a_voice_there_is_not_is_refused_with_those_there_are():
     with pytest.raises(NotFound, match="en-us, de, en-gb") as caught:
-        voice_named("hal", CARD)
+        resolve_voice("hal", CARD)
     assert (caught.value.code, caught.value.param) == ("voice_not_found", "voice")
 
 
 def test_before_the_voices_are_known_a_name_is_passed_on():
-    assert voice_named("hal", None) == "hal"
-    assert voice_named("nova", None) == ""
+    assert resolve_voice("hal", None) == "hal"
+    assert resolve_voice("nova", None) == ""
 
 
 def test_the_voices_are_listed_with_the_default_and_openais_names():

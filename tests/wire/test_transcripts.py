@@ -11,8 +11,8 @@ from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, EngineFailed, Unsupported
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, TimedWord, Transcript
 from duologue.wire.transcripts import (
-    LONGEST,
-    Heard,
+    MAX_SEGMENT,
+    RecordingTranscript,
     Segment,
     TranscriptionFields,
     TranscriptStream,
@@ -38,14 +38,14 @@ SAID = Transcript(
     "en",
     0.5,
 )
-HEARD = Heard(SAID, 2.0)
+HEARD = RecordingTranscript(SAID, 2.0)
 
 
 def fields(**given: Any) -> TranscriptionFields:
     return validate(TranscriptionFields, given)
 
 
-def answer(heard: Heard = HEARD, **given: Any) -> Any:
+def answer(heard: RecordingTranscript = HEARD, **given: Any) -> Any:
     return json.loads(body(fields(**given), heard)[0])
 
 
@@ -74,14 +74,14 @@ def test_a_wrong_field_is_named(given, param):
         (
             {"response_format": "diarized_json"},
             CARD,
-            "does not tell speakers apart.*gpt-4o-transcribe-diarize",
+            "does not distinguish speakers.*gpt-4o-transcribe-diarize",
         ),
-        ({"language": "de"}, CARD, "hears only en-US.*docs/models.md"),
-        ({"timestamp_granularities": ["word"]}, CARD, "needs response_format to be verbose_json"),
+        ({"language": "de"}, CARD, "supports only en-US.*docs/models.md"),
+        ({"timestamp_granularities": ["word"]}, CARD, "requires response_format to be verbose_json"),
         (
             {"timestamp_granularities": ["word"], "response_format": "verbose_json"},
             SpeechCard(recogniser=SpeechEngineStatus("ready", "some")),
-            "some does not tell when each word was said",
+            "some gives no word timestamps",
         ),
         ({"prompt": "x" * 1_100_000}, CARD, r"limits\.text_mb"),
     ],
@@ -112,7 +112,7 @@ def test_json_is_the_text_and_how_long_the_recording_was():
 
 
 def test_what_was_not_understood_is_an_empty_text_that_says_so():
-    assert answer(Heard(Transcript("", understood=False), 1.0))["understood"] is False
+    assert answer(RecordingTranscript(Transcript("", understood=False), 1.0))["understood"] is False
 
 
 def test_text_is_the_text():
@@ -146,10 +146,13 @@ def test_a_long_segment_is_shown_on_two_lines():
 
 def test_a_pause_ends_a_segment_and_so_does_a_long_one():
     words = [TimedWord("a", 0, 0.1), TimedWord("b", 0.9, 1.0)]
-    assert [one.text for one in segments(Heard(Transcript("a b", tuple(words)), 2))] == ["a", "b"]
+    assert [one.text for one in segments(RecordingTranscript(Transcript("a b", tuple(words)), 2))] == [
+        "a",
+        "b",
+    ]
     words = [TimedWord("um", float(second), second + 0.9) for second in range(20)]
-    found = segments(Heard(Transcript("", tuple(words)), 20))
-    assert max(one.end - one.start for one in found) <= LONGEST
+    found = segments(RecordingTranscript(Transcript("", tuple(words)), 20))
+    assert max(one.end - one.start for one in found) <= MAX_SEGMENT
 
 
 @given(st.lists(st.tuples(st.text("abc.?", min_size=1, max_size=20), st.floats(0, 3)), max_size=60))
@@ -158,14 +161,14 @@ def test_no_word_is_lost_between_segments(said):
     for text, length in said:
         words.append(TimedWord(text, at, at + length))
         at += length
-    found = segments(Heard(Transcript(" ".join(text for text, _ in said), tuple(words)), at))
+    found = segments(RecordingTranscript(Transcript(" ".join(text for text, _ in said), tuple(words)), at))
     assert " ".join(one.text for one in found) == " ".join(text for text, _ in said)
 
 
 def test_without_word_times_the_whole_is_one_segment():
-    [one] = segments(Heard(Transcript("all of it"), 3.0))
+    [one] = segments(RecordingTranscript(Transcript("all of it"), 3.0))
     assert one == Segment(0.0, 3.0, "all of it")
-    assert segments(Heard(Transcript(""), 3.0)) == []
+    assert segments(RecordingTranscript(Transcript(""), 3.0)) == []
 
 
 def test_verbose_json_has_the_fields_clients_expect():

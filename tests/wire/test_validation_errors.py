@@ -50,7 +50,7 @@ class Outer(BaseModel):
     ("body", "sentence", "param"),
     [
         ({}, "name is missing.", "name"),
-        ({"name": 3}, "name must be text.", "name"),
+        ({"name": 3}, "name must be a string.", "name"),
         ({"name": "", "size": 0}, "size must be a whole number from 1 to 1,000,000.", "size"),
         ({"name": "", "length": 0}, "length must be a whole number from 1 to 1,000,000.", "length"),
         ({"name": "", "size": "5"}, "size must be a whole number from 1 to 1,000,000.", "size"),

@@ -52,7 +52,7 @@ def test_a_message_of_the_wrong_direction_is_refused():
 
 @given(st.binary(max_size=5 * worker_protocol.PIECE // 2), st.binary(max_size=200))
 def test_fragments_of_two_messages_join_again_when_interleaved(one, two):
-    joiner = worker_protocol.Joiner()
+    joiner = worker_protocol.FragmentJoiner()
     lines = [
         list(worker_protocol.fragments(number, data)) for number, data in ((1, one or b"x"), (2, two or b"y"))
     ]
@@ -71,7 +71,7 @@ def test_no_fragment_is_larger_than_a_piece():
 
 
 def test_a_message_without_end_is_refused_and_forgotten():
-    joiner = worker_protocol.Joiner(limit=10)
+    joiner = worker_protocol.FragmentJoiner(limit=10)
     joiner.add(worker_protocol.Fragment(1, b"12345"))
     with pytest.raises(ValueError, match="more than 10 bytes"):
         joiner.add(worker_protocol.Fragment(1, b"678901"))

@@ -320,7 +320,7 @@ async def test_counts_are_done_one_at_a_time_in_order_and_not_without_end():
         return await length(count)
 
     wire = Wire()
-    number = worker_protocol.ASKS + 2
+    number = worker_protocol.MAX_COUNTS + 2
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(GatewayConnection(talk, slow, report).run_live, wire)
         await wire.send_down(worker_protocol.Count(0, REQUEST))
@@ -378,7 +378,8 @@ async def test_a_call_is_told_things_in_order_and_ends_once():
     async with connected(chat) as wire:
         await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
         await wire.send_down(
-            worker_protocol.Tell(1, (Typed("a"), Typed("b"))), worker_protocol.Tell(1, (Typed("bye"),))
+            worker_protocol.SendControls(1, (Typed("a"), Typed("b"))),
+            worker_protocol.SendControls(1, (Typed("bye"),)),
         )
         await wire.until(lambda messages: wire.closed(1))
     assert call_events(wire, 1) == [
@@ -394,7 +395,7 @@ async def test_two_calls_are_told_their_own():
     async with connected(chat) as wire:
         await wire.send_down(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Open(2, 1, CallSetup()))
         await wire.send_down(
-            worker_protocol.Tell(2, (Typed("two"),)), worker_protocol.Tell(1, (Typed("one"),))
+            worker_protocol.SendControls(2, (Typed("two"),)), worker_protocol.SendControls(1, (Typed("one"),))
         )
         await wire.until(lambda messages: bool(call_events(wire, 1) and call_events(wire, 2)))
     assert (call_events(wire, 1), call_events(wire, 2)) == ([TranscriptText("one")], [TranscriptText("two")])
@@ -402,9 +403,11 @@ async def test_two_calls_are_told_their_own():
 
 async def test_a_cancelled_call_closes_without_an_end():
     async with connected(chat) as wire:
-        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("a"),)))
+        await wire.send_down(
+            worker_protocol.Open(1, 0, CallSetup()), worker_protocol.SendControls(1, (Typed("a"),))
+        )
         await wire.until(lambda messages: bool(call_events(wire, 1)))
-        await wire.send_down(worker_protocol.Cancel(1), worker_protocol.Tell(1, (Typed("b"),)))
+        await wire.send_down(worker_protocol.Cancel(1), worker_protocol.SendControls(1, (Typed("b"),)))
         await wire.until(lambda messages: wire.closed(1))
     assert call_events(wire, 1) == [TranscriptText("a")]
     assert wire.messages.count(worker_protocol.Closed(1)) == 1
@@ -421,7 +424,9 @@ async def test_a_cancel_that_overtakes_a_call_still_cancels_it():
 async def test_a_call_waits_for_credit_as_a_reply_does():
     async with connected(chat) as wire:
         await wire.send_down(worker_protocol.Open(1, 0, CallSetup(), window=2))
-        await wire.send_down(worker_protocol.Tell(1, tuple(Typed(str(number)) for number in range(5))))
+        await wire.send_down(
+            worker_protocol.SendControls(1, tuple(Typed(str(number)) for number in range(5)))
+        )
         await wire.until(lambda messages: len(call_events(wire, 1)) == 2)
         await anyio.wait_all_tasks_blocked()
         assert len(call_events(wire, 1)) == 2
@@ -463,9 +468,9 @@ async def test_an_end_waits_for_no_credit():
 
 async def test_what_a_lease_is_told_that_is_not_there_is_dropped():
     async with connected(chat) as wire:
-        await wire.send_down(worker_protocol.Tell(9, (Typed("a"),)))
+        await wire.send_down(worker_protocol.SendControls(9, (Typed("a"),)))
         await wire.send_down(
-            worker_protocol.Open(1, 0, CallSetup()), worker_protocol.Tell(1, (Typed("bye"),))
+            worker_protocol.Open(1, 0, CallSetup()), worker_protocol.SendControls(1, (Typed("bye"),))
         )
         await wire.until(lambda messages: wire.closed(1))
     assert call_events(wire, 9) == []

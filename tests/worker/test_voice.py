@@ -222,12 +222,12 @@ def test_a_call_is_held_over_the_socket_and_ends_when_it_is_cancelled(door):
     with door.websocket_connect("/live", headers=SECRET) as socket:
         ready(socket)
         send(socket, worker_protocol.Open(1, 0, CallSetup(marks=True)))
-        send(socket, worker_protocol.Tell(1, (MicrophoneAudio(silence(0.1)), Typed("hello"))))
+        send(socket, worker_protocol.SendControls(1, (MicrophoneAudio(silence(0.1)), Typed("hello"))))
         transcript = receive(
             socket, lambda transcript: any(isinstance(event, ReplyRequested) for event in reports(transcript))
         )
         [request] = [event for event in reports(transcript) if isinstance(event, ReplyRequested)]
-        send(socket, worker_protocol.Tell(1, (Text(request.reply, "Hi.", last=True),)))
+        send(socket, worker_protocol.SendControls(1, (Text(request.reply, "Hi.", last=True),)))
         transcript = receive(
             socket, lambda transcript: any(isinstance(event, AssistantSaid) for event in reports(transcript))
         )

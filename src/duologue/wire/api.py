@@ -1,7 +1,7 @@
-"""The bodies of the conversations API, `/api`: what a client may ask, field by field.
+"""The request bodies of the conversations API, `/api`. Responses are values, encoded as they are.
 
-Owns the pydantic models (so that /docs shows them) and their one way to values. Strict: a field nobody knows is
-refused by its name, for a command that is half understood is half done. Answers are values, encoded as they are.
+Owns the pydantic models, which /docs shows, and their conversion to values. Unknown fields are refused by name: a command
+understood in part would be carried out in part. Used by `conversations.api`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ TITLE = 200
 NAME = 200
 TAGS = 32
 MANY = 1000
-"""Conversations one bulk command may name."""
+"""Conversations in one bulk command."""
 
 
 def checked_id(value: str) -> str:
-    """The id, if it can be one. Raises ValueError with the end of a sentence."""
+    """The id, if it is valid. Raises ValueError with the end of a sentence."""
     if 1 <= len(value) <= 64 and value.isascii() and value.replace("-", "").replace("_", "a").isalnum():
         return value
     raise ValueError("must be 1 to 64 characters of A-Z a-z 0-9 _ -")
@@ -45,7 +45,7 @@ def checked_id(value: str) -> str:
 def _hash(value: str) -> str:
     if len(value) == 64 and not set(value) - set("0123456789abcdef"):
         return value
-    raise ValueError("must be the hash of a kept file: 64 characters of 0-9 a-f")
+    raise ValueError("must be the hash of a stored file: 64 characters of 0-9 a-f")
 
 
 def _hash_or_none(value: str) -> str:
@@ -58,17 +58,17 @@ Title = Annotated[str, Field(max_length=TITLE)]
 
 
 class RequestBody(BaseModel):
-    """Strict about types, as JSON has them. null is a value where a field allows it."""
+    """A JSON body with strict types. null is a value where a field allows it."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
     def named(self) -> dict[str, Any]:
-        """The fields the client sent, as they were understood."""
+        """The validated values of the fields that the client sent."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class SamplingBody(SamplingFields):
-    """How the next token is chosen; what is absent is inherited."""
+    """How the next token is chosen. Absent fields are inherited."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,7 +80,7 @@ class SamplingBody(SamplingFields):
 
 
 class OptionsBody(RequestBody):
-    """How replies are made; what is absent is inherited: run, then conversation, then settings."""
+    """How replies are generated. Absent fields are inherited: run, then conversation, then settings."""
 
     model: str = Field(default="", max_length=NAME)
     sampling: SamplingBody = SamplingBody()
@@ -89,7 +89,7 @@ class OptionsBody(RequestBody):
     max_turns: int | None = Field(default=None, ge=1, le=1000)
     tools: bool | None = None
     servers: dict[str, bool] = Field(default_factory=dict, max_length=256)
-    effort: Effort | None = Field(default=None, description="How long a model may think where it does.")
+    effort: Effort | None = Field(default=None, description="Limits the reasoning of models that reason.")
 
     def options(self) -> GenerationOptions:
         return GenerationOptions(
@@ -110,7 +110,8 @@ class TextContentBody(RequestBody):
 
 
 class FileContentBody(RequestBody):
-    """A kept file (`/api/blobs`). `given`: a document's text, or its pages as pictures; absent: what suits."""
+    """A stored file (`/api/blobs`). `given`: send a document as its text, or as pictures of its pages; absent: as suits the
+    model."""
 
     type: Literal["file"]
     blob: Hash
@@ -120,7 +121,7 @@ class FileContentBody(RequestBody):
 
 
 class ResourceContentBody(RequestBody):
-    """A resource of an MCP server, as `/api/mcp/resources/read` gave it."""
+    """A resource of an MCP server, as `/api/mcp/resources/read` returned it."""
 
     type: Literal["resource"]
     server: str = Field(max_length=NAME)
@@ -147,8 +148,8 @@ class MessageBody(RequestBody):
 
 
 class SendBody(RequestBody):
-    """A message and its answer. `parent` absent: after the row the conversation stands at; null: at the beginning.
-    `busy`: what becomes of it while a reply is running."""
+    """Send a message and answer it. `parent` absent: after the conversation's current row; null: at the beginning. `busy`: what
+    to do with it while a reply is running."""
 
     verb: Literal["send"]
     run: Id
@@ -159,7 +160,7 @@ class SendBody(RequestBody):
 
 
 class RegenerateBody(RequestBody):
-    """Another answer beside an assistant's message, or to a user's message."""
+    """Generate another answer to a user's message, or beside an assistant's message."""
 
     verb: Literal["regenerate"]
     run: Id
@@ -168,7 +169,7 @@ class RegenerateBody(RequestBody):
 
 
 class ContinueBody(RequestBody):
-    """Go on with a reply that was cut, stopped, interrupted or limited."""
+    """Continue a reply that was cut off, stopped or interrupted, or that reached its limit of turns."""
 
     verb: Literal["continue"]
     run: Id
@@ -177,7 +178,7 @@ class ContinueBody(RequestBody):
 
 
 class EditBody(RequestBody):
-    """A user's message once more, as a branch beside it, and answered."""
+    """Edit a user's message: a new version in a branch beside it, which is answered."""
 
     verb: Literal["edit"]
     run: Id
@@ -186,7 +187,7 @@ class EditBody(RequestBody):
     options: OptionsBody = OptionsBody()
 
 
-VERBS: dict[str, type[SendBody | RegenerateBody | ContinueBody | EditBody]] = {
+RUN_BODIES: dict[str, type[SendBody | RegenerateBody | ContinueBody | EditBody]] = {
     "send": SendBody,
     "regenerate": RegenerateBody,
     "continue": ContinueBody,
@@ -195,7 +196,7 @@ VERBS: dict[str, type[SendBody | RegenerateBody | ContinueBody | EditBody]] = {
 
 
 class SteerBody(RequestBody):
-    """What goes into a running reply at its next step."""
+    """A message for a running reply, inserted at its next step."""
 
     id: Id
     content: Contents
@@ -212,8 +213,7 @@ class PendingChangeBody(RequestBody):
 
 
 class ApprovalAnswerBody(RequestBody):
-    """The answer to an approval: a `decision` about a tool's call, or an `action` (and `values`) for a server that
-    asks for something."""
+    """The answer to an approval: a `decision` about a tool call, or an `action` (and `values`) for a server's question."""
 
     decision: Literal["once", "tool", "server", "deny"] | None = None
     action: Literal["accept", "decline", "cancel"] | None = None
@@ -221,7 +221,7 @@ class ApprovalAnswerBody(RequestBody):
 
 
 class NewConversationBody(RequestBody):
-    """`temporary`: kept in memory only, and forgotten when the server ends."""
+    """`temporary`: stored in memory only, and lost when the server stops."""
 
     id: Id | None = None
     title: Title = ""
@@ -235,7 +235,7 @@ class NewConversationBody(RequestBody):
 
 
 class ConversationChangeBody(RequestBody):
-    """What is absent stays. `leaf` switches the branch: to the newest row below the one named."""
+    """Absent fields stay as they are. `leaf` switches to the branch of the newest row below it."""
 
     title: Title | None = None
     folder: Id | None = None
@@ -255,7 +255,7 @@ class BulkBody(RequestBody):
 
 
 class ForkBody(RequestBody):
-    """Copies the path up to `message` into the new conversation `id`."""
+    """Copy the path up to `message` into the new conversation `id`."""
 
     id: Id
     message: Id
@@ -270,7 +270,7 @@ class SystemMessageBody(RequestBody):
 
 
 class CompactBody(RequestBody):
-    """`leaf` names the branch; absent: the one the conversation stands at."""
+    """`leaf` names the branch. Absent: the current one."""
 
     id: Id | None = None
     leaf: Id | None = None
@@ -282,7 +282,7 @@ class FolderBody(RequestBody):
 
 
 class DraftBody(RequestBody):
-    """What was begun to be written, as the page has it; what else it puts in is kept. `updated` is the server's."""
+    """A draft of the page; unknown fields are stored with it. The server sets `updated`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -291,8 +291,8 @@ class DraftBody(RequestBody):
 
 
 class SettingsBody(RequestBody):
-    """A merge patch of a user's settings. The page's own are under names of its choosing; `options` are the defaults
-    of every reply, `zone` the time zone its clock is read in, as IANA names it."""
+    """A merge patch of a user's settings. The page stores its own under other names; `options` are the defaults of every reply,
+    `zone` is the user's IANA time zone."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -301,52 +301,54 @@ class SettingsBody(RequestBody):
 
 
 def read(model: type[A], value: object) -> A:
-    """The body as `model`. Raises BadRequest that names the field."""
+    """The body as a `model`. Raises BadRequest that names the field."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
         raise refusal(error, model) from None
     except RecursionError:
-        raise BadRequest("The request is nested too deeply.", code="invalid_json") from None
+        raise BadRequest("The request is too deeply nested.", code="invalid_json") from None
 
 
 def read_run(value: object) -> SendBody | RegenerateBody | ContinueBody | EditBody:
     """The body of `POST /api/conversations/{id}/runs`. Raises BadRequest that names the field."""
     model = (
-        VERBS.get(value["verb"]) if isinstance(value, dict) and isinstance(value.get("verb"), str) else None
+        RUN_BODIES.get(value["verb"])
+        if isinstance(value, dict) and isinstance(value.get("verb"), str)
+        else None
     )
     if model is None:
-        raise BadRequest(f"verb must be one of {', '.join(VERBS)}.", param="verb")
+        raise BadRequest(f"verb must be one of {', '.join(RUN_BODIES)}.", param="verb")
     return read(model, value)
 
 
 def plain_content(part: TextContentBody | ResourceContentBody) -> TextContent | ResourceContent:
-    """The content of a part that is no file."""
+    """The content of a part that is not a file."""
     if isinstance(part, TextContentBody):
         return TextContent(part.text)
     return ResourceContent(part.server, part.uri, part.name, part.mime, part.text, part.blob)
 
 
 def check_contents(parts: Iterable[Part], *, text_mb: int, attachments: int) -> None:
-    """Raises TooLarge for more text or more files than a message may bring; each limit is a setting."""
+    """Raises TooLarge for more text or files than a message may have; each limit is a setting."""
     parts = list(parts)
     texts = [part.text for part in parts if not isinstance(part, FileContentBody)]
     check_text(texts, text_mb=text_mb)
     files = sum(not isinstance(part, TextContentBody) for part in parts)
     if files > attachments:
         raise TooLarge(
-            f"The message carries {files:,} files; at most {attachments:,} are allowed "
+            f"The message has {files:,} files; at most {attachments:,} are allowed "
             "(setting limits.attachments).",
             param="content",
         )
 
 
 def check_text(texts: Iterable[str], *, text_mb: int, param: str = "content") -> None:
-    """Raises TooLarge for more text than one request may bring."""
+    """Raises TooLarge for more text than a request may have."""
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     if size > text_mb * MEGABYTE:
         raise TooLarge(
-            f"{shortened(param)} holds {size:,} bytes of text; {text_mb * MEGABYTE:,} are allowed "
+            f"{shortened(param)} has {size:,} bytes of text; at most {text_mb * MEGABYTE:,} are allowed "
             "(setting limits.text_mb).",
             param=param,
         )

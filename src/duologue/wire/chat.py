@@ -1,7 +1,7 @@
-"""What comes in at the chat socket: requests as JSON frames.
+"""The client's messages on the chat socket: requests as JSON frames. The server's messages are in `chat_reply`.
 
-Owns their field names; what goes out is `chat_reply.py`. Fields that are known but cannot be applied, and fields nobody
-knows, are no error: they come back in `prefill_done.ignored` under the names the caller used. Knows no socket.
+Fields that cannot be applied and unknown fields are not an error: `prefill_done.ignored` lists them under the names the client
+used. Used by `gateway.dialects.chat_socket`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ VOICE_MESSAGES = frozenset(
     {"start", "interrupt", "played", "text", "hold", "video_frame", "tool_result", "stop"}
 )
 FIRST_FRAME = 2 * 1024 * 1024
-"""Characters of a first frame that may begin a call; what is longer brings pictures to a chat, and is read once."""
+"""Characters of a first frame that may begin a call. A longer one is a chat with media, and is not worth parsing twice."""
 Id = str | int | None
 
 
@@ -89,14 +89,14 @@ class GenerationFields(SamplingFields):
     do_sample: bool | None = None
 
 
-class PictureFields(Body):
+class ImageFields(Body):
     max_slice_nums: int | None = Field(default=None, ge=1, le=16)
     use_image_id: bool | None = None
 
 
 class SpeechFields(Body):
-    """The voice response. The recording of a voice is taken, and the answer says who speaks instead: no engine here imitates
-    one."""
+    """The spoken reply. `ref_audio_data`, a recording of a voice to clone, is accepted; the answer names the voice that speaks
+    instead."""
 
     enabled: bool = False
     voice: VoiceName = ""
@@ -113,7 +113,7 @@ class ChatBody(Body):
     streaming: bool = True
     progress: bool = False
     generation: GenerationFields = GenerationFields()
-    image: PictureFields = PictureFields()
+    image: ImageFields = ImageFields()
     tts: SpeechFields = SpeechFields()
     audio_format: SoundFormat | None = None
     use_tts_template: bool = False
@@ -126,7 +126,7 @@ class ChatBody(Body):
 
 
 class FrameHeader(Struct, frozen=True):
-    """A frame before its content is looked at: what kind it is, and the id every answer to it repeats."""
+    """A frame before its content is validated: its kind, and the id that every answer repeats."""
 
     kind: Literal["chat", "cancel", "voice"]
     body: dict[str, Any]
@@ -134,9 +134,8 @@ class FrameHeader(Struct, frozen=True):
 
 
 class ChatFrame(Struct, frozen=True):
-    """A request. `names`: the name the caller used for each sampling parameter, dotted. `speech`: how the reply is to be
-    spoken, None where it is only written; `voice_sample`: in the voice of a recording, if that could be; `sound`: how its samples
-    are sent."""
+    """A request. `names`: the name the client used for each sampling parameter, dotted. `speech`: how the reply is spoken, None
+    for a text reply; `voice_sample`: the client sent a recording of a voice to clone; `sound`: the format of the samples."""
 
     request: ChatRequest
     streaming: bool = True
@@ -148,11 +147,11 @@ class ChatFrame(Struct, frozen=True):
 
 
 def open_frame(frame: str | bytes) -> FrameHeader:
-    """Tell what a text frame is. Raises BadRequest."""
+    """The header of a text frame. Raises BadRequest."""
     body = decode_json(frame)
     id = body.pop("id", None)
     if not (id is None or (isinstance(id, str | int) and not isinstance(id, bool) and len(str(id)) <= 256)):
-        raise BadRequest("id must be a whole number or a text of at most 256 characters.", param="id")
+        raise BadRequest("id must be a whole number or a string of at most 256 characters.", param="id")
     kind = body.get("type")
     if kind == "cancel":
         return FrameHeader("cancel", body, id)
@@ -162,7 +161,7 @@ def open_frame(frame: str | bytes) -> FrameHeader:
 
 
 def begins_call(frame: str | bytes) -> bool:
-    """Whether a socket's first frame is one of a call: sound, or one of the call's messages."""
+    """Whether a socket's first frame belongs to a call: audio, or a message that only calls have."""
     if isinstance(frame, bytes):
         return True
     if len(frame) > FIRST_FRAME:
@@ -177,74 +176,76 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
     """The request of a frame of kind "chat". Raises BadRequest that names the field, TooLarge, Unsupported."""
     if "messages" not in body and (body.get("type") or "chat") != "chat":
         raise BadRequest(
-            f"There is no message of type {str(body['type'])[:64]!r} here; send messages, or cancel.",
+            f"Unknown message type {str(body['type'])[:64]!r}; send a request with messages, or cancel.",
             param="type",
         )
     check_counts(body, limits)
-    asked = validate(
+    chat = validate(
         ChatBody, {name: value for name, value in body.items() if (name, value) != ("type", "chat")}
     )
-    tools = tuple(entry.tool() for entry in asked.tools)
-    check_tool_choice(asked.tool_choice, tools)
-    generation = asked.generation
+    tools = tuple(entry.tool() for entry in chat.tools)
+    check_tool_choice(chat.tool_choice, tools)
+    generation = chat.generation
     sampling = generation.sampling(max_tokens=generation.max_tokens)
     names = _names(generation, body.get("generation") or {})
     if generation.do_sample is False:
         sampling = msgspec.structs.replace(sampling, temperature=0.0)
         names["temperature"] = "generation.do_sample"
     request = ChatRequest(
-        messages=tuple(said.message(_parts(said, at)) for at, said in enumerate(asked.messages)),
-        model=asked.model,
+        messages=tuple(message.message(_parts(message, at)) for at, message in enumerate(chat.messages)),
+        model=chat.model,
         sampling=sampling,
         stop=tuple(generation.stop or ()),
         tools=tools,
-        tool_choice=asked.tool_choice,
-        parallel_tool_calls=asked.parallel_tool_calls,
-        thinking=_thinking(asked),
-        effort=EFFORTS.get(asked.reasoning_effort or ""),
-        spoken=asked.tts.enabled,
-        unknown=_unknown(asked),
-        unapplied=_unapplied(asked),
+        tool_choice=chat.tool_choice,
+        parallel_tool_calls=chat.parallel_tool_calls,
+        thinking=_thinking(chat),
+        effort=EFFORTS.get(chat.reasoning_effort or ""),
+        spoken=chat.tts.enabled,
+        unknown=_unknown(chat),
+        unapplied=_unapplied(chat),
     )
     check_text(request.messages, tools, limits)
     return ChatFrame(
         request,
-        asked.streaming,
-        asked.progress,
+        chat.streaming,
+        chat.progress,
         names,
-        _speech(asked.tts),
-        asked.tts.enabled and bool(asked.tts.ref_audio_data),
-        asked.tts.audio_format or asked.audio_format or "f32",
+        _speech(chat.tts),
+        chat.tts.enabled and bool(chat.tts.ref_audio_data),
+        chat.tts.audio_format or chat.audio_format or "f32",
     )
 
 
-def _speech(asked: SpeechFields) -> SpeechRequest | None:
-    if not asked.enabled:
+def _speech(speech: SpeechFields) -> SpeechRequest | None:
+    if not speech.enabled:
         return None
-    return SpeechRequest(voice=asked.voice, speed=asked.speed, language=asked.language, open=True)
+    return SpeechRequest(voice=speech.voice, speed=speech.speed, language=speech.language, open=True)
 
 
-def _thinking(asked: ChatBody) -> bool:
-    """Whether to think: as it is said, else where an effort is asked for."""
-    if "enable_thinking" in asked.model_fields_set:
-        return asked.enable_thinking
-    return asked.reasoning_effort not in (None, "none")
+def _thinking(chat: ChatBody) -> bool:
+    """`enable_thinking` where it was sent, else whether an effort was."""
+    if "enable_thinking" in chat.model_fields_set:
+        return chat.enable_thinking
+    return chat.reasoning_effort not in (None, "none")
 
 
-def _names(generation: GenerationFields, given: Mapping[str, Any]) -> dict[str, str]:
+def _names(generation: GenerationFields, sent: Mapping[str, Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, field in type(generation).model_fields.items():
-        used = next((spelled for spelled in spellings(name, field) if given.get(spelled) is not None), None)
-        if used is not None:
-            names[name] = f"generation.{used}"
+        name_used = next(
+            (spelled for spelled in spellings(name, field) if sent.get(spelled) is not None), None
+        )
+        if name_used is not None:
+            names[name] = f"generation.{name_used}"
     return names
 
 
-def _parts(said: ChatMessageBody, at: int) -> list[Part]:
+def _parts(message: ChatMessageBody, at: int) -> list[Part]:
     where = f"messages[{at}].content"
-    if said.content is None and said.role != "assistant":
+    if message.content is None and message.role != "assistant":
         raise BadRequest(f"{where} is missing.", param=where)
-    return [_part(content, f"{where}[{index}]") for index, content in enumerate(said.content or ())]
+    return [_part(content, f"{where}[{index}]") for index, content in enumerate(message.content or ())]
 
 
 def _part(
@@ -260,22 +261,22 @@ def _part(
     return media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
 
 
-def _unknown(asked: ChatBody) -> tuple[str, ...]:
+def _unknown(chat: ChatBody) -> tuple[str, ...]:
     return (
-        asked.unknown()
-        + asked.generation.unknown("generation.")
-        + asked.image.unknown("image.")
-        + asked.tts.unknown("tts.")
+        chat.unknown()
+        + chat.generation.unknown("generation.")
+        + chat.image.unknown("image.")
+        + chat.tts.unknown("tts.")
     )
 
 
-def _unapplied(asked: ChatBody) -> tuple[str, ...]:
-    """Known fields that would change the reply where they are implemented, and were asked for."""
-    wanted = {
-        "image.max_slice_nums": asked.image.max_slice_nums is not None,
-        "image.use_image_id": asked.image.use_image_id is True,
-        "tts.ref_audio_data": asked.tts.enabled and bool(asked.tts.ref_audio_data),
-        "use_tts_template": asked.use_tts_template,
-        "omni_mode": asked.omni_mode,
+def _unapplied(chat: ChatBody) -> tuple[str, ...]:
+    """Known fields that the client set and that this version does not apply."""
+    requested = {
+        "image.max_slice_nums": chat.image.max_slice_nums is not None,
+        "image.use_image_id": chat.image.use_image_id is True,
+        "tts.ref_audio_data": chat.tts.enabled and bool(chat.tts.ref_audio_data),
+        "use_tts_template": chat.use_tts_template,
+        "omni_mode": chat.omni_mode,
     }
-    return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+    return tuple(name for name, is_requested in requested.items() if is_requested)

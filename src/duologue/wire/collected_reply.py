@@ -1,7 +1,6 @@
-"""One whole reply, gathered from its events.
+"""A reply collected from its events: text, reasoning, tool calls and counts, as the last message of every dialect repeats them.
 
-Owns what every dialect's last message repeats: the text, the reasoning, the calls, the counts. Knows no field name
-of any dialect.
+Used by the encoders of `wire`, by `CallReplies`, and wherever a reply is needed as a whole.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ class CollectedReply:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._calls: dict[int, tuple[str, str, list[str]]] = {}
-        self._pieces = 0
+        self._tool_calls: dict[int, tuple[str, str, list[str]]] = {}
+        self._deltas = 0
         self._sound: list[bytes] = []
         self.logprobs: list[TokenLogprob] = []
         self.prefilled: Prefilled | None = None
         self.done: Done | None = None
 
     def add(self, event: Event) -> None:
-        """Take one event in. Raises Problem for `Failed`."""
-        self._pieces += isinstance(event, Delta)
+        """Add an event. Raises Problem for `Failed`."""
+        self._deltas += isinstance(event, Delta)
         match event:
             case TextDelta():
                 self._text.append(event.text)
@@ -46,7 +45,9 @@ class CollectedReply:
             case ReasoningDelta():
                 self._reasoning.append(event.text)
             case ToolCallDelta():
-                _, _, pieces = self._calls.setdefault(event.index, (event.id or "", event.name or "", []))
+                _, _, pieces = self._tool_calls.setdefault(
+                    event.index, (event.id or "", event.name or "", [])
+                )
                 pieces.append(event.arguments)
             case AudioDelta():
                 self._sound.append(event.pcm)
@@ -63,7 +64,7 @@ class CollectedReply:
 
     @property
     def sound(self) -> bytes:
-        """The sound that came: 16-bit mono, 24 kHz."""
+        """The audio: 16-bit mono, 24 kHz."""
         return b"".join(self._sound)
 
     @property
@@ -72,18 +73,18 @@ class CollectedReply:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls in order of their index; arguments are the model's own JSON text."""
+        """The tool calls in order of their index; arguments are the model's own JSON text."""
         return tuple(
-            ToolCall(id, name, "".join(pieces)) for _, (id, name, pieces) in sorted(self._calls.items())
+            ToolCall(id, name, "".join(pieces)) for _, (id, name, pieces) in sorted(self._tool_calls.items())
         )
 
     @property
     def usage(self) -> Usage:
-        """The counts of `Done`; before it, what prefill told, and an estimate of what was written: a token a piece."""
+        """The counts of `Done`; before it, those of the prefill, and one output token for each delta as an estimate."""
         if self.done is not None:
             return self.done.usage
-        known = self.prefilled or Prefilled(None)
-        return Usage(known.input or 0, self._pieces, known.cached, estimated=self._pieces > 0)
+        prefilled = self.prefilled or Prefilled(None)
+        return Usage(prefilled.input or 0, self._deltas, prefilled.cached, estimated=self._deltas > 0)
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -91,10 +92,10 @@ class CollectedReply:
 
 
 def problem(failed: Failed) -> Problem:
-    """The problem a `Failed` tells of."""
+    """A `Failed` as a Problem."""
     return Problem(failed.message, code=failed.code, status=failed.status, param=failed.param)
 
 
 def broken_off() -> EngineFailed:
-    """A stream ended without saying how: never passed on as a whole reply."""
+    """The error for a stream that ended without `Done` or `Failed`."""
     return EngineFailed("The reply broke off before its end. Try again.", code="reply_incomplete")

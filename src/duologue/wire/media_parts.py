@@ -1,7 +1,7 @@
-"""Pictures, sound and films inside JSON: base64 and data URLs to parts.
+"""Images, audio and video inside JSON: base64 and data URLs to message parts.
 
-Owns the checks that bytes are what they claim to be. Fetches nothing: a web address is refused here. Knows no
-field name; `where` is the path of the part in the request, for the sentence.
+Owns the checks that bytes are what they claim to be. Web addresses are refused, because nothing is fetched here. `where` is the
+part's path in the request, for the error. Used by the chat dialects and the sockets of calls.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, VideoPart
 
 RATE = 16_000
-"""Hz of the raw sound in the chat socket's messages."""
+"""Hz of raw audio in the chat socket's messages."""
 
 _DATA_URL = re.compile(r"data:(?P<mime>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
 _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 
 
 def image(data: bytes, where: str) -> ImagePart:
-    """An image file; its kind is told by its first bytes, never by what the caller claims."""
+    """An image file. Its first bytes decide the type, whatever the client claims."""
     for magic, mime in _MAGIC:
         if data.startswith(magic):
             return ImagePart(data, mime)
@@ -43,7 +43,7 @@ def pcm(data: bytes, rate: int, where: str) -> AudioPart:
 
 
 def video(data: bytes, where: str, mime: str = "video/mp4", stack_frames: int = 1) -> VideoPart:
-    """A video file, as it is."""
+    """A video file, unchanged."""
     if not data:
         raise BadRequest(f"{where} is empty.", param=where)
     return VideoPart(data, mime, stack_frames)
@@ -59,7 +59,7 @@ def from_base64(text: str, where: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise BadRequest(f"{where} is not base64.", param=where) from None
+        raise BadRequest(f"{where} is not valid base64.", param=where) from None
 
 
 def from_data_url(url: str, where: str) -> tuple[str, bytes]:
@@ -68,10 +68,10 @@ def from_data_url(url: str, where: str) -> tuple[str, bytes]:
     if head is None:
         if url.startswith(("http://", "https://")):
             raise Unsupported(
-                f"{where} is a web address; this version takes only data: URLs (data:image/png;base64,...).",
+                f"{where} is a web address, which this version does not fetch; send a data: URL (data:image/png;base64,...).",
                 param=where,
             )
-        raise BadRequest(f"{where} must be a data: URL in base64.", param=where)
+        raise BadRequest(f"{where} must be a base64 data: URL.", param=where)
     return head["mime"] or "", from_base64(url[head.end() :], where)
 
 
@@ -87,7 +87,9 @@ def wav(data: bytes, where: str) -> AudioPart:
         body = data[at + 8 : at + 8 + size]
         if name == b"fmt " and len(body) >= 16:
             kind, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", body)
-            if kind == 0xFFFE and len(body) >= 26:  # extensible: the true kind opens the sub-format
+            if (
+                kind == 0xFFFE and len(body) >= 26
+            ):  # WAVE_FORMAT_EXTENSIBLE: the sub-format begins with the real format
                 kind = int.from_bytes(body[24:26], "little")
         elif name == b"data":
             samples = body
@@ -96,7 +98,7 @@ def wav(data: bytes, where: str) -> AudioPart:
     if (kind, bits) not in ((1, 16), (3, 32)) or not channels or not rate:
         raise Unsupported(f"{where} must be a WAV file of 16-bit or float32 samples.", param=where)
     if len(samples) < channels * bits // 8:
-        raise BadRequest(f"{where} holds no sound.", param=where)
+        raise BadRequest(f"{where} contains no audio.", param=where)
     return AudioPart(_mono(samples, kind, channels), rate)
 
 

@@ -1,8 +1,7 @@
-"""OpenAI's chat completions, the asking side: the request's fields, the list of models.
+"""OpenAI's chat completions, the request side, and the list of models. The response side is `completion`.
 
-Owns the pydantic models (so that /docs shows them) and their one way to a `ChatRequest`. Fields nobody knows are
-tolerated, as every server of this dialect does; fields that ask for what this version cannot do are refused by name.
-The replying side is `completion`.
+Owns the pydantic models, which /docs shows, and their conversion to a `ChatRequest`. Unknown fields are tolerated, as every server
+of this API does; known fields that this version cannot apply are refused by name. Used by `gateway.dialects.chat_completions`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class RefusalContent(Body):
     refusal: str
 
 
-class Url(Body):
+class UrlBody(Body):
     url: str
 
 
@@ -57,22 +56,22 @@ def _url(value: object) -> object:
 
 class OpenAIImageContent(Body):
     type: Literal["image_url"]
-    image_url: Annotated[Url, BeforeValidator(_url, json_schema_input_type=Url | str)]
+    image_url: Annotated[UrlBody, BeforeValidator(_url, json_schema_input_type=UrlBody | str)]
 
 
 class OpenAIVideoContent(Body):
     type: Literal["video_url"]
-    video_url: Annotated[Url, BeforeValidator(_url, json_schema_input_type=Url | str)]
+    video_url: Annotated[UrlBody, BeforeValidator(_url, json_schema_input_type=UrlBody | str)]
 
 
-class InputAudio(Body):
+class InputAudioBody(Body):
     data: str
     format: str = "wav"
 
 
 class OpenAIAudioContent(Body):
     type: Literal["input_audio"]
-    input_audio: InputAudio
+    input_audio: InputAudioBody
 
 
 AnyContent = OpenAITextContent | RefusalContent | OpenAIImageContent | OpenAIVideoContent | OpenAIAudioContent
@@ -86,49 +85,49 @@ Content = Annotated[
 ]
 
 
-class AudioReference(Body):
-    """Sound that a reply before had, by its id."""
+class AudioReferenceBody(Body):
+    """The sound of an earlier reply, by its id."""
 
     id: str = Field(max_length=256)
 
 
 class CompletionMessageBody(MessageFields):
-    audio: AudioReference | None = None
+    audio: AudioReferenceBody | None = None
     content: (
         Annotated[list[Content], BeforeValidator(content_parts, json_schema_input_type=str | list[Content])]
         | None
     ) = None
 
 
-class AudioOut(Body):
+class AudioOutputBody(Body):
     """How the reply is spoken."""
 
     voice: VoiceName = ""
     format: Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"] | None = Field(
         default=None,
-        description="wav where it is left out; of a stream pcm16, which is all a stream can have.",
+        description="Default: wav; in a stream pcm16, the only format a stream can have.",
     )
 
 
-class StreamOptions(Body):
+class StreamOptionsBody(Body):
     include_usage: bool = False
 
 
-class JsonSchema(Body):
+class JsonSchemaBody(Body):
     name: str = ""
     description: str | None = None
     schema_: JsonObject | None = Field(default=None, alias="schema")
     strict: bool | None = None
 
 
-class ResponseFormat(Body):
+class ResponseFormatBody(Body):
     type: Literal["text", "json_object", "json_schema"]
-    json_schema: JsonSchema | None = None
+    json_schema: JsonSchemaBody | None = None
     schema_: JsonObject | None = Field(default=None, alias="schema")
 
 
 def _token_limit(value: int) -> int | None:
-    if value == -1:  # "no limit", as many local clients say it
+    if value == -1:  # many local clients send -1 for no limit
         return None
     if 1 <= value <= MAX_TOKENS:
         return value
@@ -142,17 +141,17 @@ class ChatCompletionBody(SamplingFields):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[CompletionMessageBody] = Field(min_length=1)
-    model: str = Field(default="", description="A name of /v1/models; without it, the default chat model.")
+    model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
     stream: bool = False
-    stream_options: StreamOptions = StreamOptions()
-    n: int = Field(default=1, ge=1, description="Choices; the setting limits.choices bounds it.")
-    max_tokens: TokenLimit = Field(default=None, description="Tokens of the reply at most; -1: no limit.")
+    stream_options: StreamOptionsBody = StreamOptionsBody()
+    n: int = Field(default=1, ge=1, description="Number of choices, limited by the setting limits.choices.")
+    max_tokens: TokenLimit = Field(default=None, description="The most tokens of the reply; -1: no limit.")
     max_completion_tokens: TokenLimit = Field(
-        default=None, description="The newer name of max_tokens; it wins."
+        default=None, description="The newer name of max_tokens; takes precedence."
     )
     logprobs: bool = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
-    response_format: ResponseFormat | None = None
+    response_format: ResponseFormatBody | None = None
     grammar: str | None = Field(default=None, description="A GBNF grammar the reply must follow.")
     tools: list[ToolBody] = Field(default_factory=list)
     tool_choice: ToolChoice | None = None
@@ -172,7 +171,7 @@ class ChatCompletionBody(SamplingFields):
     modalities: list[Literal["text", "audio"]] | None = Field(
         default=None, description='With "audio" the reply is spoken too.'
     )
-    audio: AudioOut | None = None
+    audio: AudioOutputBody | None = None
     functions: list[JsonValue] | None = None
     function_call: JsonValue | None = None
     web_search_options: JsonValue | None = None
@@ -183,20 +182,20 @@ class ChatCompletionBody(SamplingFields):
 
     @property
     def audio_format(self) -> str:
-        """The format of the reply's sound."""
+        """The audio format of a spoken reply."""
         return (self.audio and self.audio.format) or ("pcm16" if self.stream else "wav")
 
     def speech(self) -> SpeechRequest | None:
-        """How the reply is to be spoken; None where it is only written."""
+        """How the reply is spoken; None for a text reply."""
         if not self.is_spoken:
             return None
         return SpeechRequest(voice=self.audio.voice if self.audio else "", open=True)
 
     def recordings(self) -> Iterator[tuple[str, bytes]]:
-        """The sounds among the messages that are no WAV file: where each is, and its file. They are decoded elsewhere and
-        given to `request`. Raises BadRequest."""
-        for at, said in enumerate(self.messages):
-            for index, content in enumerate(said.content or ()):
+        """The recordings among the messages that are not WAV files: the path of each part, and its bytes. The caller decodes
+        them and passes them to `request`. Raises BadRequest."""
+        for at, message in enumerate(self.messages):
+            for index, content in enumerate(message.content or ()):
                 if isinstance(content, OpenAIAudioContent) and content.input_audio.format != "wav":
                     where = f"messages[{at}].content[{index}].input_audio"
                     yield where, media_parts.from_base64(content.input_audio.data, f"{where}.data")
@@ -204,10 +203,10 @@ class ChatCompletionBody(SamplingFields):
     def request(
         self,
         limits: RequestLimits,
-        heard: Mapping[str, AudioPart] = MappingProxyType({}),
-        spoken: Mapping[str, str] = MappingProxyType({}),
+        recordings: Mapping[str, AudioPart] = MappingProxyType({}),
+        audio_texts: Mapping[str, str] = MappingProxyType({}),
     ) -> ChatRequest:
-        """The request as every engine knows it. `heard`: the `recordings`, decoded; `spoken`: the texts of replies before, by
+        """The request as a value. `recordings`: the decoded ones, by their path; `audio_texts`: the texts of earlier replies, by
         the ids of their sound. Raises BadRequest, Unsupported, TooLarge; each names its field."""
         self._refuse_unsupported(limits)
         tools = tuple(entry.tool() for entry in self.tools)
@@ -216,7 +215,8 @@ class ChatCompletionBody(SamplingFields):
         thinking, effort, variables = self._thinking()
         request = ChatRequest(
             messages=tuple(
-                said.message(_parts(said, at, heard, spoken)) for at, said in enumerate(self.messages)
+                message.message(_parts(message, at, recordings, audio_texts))
+                for at, message in enumerate(self.messages)
             ),
             model=self.model,
             sampling=self.sampling(
@@ -244,10 +244,10 @@ class ChatCompletionBody(SamplingFields):
                 f"n must be a whole number from 1 to {limits.choices} (setting limits.choices).", param="n"
             )
         if self.is_spoken and self.n > 1:
-            raise Unsupported("n must be 1 where the reply is spoken.", param="n")
+            raise Unsupported("n must be 1 for a spoken reply.", param="n")
         if self.is_spoken and self.stream and self.audio_format != "pcm16":
             raise Unsupported(
-                "audio.format must be pcm16 in a stream; /v1/audio/speech streams the others.",
+                "audio.format must be pcm16 in a stream; /v1/audio/speech streams other formats.",
                 param="audio.format",
             )
         for name, instead in (
@@ -256,10 +256,10 @@ class ChatCompletionBody(SamplingFields):
             ("web_search_options", ""),
         ):
             if getattr(self, name):
-                raise Unsupported(f"{name} is not supported here{instead}.", param=name)
+                raise Unsupported(f"{name} is not supported{instead}.", param=name)
         if self.add_generation_prompt is False and not self.continue_final_message:
             raise Unsupported(
-                "add_generation_prompt can be false only together with continue_final_message.",
+                "add_generation_prompt may only be false together with continue_final_message.",
                 param="add_generation_prompt",
             )
 
@@ -268,12 +268,12 @@ class ChatCompletionBody(SamplingFields):
             return
         if self.add_generation_prompt:
             raise BadRequest(
-                "continue_final_message and add_generation_prompt exclude each other.",
+                "continue_final_message and add_generation_prompt are mutually exclusive.",
                 param="continue_final_message",
             )
         if messages[-1].role != "assistant":
             raise BadRequest(
-                "continue_final_message needs the last message to be the assistant's.",
+                "continue_final_message requires that the last message is the assistant's.",
                 param="continue_final_message",
             )
 
@@ -281,63 +281,70 @@ class ChatCompletionBody(SamplingFields):
         if self.logprobs:
             return self.top_logprobs or 0
         if self.top_logprobs:
-            raise BadRequest("top_logprobs needs logprobs to be true.", param="top_logprobs")
+            raise BadRequest("top_logprobs requires logprobs to be true.", param="top_logprobs")
         return None
 
     def _thinking(self) -> tuple[bool | None, Effort | None, dict[str, object]]:
-        """Whether to think, by whichever of the spellings is most explicit, for how long, and the template's
-        variables."""
+        """Whether to think, for how long, and the remaining template variables. Clients have three ways to say it:
+        `enable_thinking` wins over a switch among the template variables, and that over `reasoning_effort`."""
         variables: dict[str, object] = dict(self.chat_template_kwargs)
-        asked = self.enable_thinking
-        for name in ("enable_thinking", "thinking"):  # the templates' own switches
-            given = variables.get(name)
-            if isinstance(given, bool):
+        thinking = self.enable_thinking
+        for name in ("enable_thinking", "thinking"):  # the switches that chat templates have
+            switch = variables.get(name)
+            if isinstance(switch, bool):
                 del variables[name]
-                asked = given if asked is None else asked
-        word = self.reasoning_effort
-        if word is None:
-            return asked, None, variables
-        if word != "none" and word not in EFFORTS:  # some model's own word: its template may know it
-            variables.setdefault("reasoning_effort", word)
-        return (word != "none") if asked is None else asked, EFFORTS.get(word), variables
+                thinking = switch if thinking is None else thinking
+        effort = self.reasoning_effort
+        if effort is None:
+            return thinking, None, variables
+        if (
+            effort != "none" and effort not in EFFORTS
+        ):  # a value of the model's own, which its template may know
+            variables.setdefault("reasoning_effort", effort)
+        return (effort != "none") if thinking is None else thinking, EFFORTS.get(effort), variables
 
     def _format(self) -> OutputFormat | None:
-        asked = self.response_format
-        if asked is None or asked.type == "text":
+        format = self.response_format
+        if format is None or format.type == "text":
             return OutputFormat("grammar", grammar=self.grammar) if self.grammar else None
         if self.grammar:
-            raise BadRequest("grammar and response_format exclude each other.", param="grammar")
-        schema = (asked.json_schema and asked.json_schema.schema_) or asked.schema_
+            raise BadRequest("grammar and response_format are mutually exclusive.", param="grammar")
+        schema = (format.json_schema and format.json_schema.schema_) or format.schema_
         if schema is not None:
             return OutputFormat("json_schema", schema=dict(schema))
-        if asked.type == "json_schema":
+        if format.type == "json_schema":
             where = "response_format.json_schema.schema"
             raise BadRequest(f"{where} is missing.", param=where)
         return OutputFormat("json_object")
 
 
 def _parts(
-    said: CompletionMessageBody, at: int, heard: Mapping[str, AudioPart], spoken: Mapping[str, str]
+    message: CompletionMessageBody,
+    at: int,
+    recordings: Mapping[str, AudioPart],
+    audio_texts: Mapping[str, str],
 ) -> list[Part]:
     where = f"messages[{at}].content"
-    if said.audio is not None and not said.content:
-        return [_said_before(said.audio.id, spoken, f"messages[{at}].audio.id")]
-    if said.content is None and said.role != "assistant":
+    if message.audio is not None and not message.content:
+        return [_earlier_reply(message.audio.id, audio_texts, f"messages[{at}].audio.id")]
+    if message.content is None and message.role != "assistant":
         raise BadRequest(f"{where} is missing.", param=where)
-    return [_part(content, f"{where}[{index}]", heard) for index, content in enumerate(said.content or ())]
+    return [
+        _part(content, f"{where}[{index}]", recordings) for index, content in enumerate(message.content or ())
+    ]
 
 
-def _said_before(id: str, spoken: Mapping[str, str], where: str) -> Part:
-    if id not in spoken:
+def _earlier_reply(id: str, audio_texts: Mapping[str, str], where: str) -> Part:
+    if id not in audio_texts:
         raise BadRequest(
-            f"{where} names sound that is not remembered any more; send its transcript as content.",
+            f"{where} names audio that the server no longer remembers; send its transcript as content.",
             code="audio_expired",
             param=where,
         )
-    return TextPart(spoken[id])
+    return TextPart(audio_texts[id])
 
 
-def _part(content: AnyContent, where: str, heard: Mapping[str, AudioPart]) -> Part:
+def _part(content: AnyContent, where: str, recordings: Mapping[str, AudioPart]) -> Part:
     match content:
         case OpenAITextContent():
             return TextPart(content.text)
@@ -352,15 +359,15 @@ def _part(content: AnyContent, where: str, heard: Mapping[str, AudioPart]) -> Pa
             return media_parts.video(data, where, mime or "video/mp4")
         case OpenAIAudioContent():
             where += ".input_audio"
-            if where in heard:
-                return heard[where]
+            if where in recordings:
+                return recordings[where]
             return media_parts.wav(
                 media_parts.from_base64(content.input_audio.data, f"{where}.data"), f"{where}.data"
             )
 
 
 def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:
-    """One entry of /v1/models. `root` is the model an alias stands for; the rest beyond `owned_by` is ours."""
+    """One entry of /v1/models. `root` is the model an alias stands for; the fields after it extend OpenAI's format."""
     return {
         "id": alias or card.name,
         "object": "model",

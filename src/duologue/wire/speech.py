@@ -1,7 +1,7 @@
-"""OpenAI's speech endpoint, both sides, and the names of voices and speech models.
+"""OpenAI's speech endpoint, both sides, and the names of voices and speech models. Transcription is in `transcripts`.
 
-Owns the fields of `POST /v1/audio/speech`, its events, the lists under `/v1/audio`, and which of OpenAI's names stand for
-what is loaded. What is written down is in `transcripts`. Knows no engine and no socket.
+Owns the fields of `POST /v1/audio/speech`, its events, the lists under `/v1/audio`, and which of OpenAI's names stand for the
+loaded voices and engines. Used by `gateway.dialects.audio` and `gateway.speech`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from duologue.wire.validation import MEGABYTE, Body, RequestLimits
 from duologue.wire.validation_errors import shortened
 
 SPEAKERS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts", "tts", "default")
-"""Names under which clients ask for whatever speaks here. Dated ones (`-2025-12-15`) count as the same."""
+"""Names that clients use for speech synthesis; all stand for the loaded engine. A date at the end (`-2025-12-15`) is ignored."""
 RECOGNISERS = ("whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe", "gpt-transcribe", "asr", "default")
-"""Names under which clients ask for whatever writes down speech here."""
+"""Names that clients use for transcription; all stand for the loaded engine."""
 VOICES = (
     *("alloy", "ash", "ballad", "coral", "echo", "fable", "marin"),
     *("nova", "onyx", "sage", "shimmer", "verse", "cedar"),
 )
-"""OpenAI's voices. Each stands for one of the loaded voices, always the same."""
+"""OpenAI's voices. Each always stands for the same loaded voice."""
 AUDIO_TOKENS = 20
-"""What the usage counts a second of sound as."""
-LISTED = 12
-"""Voices that a sentence names at most."""
+"""Tokens that the usage counts for a second of audio."""
+MAX_LISTED = 12
+"""Voices that an error lists."""
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def _voice(value: object) -> object:
-    """A voice by its name, or as the object that a voice of one's own has."""
+    """A voice by its name, or as the object `{"id": name}` that OpenAI has for custom voices."""
     if isinstance(value, dict) and isinstance(value.get("id"), str):
         return value["id"]
     if isinstance(value, str):
@@ -57,63 +57,67 @@ VoiceName = Annotated[
 class SpeechBody(Body):
     """The body of `POST /v1/audio/speech`."""
 
-    input: str = Field(description="What is to be said; the setting limits.text_mb bounds it.")
-    model: str = Field(default="", description="Any name of /v1/audio/models that speaks.")
+    input: str = Field(description="The text to speak, limited by the setting limits.text_mb.")
+    model: str = Field(default="", description="A name from /v1/audio/models with the task speech.")
     voice: VoiceName = Field(
         default="",
-        description="A voice of /v1/audio/voices, or one of OpenAI's names; the default without it.",
+        description="A voice from /v1/audio/voices, or one of OpenAI's names. Default: the default voice.",
     )
     instructions: str | None = Field(default=None, description="Reported as ignored.")
     response_format: Literal["mp3", "opus", "aac", "flac", "wav", "pcm"] = Field(
-        default="mp3", description="pcm is 16-bit little-endian mono at 24 kHz; opus comes in Ogg."
+        default="mp3", description="pcm is 16-bit little-endian mono at 24 kHz; opus is in an Ogg container."
     )
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
     stream_format: Literal["audio", "sse"] = "audio"
-    language: str = Field(default="", max_length=35, description="A BCP 47 tag; the voice's own without it.")
+    language: str = Field(
+        default="", max_length=35, description="A BCP 47 tag. Default: the language of the voice."
+    )
 
     def request(self, voice: str, limits: RequestLimits) -> SpeechRequest:
-        """What is to be spoken, by the voice that its name stands for. Raises BadRequest, TooLarge."""
+        """The speech request; `voice` is the resolved voice. Raises BadRequest, TooLarge."""
         if not self.input.strip():
-            raise BadRequest("input holds nothing that could be said.", param="input")
+            raise BadRequest("input contains no text.", param="input")
         size, allowed = len(self.input.encode()), limits.text_mb * MEGABYTE
         if size > allowed:
             raise TooLarge(
-                f"input has {size:,} bytes; {allowed:,} are allowed (setting limits.text_mb).", param="input"
+                f"input has {size:,} bytes; at most {allowed:,} are allowed (setting limits.text_mb).",
+                param="input",
             )
         return SpeechRequest(self.input, voice, self.speed, self.language)
 
     def ignored(self) -> tuple[str, ...]:
-        """Fields that were sent and change nothing."""
-        given = ("instructions",) if self.instructions else ()
-        return given + self.unknown()
+        """Fields that were sent and are not applied."""
+        unapplied = ("instructions",) if self.instructions else ()
+        return unapplied + self.unknown()
 
 
 # Names
 
 
 def check_model(name: str, kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> None:
-    """Raises ModelNotFound unless the name stands for what is loaded. Without a card nobody knows, and its engine's own
-    name may be meant."""
-    known = model_names(kind, card)
-    if name and card is not None and _DATED.sub("", name) not in known and name not in known:
+    """Raises ModelNotFound unless the name stands for the loaded engine. Without a card every name passes: the engine is still
+    loading, and the name may be its own."""
+    names = model_names(kind, card)
+    if name and card is not None and _DATED.sub("", name) not in names and name not in names:
+        task = "speech" if kind == "speaker" else "transcription"
         raise ModelNotFound(
-            f"There is no model {shortened(name)!r} for that here. Known: {', '.join(known)}.", param="model"
+            f"There is no {task} model {shortened(name)!r}. Available: {', '.join(names)}.", param="model"
         )
 
 
 def model_names(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> tuple[str, ...]:
-    """The names of whatever speaks, or writes down; its own first."""
-    station = _station(kind, card)
-    own = (station.name, station.engine) if station.standing == "ready" else ()
+    """The names of the loaded engine: its own first, then those that clients use."""
+    engine = _engine(kind, card)
+    own = (engine.name, engine.engine) if engine.standing == "ready" else ()
     return tuple(
         dict.fromkeys(name for name in (*own, *(SPEAKERS if kind == "speaker" else RECOGNISERS)) if name)
     )
 
 
-def voice_named(name: str, card: SpeechCard | None, default: str = "") -> str:
-    """The loaded voice a name stands for; "" is the speaker's own default. `default`: the operator's.
+def resolve_voice(name: str, card: SpeechCard | None, default: str = "") -> str:
+    """The loaded voice that a name stands for; "" is the engine's default. `default` is the operator's setting.
 
-    Raises NotFound with some of the names there are. What is loaded has precedence over OpenAI's names.
+    Names of loaded voices have precedence over OpenAI's. Raises NotFound with some of the names.
     """
     if not name or name == "default":
         return default
@@ -123,21 +127,21 @@ def voice_named(name: str, card: SpeechCard | None, default: str = "") -> str:
     if name in loaded:
         return name
     if name in VOICES:
-        kin = _kin(card, default)
-        return kin[VOICES.index(name) % len(kin)].name
-    folded = next((known for known in loaded if known.lower() == name.lower()), None)
-    if folded is not None:
-        return folded
-    some = ", ".join(list(loaded)[:LISTED]) + (" ..." if len(loaded) > LISTED else "")
+        voices = _alias_voices(card, default)
+        return voices[VOICES.index(name) % len(voices)].name
+    same_letters = next((loaded_name for loaded_name in loaded if loaded_name.lower() == name.lower()), None)
+    if same_letters is not None:
+        return same_letters
+    some = ", ".join(list(loaded)[:MAX_LISTED]) + (" ..." if len(loaded) > MAX_LISTED else "")
     raise NotFound(
-        f"There is no voice {shortened(name)!r} here. There are: {some} (all of them: GET /v1/audio/voices).",
+        f"There is no voice {shortened(name)!r}. Available: {some} (GET /v1/audio/voices lists all).",
         code="voice_not_found",
         param="voice",
     )
 
 
-def _kin(card: SpeechCard, default: str) -> list[Voice]:
-    """The voices that OpenAI's names stand for: the default one first, then those of its language."""
+def _alias_voices(card: SpeechCard, default: str) -> list[Voice]:
+    """The voices that OpenAI's names stand for: the default voice first, then the others of its language."""
     first = next(
         (voice for name in (default, card.default_voice) for voice in card.voices if voice.name == name),
         card.voices[0],
@@ -149,7 +153,7 @@ def _kin(card: SpeechCard, default: str) -> list[Voice]:
     ]
 
 
-def _station(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> SpeechEngineStatus:
+def _engine(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> SpeechEngineStatus:
     if card is None:
         return SpeechEngineStatus()
     return card.speaker if kind == "speaker" else card.recogniser
@@ -171,7 +175,9 @@ def voice_list(card: SpeechCard | None, default: str = "") -> bytes:
             ],
             "default": default or (card.default_voice if card is not None else ""),
             "aliases": {
-                name: voice_named(name, card, default) for name in VOICES if voices and not _has(voices, name)
+                name: resolve_voice(name, card, default)
+                for name in VOICES
+                if voices and not _has(voices, name)
             },
         }
     )
@@ -182,23 +188,23 @@ def _has(voices: Iterable[Voice], name: str) -> bool:
 
 
 def model_list(card: SpeechCard | None, created: int) -> bytes:
-    """The body of GET /v1/audio/models: what speaks and what writes down, each under all its names."""
+    """The body of GET /v1/audio/models: the speech and the transcription engine, each under all its names."""
     entries: list[dict[str, Any]] = []
     for kind, task in (("speaker", "speech"), ("recogniser", "transcription")):
-        station = _station(kind, card)  # type: ignore[arg-type] # one of the two words above
-        if station.standing != "ready":
+        engine = _engine(kind, card)  # type: ignore[arg-type] # one of the two literals above
+        if engine.standing != "ready":
             continue
         for name in model_names(kind, card):  # type: ignore[arg-type]
             if name == "default":
-                continue  # it stands for both
+                continue  # stands for both engines
             entries.append(
                 {
                     "id": name,
                     "object": "model",
                     "created": created,
                     "owned_by": "duologue",
-                    "root": station.name or station.engine,
-                    "engine": station.engine,
+                    "root": engine.name or engine.engine,
+                    "engine": engine.engine,
                     "task": task,
                 }
             )
@@ -209,21 +215,18 @@ def model_list(card: SpeechCard | None, created: int) -> bytes:
 
 
 def estimated_tokens(text: str) -> int:
-    """How many tokens a text may be for a language model, about."""
+    """A rough count of the tokens of a text."""
     return (len(text.encode()) + 3) // 4
 
 
 class SpeechFinished(Struct, frozen=True):
-    """The end of a speech: `seconds` of sound in all."""
+    """The end of the audio, after `seconds` in all."""
 
     seconds: float
 
 
 class SpeechStream:
-    """`stream_format: "sse"`: pieces of the file and then `SpeechFinished` in, server-sent events out.
-
-    Fulfils `gateway.sse.Encoder`.
-    """
+    """Encodes pieces of the file, then `SpeechFinished`, as server-sent events (`stream_format: "sse"`). An `http.sse.Encoder`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -231,22 +234,27 @@ class SpeechStream:
         self.ended = False
 
     def encode(self, item: bytes | SpeechFinished) -> bytes:
-        """The event of the next piece, or the last one."""
+        """The event of a piece, or the last event."""
         if isinstance(item, bytes):
             if not item:
                 return b""
             return event({"type": "speech.audio.delta", "audio": base64.b64encode(item).decode()})
         self.ended = True
-        read, made = estimated_tokens(self._text), round(item.seconds * AUDIO_TOKENS)
-        usage = {"input_tokens": read, "output_tokens": made, "total_tokens": read + made, "estimated": True}
+        text_tokens, audio_tokens = estimated_tokens(self._text), round(item.seconds * AUDIO_TOKENS)
+        usage = {
+            "input_tokens": text_tokens,
+            "output_tokens": audio_tokens,
+            "total_tokens": text_tokens + audio_tokens,
+            "estimated": True,
+        }
         return event({"type": "speech.audio.done", "usage": usage})
 
     def close(self) -> None:
-        """Raises EngineFailed when the end never came."""
+        """Raises EngineFailed when the audio has not ended."""
         if not self.ended:
             raise broken_off()
 
 
-def event(said: dict[str, object]) -> bytes:
+def event(data: dict[str, object]) -> bytes:
     """A server-sent event of JSON."""
-    return b"data: %b\n\n" % msgspec.json.encode(said)
+    return b"data: %b\n\n" % msgspec.json.encode(data)

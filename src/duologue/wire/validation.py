@@ -1,7 +1,7 @@
-"""What the bodies of the chat dialects have in common: limits, strictness, sampling, tools.
+"""What the request bodies of the chat dialects share: size limits, strictness, sampling parameters, tools, messages.
 
-Owns the legal ranges of every sampling parameter and the names it is accepted under. Knows neither dialect's frame.
-Unknown fields are kept (`unknown`), so that a dialect can report or tolerate them.
+Owns the range of every sampling parameter and the names it is accepted under. Unknown fields are kept (`unknown`), so that a
+dialect can report or tolerate them. Used by `openai`, `chat`, `voice`, `duplex`, `speech` and `transcripts`.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ MAX_BIASES = 300_000
 """More than any vocabulary has tokens."""
 MEGABYTE = 1024 * 1024
 EFFORTS: dict[str, Effort] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
-"""The words for how long to think, as other servers have them; "none" is not at all."""
+"""Values of `reasoning_effort` that other servers accept -> ours. "none" means no thinking."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# A backslash and what it escapes, read as one, so that an escaped backslash before a "u" is not taken for an escape.
+# Matches a backslash together with what it escapes, so that the second half of an escaped backslash does not begin an escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
 
 
 class RequestLimits(Protocol):
-    """What one request may bring; each is a setting, `limits.NAME`, named in its error."""
+    """Size limits of a request. Each is a setting, `limits.NAME`, and its error names it."""
 
     @property
     def text_mb(self) -> int: ...
@@ -61,29 +61,29 @@ class RequestLimits(Protocol):
 
 
 class Body(BaseModel):
-    """Strict about types, as JSON has them; null means "not given"; unknown fields are kept."""
+    """A JSON body with strict types. null means that a field is absent; unknown fields are kept."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False, frozen=True)
 
     @model_validator(mode="before")
     @classmethod
     def _drop_null(cls, data: Any) -> Any:
-        # Otherwise {"max_tokens": null, "max_new_tokens": 5} would find the first spelling and stop at its null.
+        # Otherwise {"max_tokens": null, "max_new_tokens": 5} would take the null of the first spelling.
         if isinstance(data, dict):
             return {name: value for name, value in data.items() if value is not None}
         return data
 
     def unknown(self, prefix: str = "") -> tuple[str, ...]:
-        """Names of the fields nobody knows, dotted under `prefix`."""
+        """The names of the unknown fields, with `prefix` in front."""
         return tuple(prefix + name for name in self.model_extra or ())
 
 
 def _portable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    # The protocol to the workers carries integers of 64 bits; a schema with a larger one would fail only there.
+    # msgpack, in the protocol to the workers, has integers of 64 bits: a larger one would fail only there.
     try:
         msgspec.msgpack.encode(value)
     except OverflowError:
-        raise ValueError("must not hold whole numbers beyond 64 bits") from None
+        raise ValueError("must not contain whole numbers beyond 64 bits") from None
     return value
 
 
@@ -97,7 +97,7 @@ def _stops(value: object) -> object:
         return [stop for stop in value if stop]  # an empty stop would end every reply at once
     if value is None:
         return value
-    raise ValueError("must be text or a list of texts")
+    raise ValueError("must be a string or a list of strings")
 
 
 def _tool_choice(value: object) -> object:
@@ -105,15 +105,15 @@ def _tool_choice(value: object) -> object:
     if value is None or value in ("auto", "none", "required"):
         return value
     if isinstance(value, dict) and value.get("type") == "function":
-        named = value.get("function", value)
-        name = named.get("name") if isinstance(named, dict) else None
+        function = value.get("function", value)
+        name = function.get("name") if isinstance(function, dict) else None
         if isinstance(name, str) and name:
             return f"function:{name}"
     raise ValueError('must be "auto", "none", "required" or {"type": "function", "function": {"name": ...}}')
 
 
 def _biases(value: object) -> object:
-    # Counted before the entries are looked at: millions of them would hold the event loop up for seconds.
+    # Checked before pydantic validates the entries: millions of them would block the event loop for seconds.
     if isinstance(value, dict) and len(value) > MAX_BIASES:
         raise ValueError(f"may have at most {MAX_BIASES:,} entries")
     return value
@@ -132,7 +132,7 @@ ToolChoice = Annotated[
 
 
 class SamplingFields(Body):
-    """The sampling parameters both dialects take, each named as in `Sampling`, with its other usual names."""
+    """The sampling parameters, named as in `Sampling`, with the other names that clients use for them."""
 
     temperature: float | None = Field(default=None, ge=0, le=100)
     top_k: int | None = Field(default=None, ge=-1, le=1_000_000)
@@ -188,21 +188,21 @@ class SamplingFields(Body):
     stop: Stops | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequence"))
 
     def sampling(self, **others: int | float | None) -> Sampling:
-        """The parameters as a request has them; `others` are those a dialect names in its own way."""
-        asked: dict[str, Any] = {
+        """The parameters as values; `others` are those that a dialect names differently."""
+        values: dict[str, Any] = {
             name: value
             for name in Sampling.__struct_fields__
             if name in SamplingFields.model_fields and (value := getattr(self, name)) is not None
         }
         for name in ("dry_sequence_breakers", "samplers"):
-            if name in asked:
-                asked[name] = tuple(asked[name])
-        if self.seed == -1:  # "any seed", as llama.cpp's clients say it
-            del asked["seed"]
-        return Sampling(**(asked | {name: value for name, value in others.items() if value is not None}))
+            if name in values:
+                values[name] = tuple(values[name])
+        if self.seed == -1:  # llama.cpp's clients send -1 for a random seed
+            del values["seed"]
+        return Sampling(**(values | {name: value for name, value in others.items() if value is not None}))
 
 
-class Function(Body):
+class FunctionBody(Body):
     name: str = Field(min_length=1, max_length=256)
     description: str | None = None
     parameters: JsonObject | None = None
@@ -210,11 +210,11 @@ class Function(Body):
 
 class ToolBody(Body):
     type: Literal["function"] = "function"
-    function: Function
+    function: FunctionBody
 
     def tool(self) -> Tool:
-        asked = self.function
-        return Tool(asked.name, asked.description or "", dict(asked.parameters or {}))
+        function = self.function
+        return Tool(function.name, function.description or "", dict(function.parameters or {}))
 
 
 class ToolCallFunctionBody(Body):
@@ -223,7 +223,7 @@ class ToolCallFunctionBody(Body):
 
 
 class ToolCallBody(Body):
-    """A call in the assistant's history."""
+    """A tool call in an assistant message."""
 
     id: str = ""
     type: Literal["function"] = "function"
@@ -234,7 +234,7 @@ class ToolCallBody(Body):
 
 
 class MessageFields(Body):
-    """A message but for its content, whose parts each dialect spells in its own way."""
+    """The fields of a message except its content, which differs between the dialects."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     name: str | None = None
@@ -256,24 +256,24 @@ class MessageFields(Body):
 
 
 def content_parts(value: object) -> object:
-    """A message's content as a list of parts; plain text is one part."""
+    """A message's content as a list of parts; a string becomes one text part."""
     if isinstance(value, str):
         return [{"type": "text", "text": value}]
     if isinstance(value, list):
         return value
-    raise ValueError("must be text or a list of parts")
+    raise ValueError("must be a string or a list of parts")
 
 
 def part_tag(value: object) -> str | None:
-    """The tag that tells the kinds of parts apart."""
+    """The tag of a part in a pydantic union: its type, prefixed so that it cannot be mistaken for a field's name."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return TAG + kind if isinstance(kind, str) else None
 
 
 def check_counts(body: Mapping[str, Any], limits: RequestLimits) -> None:
-    """Raises TooLarge for more messages, and parts of them, than allowed; BadRequest for too many tools.
+    """Raises TooLarge for more messages and parts than allowed, BadRequest for too many tools.
 
-    To be asked before anything looks at the entries: reading two million of them would stop the server for a minute.
+    Call it before validation: validating two million entries would block the server for a minute.
     """
     tools, messages = body.get("tools"), body.get("messages")
     if isinstance(tools, list) and len(tools) > limits.tools:
@@ -283,80 +283,82 @@ def check_counts(body: Mapping[str, Any], limits: RequestLimits) -> None:
         )
     if isinstance(messages, list) and _is_longer(messages, limits.messages):
         raise TooLarge(
-            f"messages has more than {limits.messages:,} entries and parts of them (setting limits.messages).",
+            f"messages has more than {limits.messages:,} messages and parts (setting limits.messages).",
             param="messages",
         )
 
 
 def _is_longer(messages: list[Any], limit: int) -> bool:
-    """Whether the messages, their parts and their calls are more than `limit`."""
+    """Whether messages, parts and tool calls together are more than `limit`."""
     count = len(messages)
-    for said in messages:
+    for message in messages:
         if count > limit:
             break
-        if isinstance(said, dict):
+        if isinstance(message, dict):
             count += sum(
-                len(said[key]) for key in ("content", "tool_calls") if isinstance(said.get(key), list)
+                len(message[key]) for key in ("content", "tool_calls") if isinstance(message.get(key), list)
             )
     return count > limit
 
 
 def check_text(messages: Iterable[Message], tools: Iterable[Tool], limits: RequestLimits) -> None:
-    """Raises TooLarge when all that a model would have to read is more text than allowed."""
-    said = sum(_size(message) for message in messages)
-    described = sum(
+    """Raises TooLarge when messages and tools together have more text than allowed."""
+    in_messages = sum(_size(message) for message in messages)
+    in_tools = sum(
         len(tool.description.encode()) + len(msgspec.json.encode(tool.parameters)) for tool in tools
     )
     allowed = limits.text_mb * MEGABYTE
-    if said + described > allowed:
+    if in_messages + in_tools > allowed:
         raise TooLarge(
-            f"The messages and tools hold {said + described:,} bytes of text; {allowed:,} are allowed "
+            f"The messages and tools have {in_messages + in_tools:,} bytes of text; at most {allowed:,} are allowed "
             "(setting limits.text_mb).",
-            param="messages" if said > allowed else "tools" if described > allowed else None,
+            param="messages" if in_messages > allowed else "tools" if in_tools > allowed else None,
         )
 
 
 def _size(message: Message) -> int:
-    """Bytes of text in a message: what was said, thought and called."""
+    """Bytes of text in a message, with its reasoning and its tool calls."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
-    texts += [message.reasoning or "", *(call.name + call.arguments for call in message.tool_calls)]
+    texts += [message.reasoning or "", *(each.name + each.arguments for each in message.tool_calls)]
     return sum(len(text.encode()) for text in texts)
 
 
 def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
-    """Raises BadRequest when the choice asks for a tool the request does not bring."""
+    """Raises BadRequest when the choice needs a tool that the request does not have."""
     if choice == "required" and not tools:
-        raise BadRequest("tool_choice is required but the request brings no tools.", param="tool_choice")
+        raise BadRequest("tool_choice is required, but tools is empty.", param="tool_choice")
     name = choice.removeprefix("function:")
     if name != choice and all(tool.name != name for tool in tools):
         raise BadRequest(
-            f"tool_choice names {shortened(name)!r}, which is not among the tools.", param="tool_choice"
+            f"tool_choice names {shortened(name)!r}, which is not in tools.", param="tool_choice"
         )
 
 
 def decode_json(data: str | bytes) -> dict[str, Any]:
     """A JSON object. Raises BadRequest."""
     if isinstance(data, bytes):
-        data = data.removeprefix(BYTE_ORDER_MARK)  # some editors and shells put one before every text
+        data = data.removeprefix(BYTE_ORDER_MARK)  # some editors and shells write one
     if not data:
         raise BadRequest("The request is empty; send a JSON object.", code="invalid_json")
     try:
         value = msgspec.json.decode(data)
     except UnicodeError:
-        raise BadRequest("The request is not JSON: its text is not UTF-8.", code="invalid_json") from None
+        raise BadRequest(
+            "The request is not valid JSON: it is not UTF-8 text.", code="invalid_json"
+        ) from None
     except msgspec.DecodeError as error:
-        why = "half of a surrogate pair stands alone" if _has_lone_surrogate(data) else str(error)
-        raise BadRequest(f"The request is not JSON: {why}.", code="invalid_json") from None
+        reason = "it contains half of a surrogate pair" if _has_lone_surrogate(data) else str(error)
+        raise BadRequest(f"The request is not valid JSON: {reason}.", code="invalid_json") from None
     except RecursionError:
-        raise BadRequest("The request is nested too deeply.", code="invalid_json") from None
+        raise BadRequest("The request is too deeply nested.", code="invalid_json") from None
     if not isinstance(value, dict):
         raise BadRequest("The request must be a JSON object.", code="invalid_json")
     return value
 
 
 def _has_lone_surrogate(data: str | bytes) -> bool:
-    """Whether an escape like \\ud83d has no other half: clients that cut texts between the halves of an emoji make
-    these, and the decoder calls them truncated."""
+    """Whether an escape like \\ud83d lacks its other half. Clients that cut text in the middle of an emoji send these, and the
+    decoder's own message, which calls the data truncated, would mislead."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     escapes = _ESCAPE.finditer(text)
     return any(match["lone"] is not None for match in escapes)
@@ -369,4 +371,4 @@ def validate(model: type[B], value: object) -> B:
     except ValidationError as error:
         raise refusal(error, model) from None
     except RecursionError:
-        raise BadRequest("The request is nested too deeply.", code="invalid_json") from None
+        raise BadRequest("The request is too deeply nested.", code="invalid_json") from None

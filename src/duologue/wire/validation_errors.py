@@ -1,7 +1,7 @@
-"""What a caller got wrong, as one sentence that names the field.
+"""Validation errors as one sentence that names the field.
 
-Owns the reading of pydantic's errors: the path as people write it (`messages[2].content[0].type`), the legal range
-as the model states it. Knows no dialect. A tag of a union begins with "~" so that it can be told from a field.
+Owns the translation of pydantic's errors: the field's path (`messages[2].content[0].type`) and its range as the model states it.
+Tags of unions begin with "~", which tells them from fields in a path. Used by `validation` and `api`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pydantic.fields import FieldInfo
 from duologue.errors import BadRequest
 
 TAG = "~"
-KINDS = {
-    "string_type": "must be text",
+SENTENCES = {
+    "string_type": "must be a string",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -28,44 +28,45 @@ KINDS = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "missing": "is missing",
-    "extra_forbidden": "is not known here",
+    "extra_forbidden": "is not a known field",
     "union_tag_not_found": "must be an object with a type",
 }
 TOO_DEEP = ("recursion_loop", "recursion_depth_exceeded")
 
 
 def refusal(error: ValidationError, model: type[BaseModel]) -> BadRequest:
-    """The first fault of a body as a problem; `param` is the field's path."""
+    """The first error of a body as a problem; `param` is the field's path."""
     first = error.errors(include_url=False, include_input=False)[0]
     kind, loc = first["type"], first["loc"]
     context: dict[str, Any] = first.get("ctx", {})
     if kind in TOO_DEEP:
-        # Below the field that holds any JSON the steps are its kinds in turn; they say nothing more.
+        # Inside a field of arbitrary JSON the path is a list of container types, which helps nobody.
         loc = tuple(takewhile(lambda step: step not in ("dict", "list"), loc))
     where = shortened(path(loc))
     if kind == "union_tag_invalid":
         known = str(context["expected_tags"]).replace(TAG, "").replace("'", "")
         return BadRequest(f"{where}.type must be one of {known}.", param=f"{where}.type")
     field = _find(model, loc)
-    said = _range(field) if field is not None and kind not in ("missing", "value_error") else None
+    # The range says more than pydantic's message, which names only the bound that was broken.
+    range_ = _range(field) if field is not None and kind not in ("missing", "value_error") else None
     return BadRequest(
-        f"{where or 'The request'} {said or _plain(kind, context, first['msg'])}.", param=where or None
+        f"{where or 'The request'} {range_ or _sentence(kind, context, first['msg'])}.", param=where or None
     )
 
 
 def path(loc: Iterable[int | str]) -> str:
-    """A location as people write it: fields joined by dots, indices in brackets, tags of unions left out."""
-    written = ""
+    """A location in the usual notation: fields joined by dots, indices in brackets, tags of unions left out."""
+    text = ""
     for step in loc:
         if isinstance(step, int):
-            written += f"[{step}]"
+            text += f"[{step}]"
         elif not step.startswith(TAG):
-            written += f".{step}" if written else step
-    return written
+            text += f".{step}" if text else step
+    return text
 
 
 def shortened(text: str, room: int = 100) -> str:
-    """`text` as a sentence can hold it: names are the callers' to invent, a megabyte long if they like."""
+    """`text` cut to fit in a sentence: a name in a request may be a megabyte long."""
     return text if len(text) <= room else text[: room - 3] + "..."
 
 
@@ -77,7 +78,7 @@ def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else (name,)
 
 
-def _plain(kind: str, context: dict[str, Any], message: str) -> str:
+def _sentence(kind: str, context: dict[str, Any], message: str) -> str:
     if kind == "literal_error":
         expected = str(context["expected"]).replace("'", "")
         return f"must be one of {expected}" if " or " in expected else f"must be {expected}"
@@ -88,12 +89,12 @@ def _plain(kind: str, context: dict[str, Any], message: str) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind in TOO_DEEP:
-        return "is nested too deeply"
-    return KINDS.get(kind) or f"is not right: {message[:1].lower()}{message[1:]}"
+        return "is too deeply nested"
+    return SENTENCES.get(kind) or f"is invalid: {message[:1].lower()}{message[1:]}"
 
 
 def _range(field: FieldInfo) -> str | None:
-    """What a numeric field may be, with both its bounds whichever was broken; None for other fields."""
+    """The range of a numeric field with both its bounds; None for other fields."""
     kinds = {field.annotation, *get_args(field.annotation)}
     if not kinds & {int, float} or bool in kinds:
         return None
@@ -108,25 +109,25 @@ def _range(field: FieldInfo) -> str | None:
 
 
 def _find(model: type[BaseModel], loc: Iterable[int | str]) -> FieldInfo | None:
-    """The field a location names, walking down nested models; None where a union makes it ambiguous."""
-    found: FieldInfo | None = None
+    """The field at a location, found by walking down nested models; None where a union makes it ambiguous."""
+    field: FieldInfo | None = None
     inner: type[BaseModel] | None = model
     for step in loc:
         if isinstance(step, int):
-            found = None  # an entry of the list, not the list
+            field = None  # an entry of the list, not the list
             continue
         if step.startswith(TAG) or inner is None:
             return None
         fields = inner.model_fields.items()
-        found = next((field for name, field in fields if step in spellings(name, field)), None)
-        if found is None:
+        field = next((candidate for name, candidate in fields if step in spellings(name, candidate)), None)
+        if field is None:
             return None
-        inner = _nested(found.annotation)
-    return found
+        inner = _nested(field.annotation)
+    return field
 
 
 def _nested(annotation: Any) -> type[BaseModel] | None:
-    """The one model inside an annotation (`X`, `X | None`, `list[X]`)."""
+    """The only model inside an annotation (`X`, `X | None`, `list[X]`), if there is just one."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = [model for part in get_args(annotation) if (model := _nested(part)) is not None]

@@ -1,12 +1,10 @@
-"""The one protocol between gateway and worker, over kept WebSockets.
+"""The protocol between gateway and worker: the messages, their encoding, and the fragmentation of large ones.
 
-Two sockets a worker: `/live` for controls, small requests and the events coming up; `/bulk` for whatever is larger
-than a piece, so that no cancel waits behind a picture. A frame is a msgpack array of messages: whoever has several
-to say packs them together. Messages over PIECE bytes travel as `Fragment`s on `/bulk`.
+Each worker has two WebSockets: `/live` for controls, small requests and all events, `/bulk` for messages larger than PIECE bytes,
+cut into `Fragment`s, so that a cancel never waits behind a picture. A frame is a msgpack array of one or more messages.
 
-Flow is bounded per lease, both ways: the worker may have `window` deliveries unacknowledged, the gateway `Grant`s
-more as its client takes them. A `Count` needs no lease and no slot; at most ASKS of them are unanswered. Knows no
-socket; owns the messages, their coding and the joining of fragments.
+Each lease has flow control: a worker may have `window` events unacknowledged, and the gateway `Grant`s more as its client
+takes them. A `Count` needs no lease and no slot; at most MAX_COUNTS are unanswered. Used by `gateway.workers` and `worker`.
 """
 
 from __future__ import annotations
@@ -24,24 +22,24 @@ from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionReque
 
 PROTOCOL = 3
 PIECE = 64 * 1024
-"""Bytes; a larger message is cut into pieces of this size."""
+"""Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256
-"""Deliveries a worker may send on a lease before the gateway must grant more."""
-ASKS = 64
-"""Counts a worker may be asked for and has not answered."""
+"""Events a worker may send on a lease before the gateway must grant more."""
+MAX_COUNTS = 64
+"""Counts that a worker may have unanswered."""
 MAX_MESSAGE = 512 * 1024 * 1024
-"""Bytes one joined message may have; the public limits are far below."""
+"""Bytes of a joined message; the public limits are far below."""
 
 WorkerState = Literal["loading", "ready", "failed", "stopping"]
 
 
 class LoadSpec(Struct, frozen=True):
-    """What a worker is to load; handed over in its environment at its start."""
+    """What a worker loads; passed in its environment at the start."""
 
     worker: str
     engine: str
     model: str = ""
-    """The name the model is asked for by; empty lets the engine say."""
+    """The name of the model in requests; empty: the engine's own name for it."""
     options: dict[str, object] = {}
     device: str = "cpu"
 
@@ -57,20 +55,20 @@ class Begin(Struct, frozen=True, tag="begin"):
 
 
 class Cancel(Struct, frozen=True, tag="cancel"):
-    """End the lease's work; whatever it still had to say is stale. Answered by `Closed`."""
+    """Cancel the lease's work; events still on the way are stale. Answered by `Closed`."""
 
     lease: int
 
 
 class Grant(Struct, frozen=True, tag="grant"):
-    """The gateway's client took `count` more events of the lease."""
+    """The client took `count` more events of the lease."""
 
     lease: int
     count: int
 
 
 class Count(Struct, frozen=True, tag="count"):
-    """How many tokens would the prompt of this request have? Answered by one `Counted` of the same `ask`."""
+    """Count the tokens of this request's prompt. Answered by one `Counted` of the same `ask`."""
 
     ask: int
     request: ChatRequest
@@ -78,7 +76,7 @@ class Count(Struct, frozen=True, tag="count"):
 
 class Open(Struct, frozen=True, tag="open"):
     """Start a call, a speech or a transcription under `lease` in seat `slot` of a voice worker. Answered by `CallEvents`, the last
-    of which is `Ended`, and one `Closed`."""
+    of which is `CallSessionEnded`, and one `Closed`."""
 
     lease: int
     slot: int
@@ -87,15 +85,15 @@ class Open(Struct, frozen=True, tag="open"):
     window: int = WINDOW
 
 
-class Tell(Struct, frozen=True, tag="tell"):
-    """What an open call is told, in order."""
+class SendControls(Struct, frozen=True, tag="tell"):
+    """Controls for an open session, in order."""
 
     lease: int
     controls: tuple[CallControl, ...]
 
 
 class Fragment(Struct, frozen=True, tag="fragment"):
-    """Bytes of a message too large for one piece; the pieces of one `message` come in order, `last` closes it."""
+    """A part of a message larger than PIECE. The fragments of one `message` arrive in order; `last` ends it."""
 
     message: int
     data: bytes
@@ -117,14 +115,14 @@ class CallEvents(Struct, frozen=True, tag="told"):
 
 
 class Closed(Struct, frozen=True, tag="closed"):
-    """The lease's work has truly ended and its slot is free; said exactly once for every `Begin`."""
+    """The lease's work has ended and its slot is free. Sent exactly once for every `Begin` and `Open`."""
 
     lease: int
 
 
 class Counted(Struct, frozen=True, tag="counted"):
-    """The answer to a `Count`: the prompt's `tokens`, of the `context` one chat has (0: not known). `estimated`: some
-    of it the engine cannot count. `code` is empty, or why it could not be told, with a sentence and an HTTP status."""
+    """The answer to a `Count`: the prompt's `tokens`, and the `context` of a chat (0: unknown). `estimated`: the engine cannot
+    count all of it. `code` is empty, or the reason for a failure, with a sentence and an HTTP status."""
 
     ask: int
     tokens: int = 0
@@ -136,8 +134,8 @@ class Counted(Struct, frozen=True, tag="counted"):
 
 
 class Report(Struct, frozen=True, tag="report"):
-    """The worker as it is; said at connection and at every change. `progress`: how much of loading is done, 0 to 1;
-    None where that cannot be measured."""
+    """The worker's state; sent when it connects and at every change. `progress`: how much is loaded, 0 to 1; None where that
+    cannot be measured."""
 
     worker: str
     state: WorkerState
@@ -147,10 +145,10 @@ class Report(Struct, frozen=True, tag="report"):
     code: str = ""
     progress: float | None = None
     speech: SpeechCard | None = None
-    """Of a voice worker: what of it is there."""
+    """Of a voice worker: what its engines can do."""
 
 
-Down = Begin | Open | Tell | Cancel | Grant | Count | Fragment
+Down = Begin | Open | SendControls | Cancel | Grant | Count | Fragment
 Up = Emit | CallEvents | Closed | Counted | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
@@ -174,14 +172,14 @@ def decode_up(frame: bytes) -> list[Up]:
 
 
 def fragments(number: int, frame: bytes) -> Iterator[Fragment]:
-    """Cut one encoded frame into pieces, to be sent in order under `number`."""
+    """Cut an encoded frame into fragments, to be sent in order under `number`."""
     for start in range(0, len(frame), PIECE):
         end = start + PIECE
         yield Fragment(number, frame[start:end], last=end >= len(frame))
 
 
-class Joiner:
-    """Joins fragments back to frames; the fragments of different messages may interleave."""
+class FragmentJoiner:
+    """Joins fragments to frames. Fragments of different messages may interleave."""
 
     def __init__(self, limit: int = MAX_MESSAGE) -> None:
         self._limit = limit
@@ -189,7 +187,7 @@ class Joiner:
         self._sizes: dict[int, int] = {}
 
     def add(self, fragment: Fragment) -> bytes | None:
-        """The whole frame when this fragment was its last, else None. Raises ValueError over the limit."""
+        """The frame if this fragment was its last, else None. Raises ValueError over the limit."""
         parts = self._parts.setdefault(fragment.message, [])
         parts.append(fragment.data)
         size = self._sizes.get(fragment.message, 0) + len(fragment.data)
@@ -203,6 +201,6 @@ class Joiner:
         return b"".join(parts)
 
     def forget(self, message: int) -> None:
-        """Drop the parts of a message that will not be finished."""
+        """Drop the fragments of a message that will not be completed."""
         self._parts.pop(message, None)
         self._sizes.pop(message, None)

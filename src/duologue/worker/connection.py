@@ -165,7 +165,7 @@ class GatewayConnection:
         await self._read(socket)
 
     async def _read(self, socket: FrameSocket) -> None:
-        joiner = worker_protocol.Joiner()
+        joiner = worker_protocol.FragmentJoiner()
         try:
             while True:
                 for message in worker_protocol.decode_down(await socket.receive()):
@@ -182,7 +182,7 @@ class GatewayConnection:
         except EOFError:
             scope.cancel()
 
-    def _handle(self, message: worker_protocol.Down, joiner: worker_protocol.Joiner) -> None:
+    def _handle(self, message: worker_protocol.Down, joiner: worker_protocol.FragmentJoiner) -> None:
         match message:
             case worker_protocol.Begin(lease) | worker_protocol.Open(lease):
                 if lease in self._early:
@@ -191,7 +191,7 @@ class GatewayConnection:
                 elif self._tasks is not None:
                     self._leases[lease] = _Lease(message.window)
                     self._tasks.start_soon(self._run, message)
-            case worker_protocol.Tell(lease, controls):
+            case worker_protocol.SendControls(lease, controls):
                 if (running := self._leases.get(lease)) is not None:
                     running.inbox.put(controls)
             case worker_protocol.Cancel(lease):
@@ -214,7 +214,7 @@ class GatewayConnection:
     def _queue_count(self, count: worker_protocol.Count) -> None:
         if self._tasks is None:
             return
-        if len(self._counts) >= worker_protocol.ASKS:
+        if len(self._counts) >= worker_protocol.MAX_COUNTS:
             sentence = "Too many prompts are waiting to be counted."
             self._outbox.post(
                 worker_protocol.Counted(count.ask, code=Busy.code, message=sentence, status=Busy.status)

@@ -306,7 +306,7 @@ async def test_what_is_no_form_is_told_what_to_send() -> None:
             ({"data": {"model": "asr"}, "files": {"other": ("a", b"x")}}, "The form has no file"),
             (
                 {"content": b"x", "headers": {"content-type": "multipart/form-data"}},
-                "The form cannot be read",
+                "The form is invalid",
             ),
         ):
             answer = await client.post(WRITTEN, **content)
@@ -355,8 +355,8 @@ async def test_translations_are_refused_with_a_way_out(connect: Connect) -> None
         with pytest.raises(openai.BadRequestError) as caught:
             await client.audio.translations.create(model="whisper-1", file=("a.wav", RECORDING))
     said = caught.value.message
-    assert "scripted writes down what is said in its own language and translates nothing" in said
-    assert "Ask /v1/audio/transcriptions, and a chat model for the translation." in said
+    assert "scripted transcribes speech but does not translate it" in said
+    assert "Use /v1/audio/transcriptions, and a chat model for the translation." in said
 
 
 # Lists

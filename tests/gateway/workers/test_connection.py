@@ -29,7 +29,7 @@ class Peer:
         self.authorization: list[str | None] = []
         self.live: ServerConnection | None = None
         self.losses: list[int] = []
-        self._joiner = worker_protocol.Joiner()
+        self._joiner = worker_protocol.FragmentJoiner()
         self._notifier = Notifier()
 
     async def __call__(self, socket: ServerConnection) -> None:
@@ -340,13 +340,13 @@ async def test_stopping_ends_the_counts_too():
 
 async def test_more_counts_than_a_worker_takes_are_refused_even_when_the_askers_gave_up():
     async def body(peer, connection):
-        for _ in range(worker_protocol.ASKS):
+        for _ in range(worker_protocol.MAX_COUNTS):
             with anyio.CancelScope() as scope:
                 scope.cancel()
                 await connection.count(REQUEST)
         with pytest.raises(Busy):
             await connection.count(REQUEST)
-        await peer.until(lambda: len(peer.received) == worker_protocol.ASKS)
+        await peer.until(lambda: len(peer.received) == worker_protocol.MAX_COUNTS)
         await peer.send(
             *(worker_protocol.Counted(message.ask, 1) for message in peer.received), worker_protocol.Closed(0)
         )

@@ -1,7 +1,7 @@
-"""OpenAI's speech endpoints: `/v1/audio/speech`, `/v1/audio/transcriptions`, `/v1/audio/voices`, `/v1/audio/models`.
+"""OpenAI's audio endpoints: `/v1/audio/speech`, `/v1/audio/transcriptions`, `/v1/audio/voices`, `/v1/audio/models`.
 
-Owns the reading of forms, and the way of sound out of the door while it is made. The shapes are in `wire.speech` and
-`wire.transcripts`, the seats in `speech`; errors leave as `Problem`s, which the application answers.
+Owns reading the forms, and streaming audio files while they are synthesised. The shapes are in `wire.speech` and
+`wire.transcripts`, the work in `SpeechService`; errors leave as `Problem`s, which the application turns into responses.
 """
 
 from __future__ import annotations
@@ -30,22 +30,25 @@ from duologue.media.chunks import AudioChunks
 from duologue.media.decoding import decode, encode
 from duologue.media.encoder import TYPES, AudioEncoder, make_encoder
 from duologue.values.audio import SPOKEN_RATE, samples
+from duologue.values.call_events import ReplyAudio
 from duologue.values.speech import SpeechRequest, Transcript, TranscriptionRequest
 from duologue.wire import transcripts
 from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
-from duologue.wire.transcripts import LISTS, Heard, TranscriptionFields, TranscriptStream
+from duologue.wire.transcripts import LISTS, RecordingTranscript, TranscriptionFields, TranscriptStream
 from duologue.wire.validation import MEGABYTE, RequestLimits, decode_json, validate
 
 log = logging.getLogger(__name__)
 
 IGNORED = "Duologue-Ignored"
-"""The header that names the fields of a request that changed nothing."""
-FIELDS = 64
+"""The header that names the request's fields that were not applied."""
+MAX_FIELDS = 64
 """Fields a form may have."""
+MAX_IGNORED, MAX_IGNORED_NAME = 32, 64
+"""Fields that the header names, and characters of a name."""
 
 
 class AudioLimits(RequestLimits, Protocol):
-    """What one request may bring; each is a setting, named in its error."""
+    """Size limits of a request. Each is a setting, and its error names it."""
 
     @property
     def audio_mb(self) -> int: ...
@@ -63,76 +66,79 @@ def router(
 
     @routes.post("/audio/speech", openapi_extra=json_body(SpeechBody, "audio/mpeg"), summary="Speak a text")
     async def create_speech(request: Request) -> Response:
-        """The sound comes while it is made, in chunks; with `stream_format: "sse"` as server-sent events."""
+        """The audio is streamed while it is synthesised; with `stream_format: "sse"` as server-sent events."""
         try:
-            body = decode_json(await request.body())
+            fields = decode_json(await request.body())
         except ClientDisconnect:
             return Response(status_code=400)
-        asked = validate(SpeechBody, body)
+        body = validate(SpeechBody, fields)
         speech.require_speaker()
-        check_model(asked.model, "speaker", speech.card)
-        turn = asked.request(speech.resolve_voice(asked.voice), limits)
-        made = make_encoder(asked.response_format, SPOKEN_RATE)
-        source = _spoken(speech, turn, made, request_id_of(request.scope))
-        ignored = _ignored(asked.ignored())
-        if asked.stream_format == "sse":
-            stream: Response = EventStream(source, SpeechStream(asked.input))
+        check_model(body.model, "speaker", speech.card)
+        speech_request = body.request(speech.resolve_voice(body.voice), limits)
+        source = _audio_file(
+            speech,
+            speech_request,
+            make_encoder(body.response_format, SPOKEN_RATE),
+            request_id_of(request.scope),
+        )
+        ignored = _ignored_header(body.ignored())
+        if body.stream_format == "sse":
+            stream: Response = EventStream(source, SpeechStream(body.input))
             stream.headers.update(ignored)
             return stream
-        return SoundStream(source, TYPES[asked.response_format], ignored)
+        return AudioFileStream(source, TYPES[body.response_format], ignored)
 
     @routes.post(
         "/audio/transcriptions",
         openapi_extra=form_body(TranscriptionFields),
-        summary="Write down a recording",
+        summary="Transcribe a recording",
     )
     async def create_transcription(request: Request) -> Response:
-        """A form with the `file`. With `stream` the text comes in server-sent events, as it is written down."""
+        """A form with the `file`. With `stream` the text arrives in server-sent events, as it is transcribed."""
         speech.require_recogniser()
         data, fields = await _form(request, limits)
         check_model(fields.model, "recogniser", speech.card)
         fields.check(speech.card, limits)
-        passages = await decode(_opened, data, limits.audio_minutes)
-        asked = TranscriptionRequest(
-            b"", fields.language or speech.settings.language, fields.prompt, fields.wants_words
+        chunks = await decode(_open, data, limits.audio_minutes)
+        transcription = TranscriptionRequest(
+            b"", fields.language or speech.settings.language, fields.prompt, fields.needs_timestamps
         )
-        id = request_id_of(request.scope)
-        source = _heard(speech, passages, asked, id)
+        source = _transcript(speech, chunks, transcription, request_id_of(request.scope))
         if fields.stream:
             stream = EventStream(source, TranscriptStream())
-            stream.headers.update(_ignored(fields.ignored()))
+            stream.headers.update(_ignored_header(fields.ignored()))
             return stream
         return WholeTranscript(source, fields)
 
     @routes.post(
         "/audio/translations",
         openapi_extra=form_body(TranscriptionFields),
-        summary="Not offered by any engine here",
+        summary="Not supported by any engine",
     )
     async def create_translation(request: Request) -> Response:
-        """Always refused: what is said is written down in its own language."""
+        """Always refused: recordings are transcribed in the language they are spoken in."""
         engine = speech.card.recogniser.engine if speech.card is not None else ""
         raise Unsupported(
-            f"{engine or 'The recogniser'} writes down what is said in its own language and translates nothing. Ask "
-            "/v1/audio/transcriptions, and a chat model for the translation."
+            f"{engine or 'The recogniser'} transcribes speech but does not translate it. Use /v1/audio/transcriptions, and a chat "
+            "model for the translation."
         )
 
     @routes.get("/voices", include_in_schema=False)
     @routes.get("/audio/voices", summary="List the voices")
     async def list_voices() -> Response:
-        """Every voice that replies may have, and which of them OpenAI's names stand for."""
+        """Every loaded voice, and which of them OpenAI's names stand for."""
         return _json(voice_list(speech.card, speech.settings.voice))
 
-    @routes.get("/audio/models", summary="List what speaks and what writes down speech")
+    @routes.get("/audio/models", summary="List the speech and transcription models")
     async def list_models() -> Response:
         return _json(model_list(speech.card, started))
 
     return routes
 
 
-class SoundStream(Response):
-    """Sends the pieces of a file as they come. A problem before the first is a refusal with its HTTP status; after it the
-    connection ends without the mark of its end, so that half a file is never taken for a whole one."""
+class AudioFileStream(Response):
+    """Sends the pieces of a file as they are made. A problem before the first piece has its HTTP status; after that the connection
+    is closed without the last chunk, so that clients do not take half a file for a whole one."""
 
     def __init__(
         self,
@@ -144,7 +150,7 @@ class SoundStream(Response):
             media_type=media_type,
             headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", **headers},
         )
-        del self.headers["content-length"]  # nobody knows how long it will be
+        del self.headers["content-length"]  # not known yet
         self._source = source
         self._opened = False
 
@@ -157,13 +163,13 @@ class SoundStream(Response):
                         if isinstance(piece, bytes) and piece:
                             await self._write(send, piece, more=True)
                 await self._write(send, b"", more=False)
-            except OSError:  # how some servers say that the client has left
+            except OSError:  # some servers raise this when the client disconnects
                 pass
             except Exception as error:
                 if not isinstance(error, Problem):
-                    log.exception("the sound of request %s failed", request_id_of(scope))
+                    log.exception("speech of request %s failed", request_id_of(scope))
                 if self._opened:
-                    log.warning("the sound of request %s broke off: %s", request_id_of(scope), error)
+                    log.warning("speech of request %s broke off: %s", request_id_of(scope), error)
                 else:
                     await refuse(scope, receive, send, error)
             group.cancel_scope.cancel()
@@ -179,106 +185,110 @@ class SoundStream(Response):
 
 
 class WholeTranscript(Response):
-    """Answers when all is written down; a client that leaves before ends the work."""
+    """Answers when the recording is transcribed; a client that disconnects earlier cancels it."""
 
     def __init__(
-        self, source: AbstractAsyncContextManager[AsyncIterator[str | Heard]], fields: TranscriptionFields
+        self,
+        source: AbstractAsyncContextManager[AsyncIterator[str | RecordingTranscript]],
+        fields: TranscriptionFields,
     ) -> None:
         super().__init__()
         self._source, self._fields = source, fields
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         outcome = await while_connected(receive, self._outcome)
-        if isinstance(outcome, Heard):
+        if isinstance(outcome, RecordingTranscript):
             body, media_type = transcripts.body(self._fields, outcome)
-            headers = {"Cache-Control": "no-store", **_ignored(self._fields.ignored())}
+            headers = {"Cache-Control": "no-store", **_ignored_header(self._fields.ignored())}
             await Response(body, media_type=media_type, headers=headers)(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):
                 log.error("request %s failed", request_id_of(scope), exc_info=outcome)
             await refuse(scope, receive, send, outcome)
 
-    async def _outcome(self) -> Heard | Exception:
+    async def _outcome(self) -> RecordingTranscript | Exception:
         try:
             async with self._source as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Heard):
+                    if isinstance(piece, RecordingTranscript):
                         return piece
             return Problem("The transcription broke off before its end. Try again.", code="reply_incomplete")
-        except Exception as error:  # noqa: BLE001 (told to the client and logged by the caller)
+        except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
             return error
 
 
-# Speaking
+# Speech
 
 
 @asynccontextmanager
-async def _spoken(
-    speech: SpeechService, request: SpeechRequest, made: AudioEncoder, request_id: str
+async def _audio_file(
+    speech: SpeechService, request: SpeechRequest, file: AudioEncoder, request_id: str
 ) -> AsyncIterator[AsyncIterator[bytes | SpeechFinished]]:
     async with (
-        speech.speak(request, request_id) as speaking,
-        aclosing(_file(speaking.sounds(), made)) as pieces,
+        speech.speak(request, request_id) as open_speech,
+        aclosing(_pieces(open_speech.sounds(), file)) as pieces,
     ):
         yield pieces
 
 
-async def _file(sounds: AsyncGenerator[Any], made: AudioEncoder) -> AsyncGenerator[bytes | SpeechFinished]:
-    """The pieces of the file, as its sound comes, and how much it was."""
+async def _pieces(
+    sounds: AsyncGenerator[ReplyAudio], file: AudioEncoder
+) -> AsyncGenerator[bytes | SpeechFinished]:
+    """The pieces of the file as the audio is synthesised, then its length."""
     count = 0
-    async with aclosing(sounds) as heard:
-        async for sound in heard:
+    async with aclosing(sounds):
+        async for sound in sounds:
             count += samples(sound.pcm)
-            yield await encode(made.feed, sound.pcm)
-    yield await encode(made.finish)
+            yield await encode(file.feed, sound.pcm)
+    yield await encode(file.finish)
     yield SpeechFinished(count / SPOKEN_RATE)
 
 
-# Writing down
+# Transcription
 
 
 @asynccontextmanager
-async def _heard(
-    speech: SpeechService, passages: AudioChunks, request: TranscriptionRequest, request_id: str
-) -> AsyncIterator[AsyncIterator[str | Heard]]:
+async def _transcript(
+    speech: SpeechService, chunks: AudioChunks, request: TranscriptionRequest, request_id: str
+) -> AsyncIterator[AsyncIterator[str | RecordingTranscript]]:
     async with (
-        speech.transcribe_recording(passages, request, request_id) as pieces,
-        aclosing(_with_length(pieces, passages)) as told,
+        speech.transcribe_recording(chunks, request, request_id) as pieces,
+        aclosing(_with_length(pieces, chunks)) as pieces_and_length,
     ):
-        yield told
+        yield pieces_and_length
 
 
 async def _with_length(
-    pieces: AsyncIterator[str | Transcript], passages: AudioChunks
-) -> AsyncGenerator[str | Heard]:
+    pieces: AsyncIterator[str | Transcript], chunks: AudioChunks
+) -> AsyncGenerator[str | RecordingTranscript]:
     async for piece in pieces:
-        yield piece if isinstance(piece, str) else Heard(piece, passages.seconds)
+        yield piece if isinstance(piece, str) else RecordingTranscript(piece, chunks.seconds)
 
 
-def _opened(data: bytes, minutes: float) -> AudioChunks:
+def _open(data: bytes, minutes: float) -> AudioChunks:
     return AudioChunks(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
 
 
 async def _form(request: Request, limits: AudioLimits) -> tuple[bytes, TranscriptionFields]:
-    """The file of a form and its fields. Raises BadRequest, TooLarge; each names its field."""
+    """The file and the fields of a form. Raises BadRequest, TooLarge; each names its field."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise BadRequest(
             "Send the recording as a form (multipart/form-data) with the field file.", param="file"
         )
     try:
-        async with request.form(max_files=4, max_fields=FIELDS, max_part_size=MEGABYTE) as form:
+        async with request.form(max_files=4, max_fields=MAX_FIELDS, max_part_size=MEGABYTE) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise BadRequest("The form has no file.", param="file")
             data = await file.read()
             fields = validate(TranscriptionFields, _values(form))
     except HTTPException as error:
-        raise BadRequest(f"The form cannot be read: {error.detail}") from None
+        raise BadRequest(f"The form is invalid: {error.detail}") from None
     except ClientDisconnect:
-        raise BadRequest("The form ended before its end.") from None
+        raise BadRequest("The form is incomplete.") from None
     if len(data) > limits.audio_mb * MEGABYTE:
         raise TooLarge(
-            f"The recording is larger than {limits.audio_mb} MB; the setting limits.audio_mb raises the limit.",
+            f"The recording is larger than {limits.audio_mb} MB; raise the setting limits.audio_mb to allow it.",
             param="file",
         )
     if not data:
@@ -287,14 +297,14 @@ async def _form(request: Request, limits: AudioLimits) -> tuple[bytes, Transcrip
 
 
 def _values(form: FormData) -> dict[str, Any]:
-    """The fields as they would stand in JSON: those that may come several times as lists."""
+    """The fields as they would be in JSON: repeatable ones as lists."""
     values: dict[str, Any] = {}
     for name, value in form.multi_items():
         if not isinstance(value, str) or name == "file":
             continue
-        plain = name.removesuffix("[]")
-        if plain in LISTS:
-            values.setdefault(plain, []).append(value)
+        list_name = name.removesuffix("[]")
+        if list_name in LISTS:
+            values.setdefault(list_name, []).append(value)
         elif name.startswith("chunking_strategy["):
             values["chunking_strategy"] = "server_vad"
         else:
@@ -302,10 +312,10 @@ def _values(form: FormData) -> dict[str, Any]:
     return values
 
 
-def _ignored(names: tuple[str, ...]) -> dict[str, str]:
-    """The header for these fields; a name that no header can hold is left out, for names are the callers' to invent."""
-    plain = [name for name in names if name.isascii() and name.isprintable() and len(name) <= 64][:32]
-    return {IGNORED: ", ".join(plain)} if plain else {}
+def _ignored_header(names: tuple[str, ...]) -> dict[str, str]:
+    """The header for ignored fields. Names come from the client: those that a header cannot hold are left out."""
+    safe = [name for name in names if name.isascii() and name.isprintable() and len(name) <= MAX_IGNORED_NAME]
+    return {IGNORED: ", ".join(safe[:MAX_IGNORED])} if safe else {}
 
 
 def _json(body: bytes) -> Response:

@@ -102,7 +102,7 @@ class SpeechService:
 
     def resolve_voice(self, name: str) -> str:
         """The name of the loaded voice that `name` stands for. Raises NotFound."""
-        return speech.voice_named(name, self.card, self.settings.voice)
+        return speech.resolve_voice(name, self.card, self.settings.voice)
 
     def voice_for(self, request: SpeechRequest) -> str:
         """The name of the voice that will speak a request: its own, else one of its language, else the default one. "" while
@@ -159,15 +159,15 @@ class SpeechService:
 
     @asynccontextmanager
     async def transcribe_recording(
-        self, passages: AudioChunks, request: TranscriptionRequest, request_id: str = ""
+        self, chunks: AudioChunks, request: TranscriptionRequest, request_id: str = ""
     ) -> AsyncIterator[AsyncIterator[str | Transcript]]:
         """Transcribe a recording: its text in pieces, then the transcript of all of it. `request` has the options; its `pcm` is
-        replaced by one passage after the other. Waits for a seat; leaving the context stops it. Raises Problem."""
+        replaced by one chunk after the other. Waits for a seat; leaving the context stops it. Raises Problem."""
         self.require_recogniser()
         assert self.seats is not None
         with self.seats.lease(SEAT, kind="transcription") as lease:
             await _wait_for_seat(lease)
-            async with aclosing(_transcribe_passages(lease, passages, request, request_id)) as pieces:
+            async with aclosing(_transcribe_chunks(lease, chunks, request, request_id)) as pieces:
                 yield pieces
 
     async def transcribe(self, pcm: bytes, request_id: str = "", language: str = "") -> Transcript:
@@ -221,14 +221,14 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
             yield event  # type: ignore[misc] # a seat sends only these events
 
 
-async def _transcribe_passages(
-    lease: Lease, passages: AudioChunks, request: TranscriptionRequest, request_id: str
+async def _transcribe_chunks(
+    lease: Lease, chunks: AudioChunks, request: TranscriptionRequest, request_id: str
 ) -> AsyncGenerator[str | Transcript]:
-    """Transcribe one passage after the other in the same seat."""
+    """Transcribe one chunk after the other in the same seat."""
     parts: list[Transcript] = []
     previous, start = "", 0.0
-    while pcm := await decode(passages.next_chunk):
-        # The session's last event precedes the message that frees its seat: wait for that before the next passage begins.
+    while pcm := await decode(chunks.next_chunk):
+        # The session's last event precedes the message that frees its seat: wait for that before the next chunk begins.
         while not lease.idle and parts:
             await lease.take()
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
@@ -241,5 +241,5 @@ async def _transcribe_passages(
                 elif event.text:
                     yield following(previous, event.text)
                     previous = event.text
-        start = passages.seconds
+        start = chunks.seconds
     yield joined(parts)

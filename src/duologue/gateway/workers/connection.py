@@ -68,7 +68,7 @@ class LeaseInbox:
 
 
 class _Outbox:
-    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by ASKS and by
+    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by MAX_COUNTS and by
     SOUND_WAITING."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class Stream:
             isinstance(control, MicrophoneAudio) for control in controls
         ):
             return False
-        self._outbox.post(worker_protocol.Tell(self.number, controls))
+        self._outbox.post(worker_protocol.SendControls(self.number, controls))
         return True
 
     def taken(self, count: int) -> None:
@@ -247,7 +247,7 @@ class WorkerConnection:
         connection is closed or closes meanwhile, and the Problem the worker reports."""
         if self._refusal is not None:
             raise _count_problem(self._refusal)
-        if len(self._counts) >= worker_protocol.ASKS:
+        if len(self._counts) >= worker_protocol.MAX_COUNTS:
             raise Busy("Too many prompts are being counted at once. Try again in a moment.")
         number, self._next_number = self._next_number, self._next_number + 1
         pending = self._counts[number] = _PendingCount()
@@ -339,7 +339,7 @@ class WorkerConnection:
             scope.cancel()
 
     async def _read(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
-        joiner = worker_protocol.Joiner()
+        joiner = worker_protocol.FragmentJoiner()
         try:
             while True:
                 frame = await socket.recv(decode=False)
@@ -353,7 +353,7 @@ class WorkerConnection:
             self._lose()
             scope.cancel()
 
-    def _handle(self, message: worker_protocol.Up, joiner: worker_protocol.Joiner) -> None:
+    def _handle(self, message: worker_protocol.Up, joiner: worker_protocol.FragmentJoiner) -> None:
         match message:
             case worker_protocol.Emit(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
