@@ -8,6 +8,8 @@ from duologue.threads import ThreadLane
 
 def test_a_report_without_a_listener_is_dropped():
     report(0.5)
+    with track() as progress:
+        assert progress.share is None
 
 
 @pytest.mark.anyio

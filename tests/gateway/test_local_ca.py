@@ -88,6 +88,7 @@ def test_a_file_that_was_damaged_is_made_anew(tmp_path, name, content):
     ensure_certificate(tmp_path, HERE, AT)
     (tmp_path / name).write_bytes(content)
     ensure_certificate(tmp_path, HERE, AT)
+    assert (tmp_path / name).read_bytes() != content
     certificate_in(tmp_path / SERVER_FILE).verify_directly_issued_by(certificate_in(tmp_path / CA_FILE))
 
 

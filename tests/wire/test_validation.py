@@ -173,7 +173,9 @@ def test_parts_and_calls_count_as_messages_do() -> None:
 
 def test_what_is_no_list_is_left_to_the_check_of_types() -> None:
     for wrong in (None, 3, "text", {}, [3], [{"content": 3, "tool_calls": "x"}]):
-        check_counts({"messages": wrong, "tools": wrong}, LimitSettings())
+        body = {"messages": wrong, "tools": wrong}
+        check_counts(body, LimitSettings())
+        assert body == {"messages": wrong, "tools": wrong}
 
 
 def test_biases_are_counted_before_they_are_read() -> None:

@@ -173,7 +173,8 @@ def test_a_format_that_is_none_or_too_much_is_refused(format: OutputFormat) -> N
 
 
 def test_a_property_may_be_called_like_a_keyword() -> None:
-    format_fields(OutputFormat("json_schema", schema={"properties": {"minItems": {"type": "integer"}}}))
+    schema: dict[str, object] = {"properties": {"minItems": {"type": "integer"}}}
+    assert "minItems" in str(format_fields(OutputFormat("json_schema", schema=schema)))
 
 
 def test_logprobs_become_values() -> None:

@@ -129,7 +129,8 @@ def test_what_is_deep_or_long_is_read_as_far_as_it_may_be():
 )
 def test_a_hostile_page_costs_little(html):
     # No time is measured: each of these took minutes or gigabytes with some parser that was tried.
-    page_text(html + "<p>end", "https://x.example")
+    title, words = page_text(html + "<p>end", "https://x.example")
+    assert "\0" not in title + words
 
 
 @given(st.text("<>/=\"' abhpliduotrscky&;#!-\n", max_size=200))
