@@ -105,17 +105,17 @@ MANIFEST = json.dumps({"format": 1, "tables": "0001"}).encode()
 @pytest.mark.parametrize(
     ("members", "words"),
     [
-        ({}, "is no backup"),
-        ({"readme.txt": b"x"}, "is no backup"),
+        ({}, "is not a backup"),
+        ({"readme.txt": b"x"}, "is not a backup"),
         ({"duologue.json": json.dumps({"format": 1, "tables": "9999"}).encode()}, "newer Duologue"),
         ({"duologue.json": json.dumps({"format": 2, "tables": "0001"}).encode()}, "newer Duologue"),
-        ({"duologue.json": MANIFEST}, "holds no database"),
-        ({"duologue.json": MANIFEST, "../evil": b"x"}, "which no backup of Duologue does"),
-        ({"duologue.json": MANIFEST, f"blobs/{HASH[:2]}/../../x": b"x"}, "which no backup of Duologue does"),
+        ({"duologue.json": MANIFEST}, "contains no database"),
+        ({"duologue.json": MANIFEST, "../evil": b"x"}, "which is not part of a backup"),
+        ({"duologue.json": MANIFEST, f"blobs/{HASH[:2]}/../../x": b"x"}, "which is not part of a backup"),
         ({"duologue.json": MANIFEST, f"blobs/{HASH[:2]}/{HASH}": b"other"}, "is damaged: the content"),
         (
             {"duologue.json": MANIFEST, FILE: b"not a database" * 999},
-            "cannot be put back: file is not a database",
+            "cannot be restored: file is not a database",
         ),
     ],
 )
@@ -134,6 +134,6 @@ async def test_half_a_backup_is_refused(tmp_path, stores, clock):
     back_up(tmp_path / "data", tmp_path / "copy.tar", clock)
     whole = (tmp_path / "copy.tar").read_bytes()
     (tmp_path / "half.tar").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(StartFailed, match="cannot be put back"):
+    with pytest.raises(StartFailed, match="cannot be restored"):
         restore(tmp_path / "half.tar", tmp_path / "other", clock)
     assert not (tmp_path / "other" / FILE).exists()

@@ -163,7 +163,7 @@ async def test_purging_forgets_what_was_deleted_long_ago_with_all_that_is_in_it(
 
 
 async def test_purging_takes_some_at_a_time(store, monkeypatch):
-    monkeypatch.setattr(conversations, "PURGED", 2)
+    monkeypatch.setattr(conversations, "PURGE_BATCH", 2)
     for id in ("a", "b", "c"):
         await conversation(store, "hello", id=id)
         await store.conversations.delete("local", id)

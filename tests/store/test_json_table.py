@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from duologue.store.json_table import Documents
+from duologue.store.json_table import JsonTable
 from duologue.store.schema.tables import mcp_tokens
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_an_object_is_kept_by_its_whole_key_and_says_when_it_changed(database, clock):
-    documents = Documents(database, mcp_tokens, clock)
+    documents = JsonTable(database, mcp_tokens, clock)
     await documents.put({"a": 1}, server="x", user="anna")
     clock.forward(7)
     await documents.put({"b": [None, "ü"]}, server="x", user="anna")

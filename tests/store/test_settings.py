@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duologue.store.settings import merged
+from duologue.store.settings import merge
 
 pytestmark = pytest.mark.anyio
 
@@ -19,5 +19,5 @@ async def test_a_user_has_no_settings_at_first_and_changes_some_at_a_time(store)
 
 
 def test_a_patch_replaces_what_is_no_object_and_drops_what_is_null():
-    assert merged({"a": [1, 2], "b": 1}, {"a": [3], "b": {"c": None, "d": 1}}) == {"a": [3], "b": {"d": 1}}
-    assert merged({"a": {"b": 1}}, {"a": 2}) == {"a": 2}
+    assert merge({"a": [1, 2], "b": 1}, {"a": [3], "b": {"c": None, "d": 1}}) == {"a": [3], "b": {"d": 1}}
+    assert merge({"a": {"b": 1}}, {"a": 2}) == {"a": 2}

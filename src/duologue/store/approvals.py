@@ -1,6 +1,6 @@
-"""Questions only a user can answer, and what the user has allowed for good.
+"""The questions that only a user can answer, and the permissions that the user has granted permanently.
 
-A question stays here until it is answered, on whatever device; the first answer counts. Knows no run beyond its id.
+Used by runs and the API. A question is stored until it is answered on any device; the first answer counts.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _object = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class StoredApproval(Struct, frozen=True):
-    """A question and its answer. `answered` is when, 0 while it is open; `decision` is None where nobody decided: it
-    expired, or its run ended first. `values` are those of a form."""
+    """A question and its answer. `answered`: when (ms), 0 while it is open; `decision`: None when it expired or its run ended
+    first; `values`: those of a form."""
 
     approval: Approval
     user: str
@@ -42,38 +42,38 @@ class Approvals:
         self._now = now
 
     async def ask(self, user: str, approval: Approval, *, within: AsyncConnection | None = None) -> Approval:
-        """Keep a question; `created` is now where it is 0. The same id again changes nothing."""
+        """Store a question; a `created` of 0 becomes the present time. Idempotent by id."""
         new = msgspec.structs.replace(approval, created=approval.created or self._now())
         values: dict[str, object] = {name: getattr(new, name) for name in Approval.__struct_fields__}
         values |= {"schema": json(new.schema), "user": user, "answered": 0, "decision": None, "values": "{}"}
         async with self._database.writing(within) as connection:
-            if (there := (await connection.execute(_one(new.id))).first()) is not None:
-                return _asked(there).approval
+            if (row := (await connection.execute(_one(new.id))).first()) is not None:
+                return _stored(row).approval
             await connection.execute(insert(approvals).values(values))
         return new
 
     async def pending(self, user: str, conversation: str | None = None) -> list[Approval]:
-        """The open questions to a user, or of one conversation, the oldest first."""
+        """The open questions to a user, optionally of one conversation, oldest first."""
         these = _every().where(approvals.c.user == user, approvals.c.answered == 0)
         if conversation is not None:
             these = these.where(approvals.c.conversation == conversation)
         async with self._database.reading() as connection:
-            found = await connection.execute(these.order_by(approvals.c.created, approvals.c.id))
-            return [_asked(row).approval for row in found]
+            result = await connection.execute(these.order_by(approvals.c.created, approvals.c.id))
+            return [_stored(row).approval for row in result]
 
     async def open(self) -> list[StoredApproval]:
-        """Every open question of everyone: after a start, what the last one left behind."""
+        """The open questions of all users: after a start, those of the last process."""
         async with self._database.reading() as connection:
-            found = await connection.execute(_every().where(approvals.c.answered == 0))
-            return [_asked(row) for row in found]
+            result = await connection.execute(_every().where(approvals.c.answered == 0))
+            return [_stored(row) for row in result]
 
     async def get(self, user: str, id: str) -> StoredApproval:
-        """Raises NotFound; also for another user's."""
+        """Raises NotFound, also for another user's question."""
         async with self._database.reading() as connection:
             row = (await connection.execute(_one(id))).first()
         if row is None or row.user != user:
             raise NotFound("There is no such question.")
-        return _asked(row)
+        return _stored(row)
 
     async def answer(
         self,
@@ -83,8 +83,8 @@ class Approvals:
         *,
         within: AsyncConnection | None = None,
     ) -> StoredApproval:
-        """Answer a question; None closes it undecided. Gives it as it is kept: a later answer finds the first one.
-        Raises NotFound."""
+        """Answer a question; None closes it without a decision. Returns it as it is stored: a later answer does not replace the
+        first. Raises NotFound."""
         change = {"answered": self._now(), "decision": decision, "values": json(dict(values or {}))}
         async with self._database.writing(within) as connection:
             await connection.execute(
@@ -93,24 +93,24 @@ class Approvals:
             row = (await connection.execute(_one(id))).first()
         if row is None:
             raise NotFound("There is no such question.")
-        return _asked(row)
+        return _stored(row)
 
     async def permissions(self, user: str) -> set[tuple[str, str]]:
-        """What a user has allowed for good: (server, tool), the tool "*" for all of a server."""
+        """The permanent permissions of a user: (server, tool), with the tool "*" for all tools of a server."""
         these = select(permissions.c.server, permissions.c.tool).where(permissions.c.user == user)
         async with self._database.reading() as connection:
             return {(row.server, row.tool) for row in await connection.execute(these)}
 
     async def allow(self, user: str, server: str, tool: str) -> None:
-        """Allow a tool, or "*" every tool of a server, for good."""
+        """Permit a tool permanently, or with "*" every tool of a server."""
         key = {"user": user, "server": server, "tool": tool}
         async with self._database.writing() as connection:
-            there = select(permissions.c.created).filter_by(**key)
-            if await connection.scalar(there) is None:
+            existing = select(permissions.c.created).filter_by(**key)
+            if await connection.scalar(existing) is None:
                 await connection.execute(insert(permissions).values(created=self._now(), **key))
 
     async def forget(self, user: str, server: str | None = None, tool: str | None = None) -> int:
-        """Take back what was allowed: one tool, all of a server, or everything. Gives how many went."""
+        """Revoke permissions: of one tool, of a server, or all. Returns how many."""
         these = delete(permissions).where(permissions.c.user == user)
         if server is not None:
             these = these.where(permissions.c.server == server)
@@ -130,10 +130,10 @@ def _one(id: str) -> Any:
     return _every().where(approvals.c.id == id)
 
 
-def _asked(row: Row[Any]) -> StoredApproval:
+def _stored(row: Row[Any]) -> StoredApproval:
     fields = tuple(row)
     values = dict(zip(Approval.__struct_fields__, fields, strict=False))
     values["schema"] = _object(values["schema"])
     values["kind"] = one_of_its_kind(values["kind"])
-    user, answered, decision, filled = fields[len(_COLUMNS) :]
-    return StoredApproval(Approval(**values), user, answered, decision, _object(filled))
+    user, answered, decision, form_values = fields[len(_COLUMNS) :]
+    return StoredApproval(Approval(**values), user, answered, decision, _object(form_values))

@@ -1,8 +1,7 @@
-"""A copy of everything that is kept, in one file, and its way back: the database as SQLite copies it, and every file
-it knows.
+"""Backup and restore: the database and every file it knows, in one tar file.
 
-Works while a server writes: the copy is of one moment. Synchronous, for the command line. Knows no server; whoever
-restores has made sure that none uses the folder.
+Used by the command line, and therefore synchronous. A backup works while a server is writing, because SQLite copies a
+consistent snapshot. The caller of `restore` must make sure that no server uses the folder.
 """
 
 from __future__ import annotations
@@ -36,32 +35,31 @@ _PIECE = 1 << 20
 
 
 class Backup(NamedTuple):
-    """What is in a copy: conversations and files, the bytes of all, and files that were known but not there."""
+    """The content of a backup: the numbers of conversations and files, its bytes, and the number of files that were missing."""
 
     conversations: int
     files: int
     size: int
     missing: int = 0
     replaced: Path | None = None
-    """After a restore: where the database went that was there before."""
+    """After a restore: where the former database was moved to."""
 
 
 def back_up(data: Path, file: Path, now: Callable[[], int]) -> Backup:
-    """Write everything in the folder `data` to the tar `file`, which must not be there yet. Raises StartFailed with a
-    sentence."""
+    """Write everything in the folder `data` to the tar file `file`, which must not exist. Raises StartFailed."""
     source = data / FILE
     if not source.is_file():
         raise StartFailed(
-            f"There is nothing to back up: {data} holds no {FILE}. Name another folder with --data."
+            f"There is nothing to back up: {data} has no {FILE}. Name another folder with --data."
         )
     if file.exists():
         raise StartFailed(f"{file} exists already. Choose another name.")
     unfinished = file.with_name(f"{file.name}.part")
-    with _said(f"{file} cannot be written"), _removed_unless_renamed(unfinished):
+    with _errors_named(f"{file} cannot be written"), _removed_unless_renamed(unfinished):
         with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".duologue-backup-") as folder:
             copy = Path(folder, FILE)
             _copy_database(source, copy)
-            # Conversations are private, whatever the umask says.
+            # Conversations are private, whatever the umask is.
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as output:
                 written = _write(output, copy, data / BLOBS, now())
                 output.flush()
@@ -71,9 +69,9 @@ def back_up(data: Path, file: Path, now: Callable[[], int]) -> Backup:
 
 
 def restore(file: Path, data: Path, now: Callable[[], int]) -> Backup:
-    """Put a copy back into the folder `data`. The database that was there is kept beside it; the files are added to
-    those that are there. Raises StartFailed with a sentence; then the folder is as it was, but for added files."""
-    with _said(f"{file} cannot be put back"), _opened(file) as archive:
+    """Restore a backup into the folder `data`. The former database is moved aside; the files are added to the existing ones.
+    Raises StartFailed; the folder is then unchanged, except for added files."""
+    with _errors_named(f"{file} cannot be restored"), _opened(file) as archive:
         data.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=data, prefix=".restore-") as folder:
             copy = Path(folder, FILE)
@@ -85,11 +83,11 @@ def restore(file: Path, data: Path, now: Callable[[], int]) -> Backup:
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
+def _errors_named(sentence: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, tarfile.TarError, sqlite3.Error) as error:
-        raise StartFailed(f"{what}: {getattr(error, 'strerror', None) or error}.") from error
+        raise StartFailed(f"{sentence}: {getattr(error, 'strerror', None) or error}.") from error
 
 
 @contextmanager
@@ -101,10 +99,10 @@ def _removed_unless_renamed(unfinished: Path) -> Iterator[None]:
 
 
 def _copy_database(source: Path, copy: Path) -> None:
-    with closing(sqlite3.connect(source)) as kept, closing(sqlite3.connect(copy)) as written:
-        kept.backup(written)
-        # One file, with nothing beside it.
-        written.execute("PRAGMA journal_mode = DELETE")
+    with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(copy)) as target:
+        original.backup(target)
+        # Leave one file, without a write-ahead log beside it.
+        target.execute("PRAGMA journal_mode = DELETE")
 
 
 def _write(output: IO[bytes], copy: Path, blobs: Path, now: int) -> Backup:
@@ -121,7 +119,7 @@ def _write(output: IO[bytes], copy: Path, blobs: Path, now: int) -> Backup:
             name = f"{hash[:2]}/{hash}"
             try:
                 archive.add(blobs / name, f"{BLOBS}/{name}", recursive=False)
-            except FileNotFoundError:  # dropped since the copy was made, or lost before
+            except FileNotFoundError:  # removed since the database was copied, or lost before
                 missing += 1
     return Backup(conversations, len(hashes) - missing, 0, missing)
 
@@ -137,39 +135,39 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
     try:
         archive = tarfile.open(file, "r|*")  # noqa: SIM115 - closed below; opening has its own sentence
     except tarfile.ReadError as error:
-        raise StartFailed(f"{file} is no backup of Duologue.") from error
+        raise StartFailed(f"{file} is not a backup of Duologue.") from error
     with archive:
         yield archive
 
 
 def _read(archive: tarfile.TarFile, file: Path, copy: Path, data: Path) -> int:
-    """Take every member to its place, the database to `copy`; gives the number of files. Nothing in an archive decides
-    where it is written but a hash that its content must have."""
+    """Write every member to its place, the database to `copy`. Returns the number of files. Paths in the archive are not
+    trusted: a file's path is its hash, which its content must match."""
     members = iter(archive)
     first = next(members, None)
     if first is None or first.name != MANIFEST or not first.isfile():
-        raise StartFailed(f"{file} is no backup of Duologue.")
+        raise StartFailed(f"{file} is not a backup of Duologue.")
     _check_manifest(json.loads(_content(archive, first).read(_PIECE)), file)
     files = 0
     for member in members:
         if member.name == FILE and member.isfile():
             with copy.open("wb") as output:
                 shutil.copyfileobj(_content(archive, member), output, _PIECE)
-        elif (named := _BLOB.fullmatch(member.name)) and member.isfile():
-            _keep(_content(archive, member), data / BLOBS / named[1], named[2], file)
+        elif (match := _BLOB.fullmatch(member.name)) and member.isfile():
+            _keep(_content(archive, member), data / BLOBS / match[1], match[2], file)
             files += 1
         else:
             raise StartFailed(
-                f"{file} holds {member.name!r}, which no backup of Duologue does. Nothing is restored."
+                f"{file} contains {member.name!r}, which is not part of a backup. Nothing is restored."
             )
     if not copy.exists():
-        raise StartFailed(f"{file} holds no database. Nothing is restored.")
+        raise StartFailed(f"{file} contains no database. Nothing is restored.")
     return files
 
 
 def _check_manifest(about: object, file: Path) -> None:
     if not isinstance(about, dict) or about.get("format") != FORMAT or str(about.get("tables")) > HEAD:
-        raise StartFailed(f"{file} was written by a newer Duologue. Restore it with that one.")
+        raise StartFailed(f"{file} was written by a newer Duologue. Restore it with that version.")
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
@@ -188,25 +186,27 @@ def _keep(content: IO[bytes], folder: Path, hash: str, file: Path) -> None:
                 digest.update(piece)
                 output.write(piece)
         if digest.hexdigest() != hash:
-            raise StartFailed(f"{file} is damaged: the content of {hash} is another. Nothing is restored.")
+            raise StartFailed(
+                f"{file} is damaged: the content of {hash} does not match its name. Nothing is restored."
+            )
         unfinished.rename(folder / hash)
 
 
 def _check(copy: Path, file: Path) -> int:
-    """Whether the database is whole; gives its number of conversations."""
+    """Check the integrity of the database. Returns its number of conversations."""
     with closing(sqlite3.connect(copy)) as database:
         if database.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise StartFailed(f"{file} is damaged: its database is not whole. Nothing is restored.")
+            raise StartFailed(f"{file} is damaged: its database is incomplete. Nothing is restored.")
         (count,) = database.execute("SELECT count(*) FROM conversations WHERE deleted = 0").fetchone()
     return int(count)
 
 
 def _set_aside(data: Path, now: int) -> Path | None:
-    """Move the database that is there to the copies, whole."""
+    """Move the existing database into the folder of copies."""
     if not (data / FILE).exists():
         return None
     with closing(sqlite3.connect(data / FILE)) as old:
-        # What is still in the log goes into the file, and the log away.
+        # This writes the remaining log into the file and removes the log, so that moving the file is enough.
         old.execute("PRAGMA journal_mode = DELETE")
     copies = data / COPIES_FOLDER
     copies.mkdir(exist_ok=True)

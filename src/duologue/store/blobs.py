@@ -1,6 +1,7 @@
-"""What is known of files: their kind and size, who has put them, and which messages name them. Their bytes are elsewhere.
+"""The metadata of files: their type and size, their owners, and the messages that name them.
 
-A file belongs to whoever put it. Which messages name it is written by `Messages` with each row.
+Used by `conversations/files/blobs.py`, which stores the bytes. A file belongs to the users who uploaded it; `Messages` records
+which messages name it.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ class BlobRows:
         self._now = now
 
     async def put(self, user: str, blob: Blob, *, within: AsyncConnection | None = None) -> Blob:
-        """Keep what is known of a file this user has put. The same file again is young again, under its new name if
-        that is not empty; what was known of its kind and size stays."""
+        """Store the metadata of a file that this user has uploaded. Uploading it again renews its age and, unless empty, its
+        name; its type and size stay."""
         now = self._now()
         async with self._database.writing(within) as connection:
-            there = (await connection.execute(select(*_COLUMNS).where(blobs.c.hash == blob.hash))).first()
-            if there is None:
+            row = (await connection.execute(select(*_COLUMNS).where(blobs.c.hash == blob.hash))).first()
+            if row is None:
                 values = {column.name: getattr(blob, column.name) for column in _COLUMNS}
                 await connection.execute(insert(blobs).values(values))
             mine = (blob_owners.c.hash == blob.hash) & (blob_owners.c.user == user)
@@ -55,12 +56,12 @@ class BlobRows:
             else:
                 changed = update(blob_owners).where(mine).values(name=blob.name or name, created=now)
                 await connection.execute(changed)
-        known = dict(zip((column.name for column in _COLUMNS), there, strict=True)) if there else {}
+        known = dict(zip((column.name for column in _COLUMNS), row, strict=True)) if row else {}
         return msgspec.structs.replace(blob, **known, name=blob.name or name or "", created=now)
 
     async def get(self, user: str, hash: str) -> Blob:
-        """A file this user has put, or one that a message of this user names. Raises NotFound for any other."""
-        mine = (
+        """A file that this user has uploaded, or that a message of this user names. Raises NotFound for any other."""
+        uploaded = (
             select(*_COLUMNS, blob_owners.c.name, blob_owners.c.created)
             .join(blob_owners, blob_owners.c.hash == blobs.c.hash)
             .where(blobs.c.hash == hash, blob_owners.c.user == user)
@@ -77,25 +78,25 @@ class BlobRows:
             )
         )
         async with self._database.reading() as connection:
-            row: Any = (await connection.execute(mine)).first()
+            row: Any = (await connection.execute(uploaded)).first()
             row = row or (await connection.execute(named)).first()
         if row is None:
             raise NotFound("There is no such file.")
         return Blob(**row._mapping)
 
     async def of(self, message: int) -> list[str]:
-        """The files a message names, by its sequence."""
+        """The files that a message names, by the sequence of the message."""
         these = select(message_blobs.c.hash).where(message_blobs.c.message == message)
         async with self._database.reading() as connection:
             return sorted((await connection.scalars(these)).all())
 
     async def unreferenced(self, older_than_ms: int) -> list[str]:
-        """Files that no message, no waiting message and no draft names, and that nobody has put since then."""
+        """Files that no message, pending message or draft names, and that were uploaded longer ago than that."""
         async with self._database.reading() as connection:
             return await self._unreferenced(connection, older_than_ms, None)
 
     async def drop(self, hash: str, older_than_ms: int = 0) -> bool:
-        """Forget a file if it is unreferenced still; then its bytes may go."""
+        """Delete the metadata of a file if it is still unreferenced; then its bytes may be removed."""
         async with self._database.writing() as connection:
             if not await self._unreferenced(connection, older_than_ms, hash):
                 return False
@@ -103,7 +104,7 @@ class BlobRows:
         return True
 
     async def known(self, hashes: Iterable[str]) -> set[str]:
-        """Which of these are known at all."""
+        """Which of these files exist."""
         every = list(hashes)
         found: set[str] = set()
         async with self._database.reading() as connection:

@@ -1,8 +1,8 @@
-"""The database: where it is, its connections, and transactions on them.
+"""The database: its location, its connections, and its transactions.
 
-Knows no table by name beyond its version. SQLite has one connection that writes and a few that read; PostgreSQL the
-same, so that commands happen in one order on both. A transaction that began is not cancelled in its middle: it takes
-milliseconds, and whoever stops waiting finds all of it or nothing.
+Used by every store. There is one connection for writing and a few for reading, on SQLite and PostgreSQL alike, so that writes
+happen in the same order on both. A transaction is not cancelled halfway: it takes milliseconds, and a cancelled caller gets
+all of it or nothing.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
     Transaction = AsyncConnection
-    """What `writing` gives and `within` takes, by a name for rooms that know no SQLAlchemy."""
+    """What `writing` gives and `within` takes, under a name for packages that do not import SQLAlchemy."""
 
 FILE = "duologue.db"
 READERS = 4
 WAIT_S = 15
-"""Seconds a transaction waits for a connection, then it is refused."""
+"""Seconds a transaction waits for a connection before it is refused."""
 _PRAGMAS = "PRAGMA foreign_keys = {keys}; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; "
 _FILE_PRAGMAS = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; "
 
 
 class Database:
-    """An open database. `place` names it in sentences: the file, or the server without its password."""
+    """An open database. `place` names it in error sentences: the file, or the server without its password."""
 
     def __init__(
         self, writer: AsyncEngine, reader: AsyncEngine, place: str, file: Path | None = None
@@ -52,8 +52,8 @@ class Database:
     @staticmethod
     @asynccontextmanager
     async def opened(url: str | None, data: Path, *, now: Callable[[], int]) -> AsyncIterator[Database]:
-        """The database at `url` (PostgreSQL), else the SQLite file in `data`; made, or brought to this version, first.
-        Raises StartFailed with a sentence when it cannot be used or is of a newer program."""
+        """The PostgreSQL database at `url`, otherwise the SQLite file in `data`; created or migrated first. Raises StartFailed
+        when it cannot be used or was written by a newer program."""
         database = _postgresql(url) if url else _sqlite(data)
         try:
             with _starting(database.place):
@@ -67,7 +67,7 @@ class Database:
     @staticmethod
     @asynccontextmanager
     async def memory() -> AsyncIterator[Database]:
-        """A database that ends with the block: for temporary chats, and for tests."""
+        """A database in memory that ends with the block: for temporary chats, and for tests."""
         from duologue.store.schema import migrate
 
         engine = _sqlite_engine(
@@ -81,22 +81,22 @@ class Database:
             await database._close()
 
     def writing(self, within: AsyncConnection | None = None) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction that may change things, kept when the block ends without an error; or, `within` one that is
-        already there, a part of it. Raises Unavailable(code="storage_unavailable")."""
+        """A write transaction, committed when the block ends without an error; or a part of the transaction `within`. Raises
+        Unavailable(code="storage_unavailable")."""
         return _part_of(within) if within is not None else self._transaction(self._writer)
 
     def reading(self, within: AsyncConnection | None = None) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction that sees one state of things and changes nothing. Raises as `writing`."""
+        """A read transaction on a consistent snapshot. Raises as `writing` does."""
         return _part_of(within) if within is not None else self._transaction(self._reader)
 
     @asynccontextmanager
     async def _transaction(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with self._outages_said(), anyio.CancelScope(shield=True):
+        with self._outages_raised(), anyio.CancelScope(shield=True):
             async with engine.begin() as connection:
                 yield connection
 
     @contextmanager
-    def _outages_said(self) -> Iterator[None]:
+    def _outages_raised(self) -> Iterator[None]:
         try:
             yield
         except Problem:
@@ -120,7 +120,7 @@ async def _part_of(connection: AsyncConnection) -> AsyncIterator[AsyncConnection
 
 @contextmanager
 def _starting(place: str) -> Iterator[None]:
-    """Whatever keeps the database from being opened, as StartFailed."""
+    """Turns every error while the database is opened into StartFailed."""
     try:
         yield
     except StartFailed:
@@ -139,7 +139,7 @@ def _sqlite(data: Path) -> Database:
     with _starting(f"The data folder {data}"):
         data.mkdir(parents=True, exist_ok=True)
         file = data / FILE
-        # SQLite gives what it puts beside the file the rights of the file.
+        # SQLite gives the files it creates beside the database the same permissions.
         file.touch(mode=0o600)
     pragmas = _PRAGMAS.format(keys="ON") + _FILE_PRAGMAS
     writer = _sqlite_engine(
@@ -152,7 +152,7 @@ def _sqlite(data: Path) -> Database:
 
 
 def migration_engine(file: Path) -> AsyncEngine:
-    """A connection of its own for rebuilding tables of a SQLite file: foreign keys are not followed on the way."""
+    """A separate engine for rebuilding tables of a SQLite file, with foreign keys switched off."""
     pragmas = _PRAGMAS.format(keys="OFF") + _FILE_PRAGMAS
     return _sqlite_engine(str(file), size=1, begin="BEGIN IMMEDIATE", pragmas=pragmas)
 
@@ -161,7 +161,7 @@ def _sqlite_engine(file: str, *, size: int, begin: str, pragmas: str) -> AsyncEn
     from sqlalchemy import URL, AsyncAdaptedQueuePool, Connection, event
     from sqlalchemy.ext.asyncio import create_async_engine
 
-    # At debug level it would log every statement with what people say in it.
+    # At debug level it would log every statement, with the text of conversations.
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=file),
@@ -170,18 +170,18 @@ def _sqlite_engine(file: str, *, size: int, begin: str, pragmas: str) -> AsyncEn
         max_overflow=0,
         pool_timeout=WAIT_S,
         hide_parameters=True,
-        # Python's own idea of when a transaction begins is too late for reading one state of things.
+        # By default Python begins a transaction only at the first write, too late for a consistent read.
         connect_args={"isolation_level": None},
     )
 
-    def connected(connection: Any, _record: object) -> None:
+    def on_connect(connection: Any, _record: object) -> None:
         connection.run_async(lambda driver: driver.executescript(pragmas))
 
-    def begun(connection: Connection) -> None:
+    def on_begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
-    event.listen(engine.sync_engine, "connect", connected)
-    event.listen(engine.sync_engine, "begin", begun)
+    event.listen(engine.sync_engine, "connect", on_connect)
+    event.listen(engine.sync_engine, "begin", on_begin)
     return engine
 
 
@@ -193,7 +193,7 @@ def _postgresql(url: str) -> Database:
         address, options = _postgresql_address(url)
     except (ArgumentError, ValueError) as error:
         raise StartFailed(
-            "`database` is no address of a PostgreSQL server. Write it as postgresql://user:password@host/database."
+            "`database` is not the address of a PostgreSQL server. Write it as postgresql://user:password@host/database."
         ) from error
 
     def engine(size: int, **execution: object) -> AsyncEngine:
@@ -216,7 +216,7 @@ def _postgresql(url: str) -> Database:
 
 
 def _postgresql_address(url: str) -> tuple[URL, dict[str, object]]:
-    """The address for the driver, and what it wants as arguments: libpq's `sslmode` and `options` are understood."""
+    """The address and the arguments for the driver; libpq's `sslmode` and `options` are translated."""
     from sqlalchemy import make_url
 
     address = make_url(url)

@@ -1,4 +1,4 @@
-"""The folders a user sorts conversations into; a folder may be in another."""
+"""The folders of users for conversations. A folder can be inside another."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Folders:
         self._now = now
 
     async def all(self, user: str, *, within: AsyncConnection | None = None) -> list[Folder]:
-        """By name, then by id."""
+        """Every folder of a user, by name, then by id."""
         these = select(folders.c.id, folders.c.name, folders.c.parent, folders.c.created)
         these = these.where(folders.c.user == user).order_by(folders.c.name, folders.c.id)
         async with self._database.reading(within) as connection:
             return [Folder(*row) for row in await connection.execute(these)]
 
     async def put(self, user: str, folder: Folder, *, within: AsyncConnection | None = None) -> Folder:
-        """Make a folder, or change the one with this id. Raises BadRequest `unknown_folder` (the parent), `cycle`,
-        `id_taken` (another user's)."""
+        """Create a folder, or change the one with this id. Raises BadRequest `unknown_folder` (the parent), `cycle`, `id_taken`
+        (by another user)."""
         async with self._database.writing(within) as connection:
-            mine = {one.id: one for one in await self.all(user, within=connection)}
-            _check_place(folder, mine)
-            old = mine.get(folder.id)
+            own = {folder.id: folder for folder in await self.all(user, within=connection)}
+            _check_parent(folder, own)
+            old = own.get(folder.id)
             new = msgspec.structs.replace(
                 folder, created=old.created if old else folder.created or self._now()
             )
@@ -52,22 +52,22 @@ class Folders:
         return new
 
     async def delete(self, user: str, id: str) -> None:
-        """Remove a folder; what is in it moves to where the folder was. Raises NotFound."""
+        """Delete a folder. Its content moves to where the folder was. Raises NotFound."""
         async with self._database.writing() as connection:
-            mine = {one.id: one for one in await self.all(user, within=connection)}
-            if id not in mine:
+            own = {folder.id: folder for folder in await self.all(user, within=connection)}
+            if id not in own:
                 raise NotFound("There is no such folder.")
-            parent = mine[id].parent
+            parent = own[id].parent
             for table, inside in ((folders, folders.c.parent), (conversations, conversations.c.folder)):
                 await connection.execute(update(table).where(inside == id).values({inside.name: parent}))
             await connection.execute(delete(folders).where(folders.c.id == id))
 
 
-def _check_place(folder: Folder, mine: dict[str, Folder]) -> None:
+def _check_parent(folder: Folder, own: dict[str, Folder]) -> None:
     above = folder.parent
     while above is not None:
         if above == folder.id:
             raise BadRequest("A folder cannot be in itself.", code="cycle", param="parent")
-        if above not in mine:
+        if above not in own:
             raise BadRequest("There is no such folder.", code="unknown_folder", param="parent")
-        above = mine[above].parent
+        above = own[above].parent

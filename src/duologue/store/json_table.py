@@ -1,4 +1,4 @@
-"""One JSON object a key, in a table with a `value` and an `updated`: what drafts, settings and tokens have in common."""
+"""A table with one JSON object per key, in the columns `value` and `updated`: for drafts, settings and tokens."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from duologue.store.schema.rows import json
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Documents:
-    """The objects of one table; a key is its primary key, by column. `now` gives milliseconds since 1970 (UTC)."""
+class JsonTable:
+    """The objects of one table. A key is the table's primary key, by column. `now` gives milliseconds since 1970 (UTC)."""
 
     def __init__(self, database: Database, table: Table, now: Callable[[], int]) -> None:
         self._database = database
@@ -31,11 +31,11 @@ class Documents:
     async def put(self, value: dict[str, Any], *, within: AsyncConnection | None = None, **key: str) -> None:
         columns = {"value": json(value), "updated": self._now()}
         async with self._database.writing(within) as connection:
-            changed = await connection.execute(update(self._table).filter_by(**key).values(columns))
-            if changed.rowcount == 0:
+            result = await connection.execute(update(self._table).filter_by(**key).values(columns))
+            if result.rowcount == 0:
                 await connection.execute(insert(self._table).values(**key, **columns))
 
     async def delete(self, *, within: AsyncConnection | None = None, **key: str) -> bool:
-        """Whether there was one."""
+        """Delete an object. Whether there was one."""
         async with self._database.writing(within) as connection:
             return (await connection.execute(delete(self._table).filter_by(**key))).rowcount > 0

@@ -1,4 +1,4 @@
-"""One entry of a run's log, as it is kept. Light: a pure file may import it."""
+"""One entry of a run's log, as it is stored. Imports no database, so that pure modules may use it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class LogEntry(Struct, frozen=True):
-    """The events `first` to `last` of a run, as the JSON of one event: deltas that went to the same place are joined,
-    and `lengths` are the characters of each. An event that stands alone has no lengths."""
+    """The events `first` to `last` of a run, as the JSON of one event. Consecutive deltas of the same row are joined, and
+    `lengths` has the characters of each; any other event has no lengths."""
 
     first: int
     last: int

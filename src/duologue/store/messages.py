@@ -1,7 +1,6 @@
-"""The rows of conversations: added, saved, moved and found again, each command in one transaction.
+"""The messages (rows) of conversations. Each method is one transaction and raises Unavailable as the database does.
 
-With a row go its words for search and the files it names. Whose a conversation is was asked before, by
-`Conversations.get`. Every method raises Unavailable as the database does.
+With a row, its words for search and the files it names are written. Callers check the owner first, with `Conversations.get`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from duologue.store.search.tokenizer import folded
 from duologue.values.conversations import StoredMessage
 
 BATCH = 500
-"""Ids named in one statement."""
+"""Most ids in one statement."""
 _SELECT = select(*rows.COLUMNS)
 _INSERT = insert(messages)
 _SAVE = update(messages).where(
@@ -46,9 +45,9 @@ class Messages:
         touch: bool = True,
         within: AsyncConnection | None = None,
     ) -> tuple[StoredMessage, ...]:
-        """Keep rows of one conversation, parents before children. Gives them with their sequence, and `created` where
-        it was 0; a row that is there already is given as it is kept. The conversation's leaf becomes `leaf` unless that
-        is None, and it counts as changed now unless `touch` is false. Raises NotFound (the conversation), BadRequest
+        """Store new rows of one conversation, parents before children. Returns them with their sequence, and with `created` set
+        where it was 0. Idempotent by id. The conversation's leaf becomes `leaf` unless that is None, and its `updated` the
+        present time unless `touch` is false. Raises NotFound (the conversation), BadRequest
         `unknown_parent`, `id_taken` (there already, under another parent), `unknown_message` (the leaf)."""
         if not new:
             return ()
@@ -77,12 +76,12 @@ class Messages:
         leaf: str | None = None,
         within: AsyncConnection | None = None,
     ) -> tuple[StoredMessage, ...]:
-        """As `add`, for rows that were written before, elsewhere: the conversation keeps its place in the list."""
+        """As `add`, for rows copied from elsewhere: the conversation keeps its position in the list."""
         return await self.add(new, leaf=leaf, touch=False, within=within)
 
     async def save(self, *changed: StoredMessage, within: AsyncConnection | None = None) -> None:
-        """Write rows that are there, whole, but for their parent, sequence and `created`. While a row is running, search
-        knows it as it was before. Raises NotFound when one is there no more; then none is written."""
+        """Update existing rows, except for parent, sequence and `created`. A running row is not indexed for search yet. Raises
+        NotFound when one no longer exists; then none is written."""
         async with self._database.writing(within) as connection:
             for row in changed:
                 key = {"in_conversation": row.conversation, "with_id": row.id}
@@ -128,7 +127,7 @@ class Messages:
         return tuple(map(rows.message, found))
 
     async def unfinished(self) -> tuple[StoredMessage, ...]:
-        """Every row that is running, by sequence: after a start, what the last one left behind."""
+        """Every running row, by sequence: after a start, those of the last process."""
         these = _SELECT.where(messages.c.status == literal("running", literal_execute=True))
         async with self._database.reading() as connection:
             found = (await connection.execute(these.order_by(messages.c.sequence))).all()
@@ -137,9 +136,8 @@ class Messages:
     async def delete(
         self, conversation: str, ids: Collection[str], *, within: AsyncConnection | None = None
     ) -> tuple[str, ...]:
-        """Delete rows with everything that hangs on them; those that are gone already do not matter. A leaf among them
-        moves up to the nearest row that stays. Gives the ids that were there. Raises BadRequest `has_children` when a
-        row that stays would lose its parent."""
+        """Delete rows with everything that belongs to them; unknown ids are ignored. A deleted leaf moves up to the nearest row
+        that stays. Returns the deleted ids. Raises BadRequest `has_children` when a remaining row would lose its parent."""
         async with self._database.writing(within) as connection:
             parents = await _parents(connection, conversation)
             gone = [id for id in ids if id in parents]
@@ -158,7 +156,7 @@ class Messages:
     async def reparent(
         self, conversation: str, parents: Mapping[str, str | None], *, within: AsyncConnection | None = None
     ) -> None:
-        """Move rows, each with what is below it. Raises NotFound (a row), BadRequest `unknown_parent`, `cycle`."""
+        """Move rows to other parents, each with everything below it. Raises NotFound (a row), BadRequest `unknown_parent`, `cycle`."""
         async with self._database.writing(within) as connection:
             tree = await _parents(connection, conversation)
             if not parents.keys() <= tree.keys():
@@ -241,7 +239,7 @@ async def _fresh(
     there: Mapping[str, StoredMessage],
     now: int,
 ) -> list[StoredMessage]:
-    """Those of `new` that are not there yet, with the time they were made. Raises as `Messages.add`."""
+    """Those of `new` that do not exist yet, with `created` set. Raises as `Messages.add`."""
     known = set(there)
     asked = {row.parent for row in new if row.parent is not None} - known - {row.id for row in new}
     known |= set(await _sequences(connection, conversation, asked))
@@ -276,7 +274,7 @@ async def _insert(
 
 
 async def _attach(connection: AsyncConnection, user: str, kept: Iterable[StoredMessage]) -> None:
-    """Write the words and the files of rows. A running row gets its words when it has ended."""
+    """Write the search words and the files of rows. A running row gets its words when it has ended."""
     words: list[tuple[int, str]] = []
     named: list[dict[str, object]] = []
     for row in kept:

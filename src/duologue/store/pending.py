@@ -1,4 +1,4 @@
-"""What users sent while a reply was running, in the order it came."""
+"""Pending messages: what users sent during a reply, in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pending:
     async def add(
         self, user: str, message: PendingMessage, *, within: AsyncConnection | None = None
     ) -> PendingMessage:
-        """Keep one, behind the others; `created` is now where it is 0. The same id again: the one that is kept."""
+        """Store a message after the others; a `created` of 0 becomes the present time. Idempotent by id."""
         new = msgspec.structs.replace(message, created=message.created or self._now())
         async with self._database.writing(within) as connection:
             there = (await connection.execute(_one(new.conversation, new.id))).first()
@@ -41,7 +41,7 @@ class Pending:
         return new
 
     async def of(self, conversation: str, *, within: AsyncConnection | None = None) -> list[PendingMessage]:
-        """All of a conversation, in the order they came."""
+        """The pending messages of a conversation, in order."""
         these = select(*_COLUMNS).where(pending.c.conversation == conversation).order_by(pending.c.position)
         async with self._database.reading(within) as connection:
             return [_message(row) for row in await connection.execute(these)]
@@ -58,7 +58,7 @@ class Pending:
         *,
         within: AsyncConnection | None = None,
     ) -> PendingMessage | None:
-        """Remove the first one of that kind and give it; None when there is none."""
+        """Remove and return the first message of that kind; None when there is none."""
         first = (
             select(*_COLUMNS)
             .where(pending.c.conversation == conversation, pending.c.how == how)
@@ -79,9 +79,9 @@ class Pending:
             return _found((await connection.execute(_one(conversation, id))).first())
 
     async def change(self, conversation: str, id: str, changes: Mapping[str, object]) -> PendingMessage:
-        """Change some of CHANGEABLE; its place stays. Raises NotFound, ValueError for another name."""
+        """Change some of CHANGEABLE; its position stays. Raises NotFound, ValueError for another name."""
         if unknown := set(changes) - CHANGEABLE:
-            raise ValueError(f"not to be changed: {sorted(unknown)}")
+            raise ValueError(f"cannot be changed: {sorted(unknown)}")
         async with self._database.writing() as connection:
             old = _found((await connection.execute(_one(conversation, id))).first())
             new = msgspec.structs.replace(old, **changes)
@@ -93,7 +93,7 @@ class Pending:
         return new
 
     async def remove(self, conversation: str, id: str, *, within: AsyncConnection | None = None) -> bool:
-        """Whether it was there."""
+        """Remove a message. Whether it was there."""
         this = delete(pending).where(pending.c.conversation == conversation, pending.c.id == id)
         async with self._database.writing(within) as connection:
             return (await connection.execute(this)).rowcount > 0

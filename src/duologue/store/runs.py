@@ -1,6 +1,6 @@
-"""Runs and their logs. What a run says while it lives is elsewhere; here is what is found of it afterwards.
+"""Runs and their logs, as they are stored. Active runs are in `conversations/runs`.
 
-A run that began and has not ended was cut off by the end of the process, when a new one finds it.
+A run that has not ended when a process starts was interrupted by the end of the process before.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Runs:
     async def begin(
         self, run: Run, user: str, request_json: bytes, *, within: AsyncConnection | None = None
     ) -> Run:
-        """Keep a run that begins, and who asked for what; the conversation is running it. The same id again in the
-        same conversation: the run as it is kept. Raises BadRequest `id_taken`, NotFound (the conversation)."""
+        """Store a new run with its user and request, and make it the conversation's active run. Idempotent by id within the
+        conversation. Raises BadRequest `id_taken`, NotFound (the conversation)."""
         async with self._database.writing(within) as connection:
-            there = (await connection.execute(_one(run.id))).first()
-            if there is not None:
-                if there.user != user or there.conversation != run.conversation:
+            row = (await connection.execute(_one(run.id))).first()
+            if row is not None:
+                if row.user != user or row.conversation != run.conversation:
                     raise BadRequest(
                         "A run with this id exists already. Choose another id.", code="id_taken", param="run"
                     )
-                return _run(there)
+                return _run(row)
             if not await _set_running(connection, run.conversation, run.id):
                 raise NotFound("There is no such conversation.")
             values = _values(run) | {"user": user, "request": request_json}
@@ -56,7 +56,7 @@ class Runs:
     async def append(
         self, run_id: str, entries: Sequence[LogEntry], *, within: AsyncConnection | None = None
     ) -> None:
-        """Write entries of a log, after those that are there. An entry that has grown since replaces itself."""
+        """Append entries to a log. An entry that has grown replaces its earlier version."""
         if not entries:
             return
         values = [
@@ -102,7 +102,7 @@ class Runs:
             )
 
     async def get(self, user: str, id: str) -> Run:
-        """Raises NotFound; also for another user's."""
+        """Raises NotFound, also for another user's run."""
         async with self._database.reading() as connection:
             row = (await connection.execute(_one(id))).first()
         if row is None or row.user != user:
@@ -110,22 +110,22 @@ class Runs:
         return _run(row)
 
     async def request(self, id: str) -> tuple[str, bytes]:
-        """Who asked for a run, and its request as `begin` got it. Raises NotFound."""
-        asked = select(runs.c.user, runs.c.request).where(runs.c.id == id)
+        """The user of a run, and its request as given to `begin`. Raises NotFound."""
+        statement = select(runs.c.user, runs.c.request).where(runs.c.id == id)
         async with self._database.reading() as connection:
-            row = (await connection.execute(asked)).first()
+            row = (await connection.execute(statement)).first()
         if row is None:
             raise NotFound("There is no such run.")
         return row.user, row.request
 
     async def unfinished(self) -> list[Run]:
-        """Every run that has not ended, the oldest first."""
+        """Every run that has not ended, oldest first."""
         these = select(*_COLUMNS).where(runs.c.ended == 0).order_by(runs.c.started, runs.c.id)
         async with self._database.reading() as connection:
             return [_run(row) for row in await connection.execute(these)]
 
     async def forget_logs(self, older_than_ms: int) -> int:
-        """Delete the logs of runs that ended longer ago than that; their rows stay. Gives how many entries went."""
+        """Delete the logs of runs that ended longer ago than that; the runs and messages stay. Returns the number of entries."""
         old = select(runs.c.id).where(runs.c.ended > 0, runs.c.ended <= self._now() - older_than_ms)
         async with self._database.writing() as connection:
             result = await connection.execute(delete(run_log).where(run_log.c.run.in_(old)))

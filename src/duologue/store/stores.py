@@ -1,6 +1,7 @@
-"""Everything that is kept, in two databases of one shape: the durable one, and one in memory for temporary chats.
+"""All stores, over two databases with the same tables: a durable one, and one in memory for temporary chats.
 
-Owns which conversation is in which. Nothing of a temporary conversation is ever written to a disk.
+Opened by `conversations/service.py`. Owns which conversation is in which database. Nothing of a temporary conversation is ever
+written to disk.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ MOST_TEMPORARY = 1000
 
 
 class Store:
-    """What one database holds, by noun. Writes that belong together: `async with store.writing() as connection`, then
-    `within=connection` in each call."""
+    """The stores of one database. Writes that belong together share a transaction: `async with store.writing() as connection`,
+    then `within=connection` in each of them."""
 
     def __init__(self, database: Database, now: Callable[[], int]) -> None:
         self.database = database
@@ -57,8 +58,8 @@ class Store:
 
 
 class Stores:
-    """`now` gives milliseconds since 1970 (UTC). What belongs to users and not to a conversation (folders, settings,
-    servers, permissions) is in `durable`."""
+    """`now` gives milliseconds since 1970 (UTC). Data of users, not of a conversation (folders, settings, servers,
+    permissions), is in `durable`."""
 
     def __init__(self, durable: Database, temporary: Database, now: Callable[[], int]) -> None:
         self.durable = Store(durable, now)
@@ -74,14 +75,14 @@ class Stores:
             yield Stores(durable, temporary, now)
 
     def of(self, conversation: str) -> Store:
-        """Where a conversation is, or would be."""
+        """The store of a conversation, also of one that does not exist yet."""
         return self.temporary if conversation in self._temporary else self.durable
 
     def is_temporary(self, conversation: str) -> bool:
         return conversation in self._temporary
 
     async def create(self, user: str, conversation: Conversation) -> Conversation:
-        """`Conversations.create` in the place it belongs to. Raises BadRequest `too_many_temporary`, `id_taken`."""
+        """`Conversations.create` in the right database. Raises BadRequest `too_many_temporary`, `id_taken`."""
         if not conversation.temporary:
             return await self.of(conversation.id).conversations.create(user, conversation)
         if conversation.id not in self._temporary:
@@ -93,7 +94,7 @@ class Stores:
                 )
             if len(self._temporary) >= MOST_TEMPORARY:
                 raise BadRequest(
-                    f"There are {MOST_TEMPORARY} temporary chats open. Delete one, or start a chat that is kept.",
+                    f"There are {MOST_TEMPORARY} temporary chats already. Delete one, or start a chat that is stored.",
                     code="too_many_temporary",
                 )
         created = await self.temporary.conversations.create(user, conversation)
@@ -101,7 +102,7 @@ class Stores:
         return created
 
     async def find_run(self, user: str, run: str) -> tuple[Store, Run]:
-        """A run and where it is. Raises NotFound; also for another user's."""
+        """A run and its store. Raises NotFound, also for another user's run."""
         if self._temporary:
             try:
                 return self.temporary, await self.temporary.runs.get(user, run)
@@ -110,17 +111,21 @@ class Stores:
         return self.durable, await self.durable.runs.get(user, run)
 
     async def forget_temporary(self, older_than_ms: int) -> list[str]:
-        """Forget temporary conversations that were made longer ago than that and in which nothing has changed since,
-        and those that were deleted. Gives their ids."""
+        """Delete the temporary conversations that have not changed for that long, and those that were deleted. Returns their
+        ids."""
         before = self._now() - older_than_ms
-        gone = []
+        expired = []
         for id in list(self._temporary):
             owner = await self.temporary.conversations.owner(id)
-            kept = owner and await self.temporary.conversations.get(owner, id, deleted=True)
-            if not kept or kept.deleted or (kept.updated <= before and kept.running is None):
-                gone.append(id)
+            conversation = owner and await self.temporary.conversations.get(owner, id, deleted=True)
+            if (
+                not conversation
+                or conversation.deleted
+                or (conversation.updated <= before and conversation.running is None)
+            ):
+                expired.append(id)
         async with self.temporary.writing() as connection:
-            await forget(connection, gone)
-        for id in gone:
+            await forget(connection, expired)
+        for id in expired:
             del self._temporary[id]
-        return gone
+        return expired

@@ -1,7 +1,6 @@
-"""From whatever version a database has to this program's: made when it is empty, migrated when it is older, refused when
-it is newer.
+"""Brings a database to the schema of this program: creates an empty one, migrates an older one, refuses a newer one.
 
-Alembic, which takes a third of a second to import, is imported only when there is something to migrate.
+Alembic takes a third of a second to import, so it is imported only when there is something to migrate.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 PRIVATE = 0o600
-"""Conversations are their user's, whatever the umask says."""
+"""Conversations are private, whatever the umask is."""
 COPIES_FOLDER = "backups"
 COPIES = 3
-"""How many copies from before a migration are kept."""
+"""Number of copies from before migrations that are kept."""
 
 
 async def bring_up(
     database: Database, copies: Path | None, now: Callable[[], int], *, head: str = tables.HEAD
 ) -> None:
-    """Make `database` be of the version `head`. `copies` is where a SQLite file is copied to before it is migrated.
-    Raises StartFailed when it is newer, or no database of ours."""
+    """Bring `database` to the version `head`. `copies`: where a SQLite file is copied to before it is migrated. Raises
+    StartFailed when the database is newer, or not a database of Duologue."""
     async with database.writing() as connection:
         version = await version_of(connection)
         if version is None:
@@ -47,7 +46,7 @@ async def bring_up(
                         "or of python.org, or keep conversations in PostgreSQL (DUOLOGUE_DATABASE)."
                     ) from error
                 raise StartFailed(
-                    f"{database.place} holds tables of another program. Choose a place of its own."
+                    f"{database.place} contains tables of another program. Choose a database of its own."
                 ) from error
             return
     if version == head:

@@ -1,6 +1,6 @@
-"""What it means when the database cannot do its work: a full disk, a locked file, a server that is gone.
+"""Database errors as Problems: a full disk, a locked file, a server that does not answer.
 
-Owns the sentences. Whatever is neither an outage nor a text it cannot hold is a bug of ours and stays the exception it is.
+Owns the sentences. An error that is neither an outage nor a text the database cannot store is a bug and propagates.
 """
 
 from __future__ import annotations

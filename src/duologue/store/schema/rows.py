@@ -1,6 +1,6 @@
-"""A message of a conversation as a row of its table, and back; and which files it names.
+"""Conversion between a message and the columns of its table, and the files that a message names.
 
-JSON is made by msgspec; a column that is not JSON holds a word or a number.
+Structured columns are JSON, written by msgspec; all others are plain text or numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The index a search reads: the words of each message with their owner, in SQLite's FTS5 or PostgreSQL's tsvector.
+"""The search index: the words of each message with their owner, in SQLite's FTS5 or PostgreSQL's tsvector.
 
-Owns how the two are written and asked. Knows no ranking and no snippet. Words come folded (see `words`), so that both
-databases see the same ones and neither parses anything.
+Used by `ranking.py` and `messages.py`. Words are folded first (`tokenizer.py`), so that both databases index the same words and
+neither parses text.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from duologue.store.search.tokenizer import Term
 
 _POSITIONS = 16_383
-"""The last place of a word that PostgreSQL tells apart."""
+"""The highest word position that PostgreSQL stores."""
 _PLACES = 255
-"""The most places of one word that it keeps."""
+"""The most positions of one word that it stores."""
 _VECTOR_BYTES = 900_000
-"""A vector of a megabyte is refused."""
+"""PostgreSQL refuses a vector of a megabyte."""
 
 
 def owner_token(user: str) -> str:
-    """A user's id as one word of the index."""
+    """A user's id as a single word of the index."""
     return blake2b(user.encode(), digest_size=8).hexdigest()
 
 
 async def index(connection: AsyncConnection, user: str, words: Iterable[tuple[int, str]]) -> None:
-    """Write the folded words of messages, by their sequence, in the place of what was there. All are of one user."""
+    """Write or replace the folded words of messages of one user, by their sequence."""
     rows = [{"message": sequence, "owner": owner_token(user), "words": folded} for sequence, folded in words]
     if not rows:
         return
@@ -47,7 +47,7 @@ def newest(dialect: str) -> TextClause:
 
 
 def asked(dialect: str, user: str, terms: Sequence[Term]) -> str:
-    """A query in the words of the index."""
+    """A query in the syntax of the database's index."""
     if dialect == "postgresql":
         return " & ".join((_lexeme(f"={owner_token(user)}"), *(_postgresql_term(term) for term in terms)))
     every = " AND ".join(_sqlite_term(term) for term in terms)

@@ -1,8 +1,8 @@
-"""Search in a user's conversations: the newest hits of the index, ranked, with the place of the match.
+"""Search in a user's conversations: the newest matches of the index, ranked, with an excerpt around the match.
 
-The index answers with at most REACH messages, the newest; these are ranked by how often they say what is asked for, how
-rare that is among them, and how long they are (BM25). Counted here and not by the database, whose own ranking reads
-every message that holds a word, and differs from the next one's.
+The index returns the newest REACH messages at most; BM25 ranks these by how often they contain the terms, how rare the terms
+are among them, and how long they are. The ranking is done here because a database's own ranking reads every message with a
+matching word, and differs between databases.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from duologue.values.conversations import Content, Hit, TextContent
 from duologue.values.messages import Role
 
 REACH = 1000
-"""Hits that are ranked, the newest."""
+"""Matches that are ranked: the newest."""
 _LOOKED_AT = 8000
-"""Characters of a message's words that are ranked."""
+"""Characters of a message's words that the ranking reads."""
 _TITLES = 20
 _BEFORE, _SNIPPET = 60, 240
 """Characters of a snippet before the match, and in all."""
@@ -47,8 +47,8 @@ class Search:
         self._database = database
 
     async def find(self, user: str, query: str, *, limit: int = 50, archived: bool = True) -> list[Hit]:
-        """The best hits first, at most `limit`. All that is asked for must be in one message (its text, or the names of
-        its files). A conversation only whose title holds it is a hit on its last message, and comes first."""
+        """The best hits first, at most `limit`. All terms must be in one message (its text, or the names of its files). A
+        conversation that matches only by its title is a hit on its last message, and comes first."""
         if not (terms := terms_of(query)) or limit < 1:
             return []
         async with self._database.reading() as connection:

@@ -1,7 +1,7 @@
-"""What search takes for a word, in texts and in queries alike: folded, so that case and accents do not matter.
+"""The words of texts and queries for search, folded so that case and accents do not matter.
 
-Pure. Letters and digits make words; scripts written without spaces give a word for each character, and a query finds
-them in their order. Whatever is not a word separates.
+Pure. Words are made of letters and digits; in scripts without spaces each character is a word, and a query matches them as a
+phrase. Everything else separates words.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import islice
 from typing import NamedTuple
 
 LONGEST = 64
-"""Characters of a word that count; no one looks for the rest of a key or a hash by search."""
+"""Characters of a word that count. Nobody searches for the rest of a key or a hash."""
 MOST = 50_000
-"""Words of one text that are found; a longer text is found by its beginning."""
+"""Words of one text that are indexed; of a longer text, only its beginning."""
 TERMS = 16
 """Terms of a query that count."""
 _SCANNED = 5_000
@@ -33,7 +33,7 @@ _ONE_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _FOLDED_WORD = re.compile(rf"[{_UNSPACED}]|{_SPACED}+")
 _KANA_VOICING = 8
-"""The class of the two marks that make another sound of a kana, and no accent of it."""
+"""The combining class of the two marks that change the sound of a kana, and so are not accents."""
 _QUOTED = re.compile(r'["“”„«»]')
 
 
