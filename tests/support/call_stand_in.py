@@ -1,6 +1,6 @@
-"""A call without sound: a caller, a recogniser, a model, a voice and a client, all made of numbers, around the turn machine.
+"""A simulated call around the turn machine: a caller, a recogniser, a model, a voice and a client, all in numbers.
 
-The caller speaks words at known samples; the recogniser gives those of them that it was told to listen to; a reply's
+The caller speaks words at known samples; the recogniser returns those in the stretches it is to transcribe; a reply's
 words sound for a third of a second each; the client plays what it is sent, and records what it played. Time passes in
 frames, so a call of minutes is over in a moment, and the same call goes the same way each time.
 """
@@ -46,14 +46,14 @@ from duologue.values.events import ReplyWord
 
 T = TypeVar("T")
 WORD = 8000
-"""Samples (24 kHz) a spoken word takes."""
+"""Samples (24 kHz) of a spoken word."""
 PAUSING = TurnSettings(pauses=True, marks=True)
 PLAIN = TurnSettings()
 
 
 @dataclass
-class Spoken:
-    """A word of the caller's."""
+class SpokenWord:
+    """A word of the caller."""
 
     text: str
     start: int
@@ -61,25 +61,25 @@ class Spoken:
 
 
 @dataclass
-class Ear:
-    """What the recogniser was told to listen to of one turn."""
+class TurnAudio:
+    """The stretches of one turn that the recogniser is to transcribe."""
 
     pieces: list[tuple[int, int | None]] = field(default_factory=list)
-    told: str = ""
+    last_text: str = ""
 
-    def hears(self, word: Spoken, now: int) -> bool:
-        """Whether it has heard the word by now."""
+    def contains(self, word: SpokenWord, now: int) -> bool:
+        """Whether the word has been transcribed by now."""
         middle = (word.start + word.end) // 2
         return any(since <= middle < (now if until is None else until) for since, until in self.pieces)
 
 
 @dataclass
 class Voice:
-    """One reply in the making, and at the client."""
+    """One reply: being synthesised, and at the client."""
 
     text: str
     ready: int
-    """When its sound is there."""
+    """When its sound is ready."""
     playout: Playout
     own: bool = False
     released: bool = False
@@ -88,10 +88,10 @@ class Voice:
     cut: bool = False
     at_client: int = 0
     played: int = 0
-    """What the client has played."""
+    """Samples that the client has played."""
     held: bool = False
     marked: int = 0
-    told: int = 0
+    reported: int = 0
 
 
 class CallStandIn:
@@ -112,16 +112,16 @@ class CallStandIn:
         self.machine = TurnMachine(settings)
         self.log: list[tuple[int, Decision]] = []
         self.kept: dict[int, tuple[str, str]] = {}
-        """Of each reply that was kept: what the conversation holds as heard, and the rest."""
+        """Of each committed reply: the text the conversation has as heard, and the rest."""
         self.voices: dict[int, Voice] = {}
-        self.words: list[Spoken] = []
+        self.words: list[SpokenWord] = []
         self._answer = answer
         self._thinks = seconds(thinks)
         self.lag = seconds(recogniser_lag)
         self._partials = partials
         self._makes = makes
         self._delay = seconds(delay)
-        self._ears: dict[int, Ear] = {}
+        self._turn_audio: dict[int, TurnAudio] = {}
         self._later: list[tuple[int, Fact]] = []
 
     # ---- the caller
@@ -138,12 +138,12 @@ class CallStandIn:
         return self.frames(duration, 0.8, -22.0)
 
     def say(self, text: str, word: float = 0.3) -> CallStandIn:
-        """Words, each so long, without a pause."""
+        """Speak words of this length each, without a pause."""
         length = seconds(word)
         spoken = text.split()
         for number, one in enumerate(spoken):
             start = self.now + number * length
-            self.words.append(Spoken(one, start, start + length))
+            self.words.append(SpokenWord(one, start, start + length))
         return self.frames(word * len(spoken), 0.95, -24.0)
 
     def frames(self, duration: float, probability: float, level: float) -> CallStandIn:
@@ -153,7 +153,7 @@ class CallStandIn:
         return self
 
     def until(self, kind: type[T], limit: float = 10.0) -> T:
-        """Wait in silence for a decision of this kind, and give it."""
+        """Wait in silence for a decision of this kind; returns it."""
         already, end = len(self.log), self.now + seconds(limit)
         while self.now < end:
             for _, decision in self.log[already:]:
@@ -164,41 +164,41 @@ class CallStandIn:
 
     def step(self, frame: Frame) -> None:
         """One frame of everything."""
-        self.tell(frame)
+        self.take(frame)
         due, self._later = (
             [fact for at, fact in self._later if at <= self.now],
             [(at, fact) for at, fact in self._later if at > self.now],
         )
         for fact in due:
-            self.tell(fact)
+            self.take(fact)
         if self._partials:
             self._recognise()
         for number in list(self.voices):
             self._sound(number)
 
-    def tell(self, fact: Fact) -> list[Decision]:
-        """Give the machine a fact and carry out what it says."""
+    def take(self, fact: Fact) -> list[Decision]:
+        """Pass a fact to the machine and carry out its decisions."""
         decisions = self.machine.take(fact)
         for decision in decisions:
             self.log.append((self.now, decision))
             self._carry_out(decision)
         return decisions
 
-    # ---- everybody else
+    # ---- recogniser, model, voice and client
 
     def _carry_out(self, decision: Decision) -> None:
         match decision:
             case TranscribeTurn(turn, since):
                 assert self.now - since <= seconds(1.6)
-                self._ears.setdefault(turn, Ear()).pieces.append((since, None))
+                self._turn_audio.setdefault(turn, TurnAudio()).pieces.append((since, None))
             case FinishTranscript(turn, until):
-                ear = self._ears[turn]
-                ear.pieces[-1] = (ear.pieces[-1][0], until)
+                audio = self._turn_audio[turn]
+                audio.pieces[-1] = (audio.pieces[-1][0], until)
                 self._later.append(
-                    (self.now + self.lag, FinalTranscript(turn, self._heard(ear), until=until))
+                    (self.now + self.lag, FinalTranscript(turn, self._heard(audio), until=until))
                 )
             case DiscardTurn(turn):
-                self._ears.pop(turn)
+                self._turn_audio.pop(turn)
             case RequestReply(reply, _, _, text):
                 self._begin(reply, self._answer(text), self._thinks)
             case SaySentence(reply, text):
@@ -222,18 +222,18 @@ class CallStandIn:
             case _:
                 pass
 
-    def _heard(self, ear: Ear) -> str:
-        return " ".join(word.text for word in self.words if ear.hears(word, self.now))
+    def _heard(self, audio: TurnAudio) -> str:
+        return " ".join(word.text for word in self.words if audio.contains(word, self.now))
 
     def _recognise(self) -> None:
-        for turn, ear in list(self._ears.items()):
-            if ear.pieces[-1][1] is None and (text := self._heard_late(ear)) != ear.told:
-                ear.told = text
-                self.tell(PartialTranscript(turn, text))
+        for turn, audio in list(self._turn_audio.items()):
+            if audio.pieces[-1][1] is None and (text := self._heard_late(audio)) != audio.last_text:
+                audio.last_text = text
+                self.take(PartialTranscript(turn, text))
 
-    def _heard_late(self, ear: Ear) -> str:
+    def _heard_late(self, audio: TurnAudio) -> str:
         known = [word for word in self.words if word.end + self.lag <= self.now]
-        return " ".join(word.text for word in known if ear.hears(word, self.now))
+        return " ".join(word.text for word in known if audio.contains(word, self.now))
 
     def _begin(self, reply: int, text: str | None, thinks: int, *, own: bool = False) -> None:
         playout = Playout(marks=self.settings.marks)
@@ -266,11 +266,11 @@ class CallStandIn:
             place = at + len(text)
             words.append(ReplyWord(text, count * WORD, (count + 1) * WORD, at, place))
         voice.playout.add_sound(len(words) * WORD, tuple(words))
-        self.tell(ReplyTextStarted(number))
+        self.take(ReplyTextStarted(number))
         voice.playout.finish()
         if words:
-            self.tell(SynthesisProgress(number, len(words) * WORD, tuple(words)))
-        self.tell(SynthesisComplete(number, len(words) * WORD))
+            self.take(SynthesisProgress(number, len(words) * WORD, tuple(words)))
+        self.take(SynthesisComplete(number, len(words) * WORD))
 
     def _report(self, number: int, voice: Voice) -> None:
         if self.settings.marks:
@@ -284,11 +284,11 @@ class CallStandIn:
                 voice.marked = voice.played
                 voice.playout.mark(voice.played, self.now)
         position = voice.playout.position(self.now)
-        if position > voice.told and (voice.making or voice.cut):
-            voice.told = position
-            self.tell(PlaybackProgress(number, position))
+        if position > voice.reported and (voice.making or voice.cut):
+            voice.reported = position
+            self.take(PlaybackProgress(number, position))
 
-    # ---- what came of it
+    # ---- results
 
     def all(self, kind: type[T]) -> list[T]:
         return [decision for _, decision in self.log if isinstance(decision, kind)]
@@ -307,7 +307,7 @@ class CallStandIn:
 
     def break_down(self, reply: int, apology: str = "") -> None:
         self.voices[reply].making = False
-        self.tell(ReplyBroken(reply, apology))
+        self.take(ReplyBroken(reply, apology))
 
     def recorded(self, reply: int) -> str:
         """The whole words of the reply that the client played."""

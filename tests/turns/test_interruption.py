@@ -99,7 +99,7 @@ def test_a_client_that_plays_on_may_hear_itself_and_needs_more_sound() -> None:
 
 def test_a_yes_to_a_question_is_no_acknowledgement() -> None:
     assert judge(sound(0.3, 0.3, "yes", final=True), TurnSettings()) == "backchannel"
-    assert judge(sound(0.3, 0.3, "yes", final=True, asked=True), TurnSettings()) == "confirm"
+    assert judge(sound(0.3, 0.3, "yes", final=True, question_pending=True), TurnSettings()) == "confirm"
 
 
 def turn(start: float, heard: float = 0.0, text: str = "or in hamburg") -> CallerTurn:

@@ -192,7 +192,7 @@ def test_what_is_said_so_far_is_told_ahead_now_and_then() -> None:
 
 def test_final_words_that_never_come_are_the_last_partial_ones() -> None:
     call = asked(recogniser_lag=60.0)
-    call.tell(PartialTranscript(1, "what is the weather"))
+    call.take(PartialTranscript(1, "what is the weather"))
     assert call.until(RequestReply, 5).text == "what is the weather"
     assert call.now - call.times(FinishTranscript)[0] <= seconds(3.1)
 
@@ -202,9 +202,9 @@ def test_an_answer_to_an_earlier_conclusion_is_too_late() -> None:
     call.quiet(0.5).say("tell me about")
     first = call.until(FinishTranscript, 3)
     call.say("the weather").until(FinishTranscript, 3)
-    call.tell(FinalTranscript(1, "tell me about", until=first.until))
+    call.take(FinalTranscript(1, "tell me about", until=first.until))
     assert not call.all(RequestReply)
-    call.tell(FinalTranscript(1, "tell me about the weather", until=call.all(FinishTranscript)[-1].until))
+    call.take(FinalTranscript(1, "tell me about the weather", until=call.all(FinishTranscript)[-1].until))
     assert [ask.text for ask in call.all(RequestReply)] == ["tell me about the weather"]
 
 
@@ -222,7 +222,7 @@ def test_what_was_not_understood_is_said_so_but_not_twice_in_a_row() -> None:
 
     def mumble() -> None:
         call.cough(1.0)
-        call.tell(
+        call.take(
             FinalTranscript(call.all(TranscribeTurn)[-1].turn, "", False, call.until(FinishTranscript).until)
         )
         call.quiet(5)
@@ -233,7 +233,7 @@ def test_what_was_not_understood_is_said_so_but_not_twice_in_a_row() -> None:
     mumble()
     assert len(call.all(SaySentence)) == 1
     call.say("what is the weather")
-    call.tell(
+    call.take(
         FinalTranscript(
             call.all(TranscribeTurn)[-1].turn, "what is the weather", until=call.until(FinishTranscript).until
         )
@@ -368,7 +368,7 @@ def test_a_hum_of_which_words_are_made_resumes() -> None:
     for _ in range(14):
         call.step(Frame(0.9, -24.0, -18.0))
         if listened := call.all(TranscribeTurn)[1:]:
-            call.tell(PartialTranscript(listened[-1].turn, "can you"))
+            call.take(PartialTranscript(listened[-1].turn, "can you"))
     assert call.all(HoldReply)
     call.quiet(2)
     assert not call.all(CutReply)
@@ -398,7 +398,7 @@ def test_an_echo_that_ends_with_what_was_played_is_soon_known() -> None:
 def test_a_word_that_was_cut_in_two_by_a_stop_is_waited_for() -> None:
     call = speaking(partials=False)
     call.frames(0.25, 0.95, -24.0).quiet(0.21)
-    call.tell(FinalTranscript(call.all(TranscribeTurn)[-1].turn, "", understood=False))
+    call.take(FinalTranscript(call.all(TranscribeTurn)[-1].turn, "", understood=False))
     call.frames(1.2, 0.95, -24.0)
     assert call.all(CutReply)
 
@@ -454,7 +454,7 @@ def test_one_who_is_held_for_with_words_is_heard_when_time_is_up() -> None:
     call = speaking(partials=False)
     call.lag = seconds(60)
     call.frames(0.35, 0.9, -20.0)
-    call.tell(PartialTranscript(call.all(TranscribeTurn)[-1].turn, "hamburg"))
+    call.take(PartialTranscript(call.all(TranscribeTurn)[-1].turn, "hamburg"))
     call.quiet(3)
     assert call.all(CutReply)
 
@@ -474,7 +474,7 @@ def test_nothing_follows_the_end_of_a_reply_that_ends_while_it_is_held() -> None
     call.quiet(1.9)
     call.frames(0.12, 0.9, -20.0)
     assert call.all(HoldReply)
-    call.tell(PlaybackProgress(1, 8 * WORD))
+    call.take(PlaybackProgress(1, 8 * WORD))
     assert call.all(CommitReply) == [CommitReply(1, 8 * WORD, "spoken")]
     assert order(call, HoldReply, ResumeReply, CommitReply) == ["HoldReply", "ResumeReply", "CommitReply"]
     call.quiet(3)
@@ -483,10 +483,10 @@ def test_nothing_follows_the_end_of_a_reply_that_ends_while_it_is_held() -> None
 
 def test_heard_words_are_never_lost_when_the_cut_overtakes_the_clients_marks() -> None:
     call = speaking(after=2.05)
-    call.tell(InterruptRequested(1))
+    call.take(InterruptRequested(1))
     assert call.all(CutReply)
     assert not call.all(CommitReply), "the client has not told yet"
-    known = call.voices[1].told
+    known = call.voices[1].reported
     call.quiet(0.4)
     (kept,) = call.all(CommitReply)
     assert kept.samples == call.voices[1].played > known
@@ -495,7 +495,7 @@ def test_heard_words_are_never_lost_when_the_cut_overtakes_the_clients_marks() -
 
 def test_what_was_heard_is_kept_before_the_next_prompt_even_when_it_is_typed_at_once() -> None:
     call = speaking(after=2.0)
-    call.tell(TextTyped("And in Hamburg?"))
+    call.take(TextTyped("And in Hamburg?"))
     call.quiet(2)
     assert order(call, CommitTurn, CutReply, CommitReply, RequestReply, ReleaseReply) == [
         "RequestReply",
@@ -517,7 +517,7 @@ def test_two_hundred_interruptions_leave_exactly_what_was_played() -> None:
             if number % 3:
                 call.say("tell me about hamburg")
             else:
-                call.tell(InterruptRequested(1))
+                call.take(InterruptRequested(1))
             call.quiet(4)
             exact(call, 1)
 
@@ -605,13 +605,13 @@ def test_speech_that_outlasts_such_a_reply_is_heard_from_its_end() -> None:
 def test_an_announcement_that_may_not_be_interrupted_is_said_to_its_end() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    call.tell(
+    call.take(
         AnnouncementRequested(
             "this call is about your contract and is not recorded at all", interruptible=False
         )
     )
     call.quiet(0.5).say("tell me more now")
-    call.tell(InterruptRequested())
+    call.take(InterruptRequested())
     call.quiet(5)
     assert not call.all(CutReply)
     assert call.all(CommitReply)[0] == CommitReply(1, 12 * WORD, "spoken")
@@ -624,7 +624,7 @@ def test_an_announcement_that_may_not_be_interrupted_is_said_to_its_end() -> Non
 @pytest.mark.parametrize("settings", [PAUSING, PLAIN])
 def test_the_button_cuts_at_once(settings: TurnSettings) -> None:
     call = speaking(settings)
-    decisions = call.tell(InterruptRequested(1, 2 * WORD + 5))
+    decisions = call.take(InterruptRequested(1, 2 * WORD + 5))
     kinds = [type(one).__name__ for one in decisions]
     assert kinds[:2] == ["CutReply", "CommitReply"]
     assert CommitReply(1, 3 * WORD, "interrupted") not in decisions
@@ -634,18 +634,18 @@ def test_the_button_cuts_at_once(settings: TurnSettings) -> None:
 
 def test_the_button_for_an_older_reply_is_no_news() -> None:
     call = speaking()
-    call.tell(InterruptRequested(1))
+    call.take(InterruptRequested(1))
     call.quiet(0.5).say("tell me about hamburg")
     call.until(ReleaseReply)
     call.quiet(0.5)
-    assert call.tell(InterruptRequested(1, 100)) == []
+    assert call.take(InterruptRequested(1, 100)) == []
     assert len(call.all(CutReply)) == 1
 
 
 def test_the_button_while_it_thinks_wants_no_answer() -> None:
     call = asked(thinks=4.0)
     call.until(ReleaseReply)
-    call.tell(InterruptRequested())
+    call.take(InterruptRequested())
     call.quiet(3)
     assert call.turn_texts == ["what is the weather in berlin"]
     assert call.states[-1] == "listening"
@@ -655,7 +655,7 @@ def test_the_button_while_it_thinks_wants_no_answer() -> None:
 def test_the_button_before_the_turn_is_sure_keeps_its_words_and_asks_for_nothing() -> None:
     call = asked()
     call.until(RequestReply)
-    call.tell(InterruptRequested())
+    call.take(InterruptRequested())
     call.quiet(3)
     assert call.turn_texts == ["what is the weather in berlin"]
     assert len(call.all(RequestReply)) == 1
@@ -665,7 +665,7 @@ def test_the_button_before_the_turn_is_sure_keeps_its_words_and_asks_for_nothing
 def test_a_caller_who_goes_on_after_all_is_answered() -> None:
     call = asked()
     call.until(RequestReply)
-    call.tell(InterruptRequested())
+    call.take(InterruptRequested())
     call.say("and in hamburg").quiet(6)
     assert [(ask.turn, ask.revision) for ask in call.all(RequestReply)] == [(1, 0), (1, 1)]
     assert call.turn_texts == ["what is the weather in berlin and in hamburg"]
@@ -674,13 +674,13 @@ def test_a_caller_who_goes_on_after_all_is_answered() -> None:
 def test_the_button_with_nothing_to_end_is_no_news() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    assert call.tell(InterruptRequested()) == []
+    assert call.take(InterruptRequested()) == []
 
 
 def test_typed_text_is_a_turn_and_its_words_stand_before_they_are_asked() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    decisions = call.tell(TextTyped("What is the weather?"))
+    decisions = call.take(TextTyped("What is the weather?"))
     assert decisions == [
         CommitTurn(1, "What is the weather?", True),
         RequestReply(1, 1, 0, "What is the weather?"),
@@ -694,7 +694,7 @@ def test_typed_text_is_a_turn_and_its_words_stand_before_they_are_asked() -> Non
 def test_text_typed_while_somebody_speaks_comes_after_what_they_said() -> None:
     call = CallStandIn()
     call.quiet(0.5).say("what is the weather in")
-    call.tell(TextTyped("Berlin-Mitte"))
+    call.take(TextTyped("Berlin-Mitte"))
     call.quiet(6)
     assert call.turn_texts == ["what is the weather in", "Berlin-Mitte"]
     assert [ask.text for ask in call.all(RequestReply)] == ["Berlin-Mitte"]
@@ -703,7 +703,7 @@ def test_text_typed_while_somebody_speaks_comes_after_what_they_said() -> None:
 def test_speech_never_goes_on_with_what_was_typed() -> None:
     call = CallStandIn(thinks=3.0)
     call.quiet(0.5)
-    call.tell(TextTyped("What is the weather?"))
+    call.take(TextTyped("What is the weather?"))
     call.quiet(0.5).say("tell me about hamburg").quiet(8)
     assert call.turn_texts == ["What is the weather?", "tell me about hamburg"]
 
@@ -711,7 +711,7 @@ def test_speech_never_goes_on_with_what_was_typed() -> None:
 def test_empty_text_is_no_turn() -> None:
     call = CallStandIn()
     call.quiet(0.5)
-    assert call.tell(TextTyped("  ")) == []
+    assert call.take(TextTyped("  ")) == []
 
 
 # ---- hold to talk
@@ -723,10 +723,10 @@ def test_holding_the_button_is_the_turn_and_silence_does_not_end_it() -> None:
     call = CallStandIn(HOLD_TO_TALK)
     call.quiet(0.5).say("nobody hears this")
     assert not call.all(TranscribeTurn)
-    call.tell(PushToTalk(True))
+    call.take(PushToTalk(True))
     call.say("what is").quiet(3).say("the weather")
     assert not call.all(FinishTranscript)
-    call.tell(PushToTalk(False))
+    call.take(PushToTalk(False))
     call.quiet(0.3)
     assert [ask.text for ask in call.all(RequestReply)] == ["what is the weather"]
     assert call.all(ReleaseReply)
@@ -737,13 +737,13 @@ def test_holding_the_button_is_the_turn_and_silence_does_not_end_it() -> None:
 def test_the_button_goes_down_and_the_reply_falls_silent_at_once() -> None:
     call = CallStandIn(HOLD_TO_TALK, answer=lambda text: LONG)
     call.quiet(0.5)
-    call.tell(PushToTalk(True))
+    call.take(PushToTalk(True))
     call.say("what is the weather")
-    call.tell(PushToTalk(False))
+    call.take(PushToTalk(False))
     call.quiet(2.5)
-    assert any(isinstance(one, CutReply) for one in call.tell(PushToTalk(True)))
+    assert any(isinstance(one, CutReply) for one in call.take(PushToTalk(True)))
     call.say("and tomorrow")
-    call.tell(PushToTalk(False))
+    call.take(PushToTalk(False))
     call.quiet(1)
     exact(call, 1)
     assert call.turn_texts[0] == "what is the weather"
@@ -753,9 +753,9 @@ def test_the_button_goes_down_and_the_reply_falls_silent_at_once() -> None:
 def test_a_press_without_a_word_is_no_turn() -> None:
     call = CallStandIn(HOLD_TO_TALK)
     call.quiet(0.5)
-    call.tell(PushToTalk(True))
+    call.take(PushToTalk(True))
     call.quiet(0.5)
-    call.tell(PushToTalk(False))
+    call.take(PushToTalk(False))
     call.quiet(1)
     assert [discard.reason for discard in call.all(DiscardTurn)] == ["noise"]
     assert call.states[-1] == "listening"
@@ -764,7 +764,7 @@ def test_a_press_without_a_word_is_no_turn() -> None:
 def test_a_button_that_is_never_let_go_is_let_go() -> None:
     call = CallStandIn(structs.replace(HOLD_TO_TALK, turn_limit=seconds(10)))
     call.quiet(0.5)
-    call.tell(PushToTalk(True))
+    call.take(PushToTalk(True))
     call.say("what is the weather").quiet(20)
     assert call.turn_texts == ["what is the weather"]
 
@@ -775,9 +775,9 @@ def test_a_button_that_is_never_let_go_is_let_go() -> None:
 def test_a_tool_is_waited_for_with_one_filler_and_the_reply_goes_on_after_it() -> None:
     call = asked(thinks=5.0)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True))
+    call.take(ReplyWaiting(1, True))
     call.quiet(3)
-    call.tell(ReplyWaiting(1, False))
+    call.take(ReplyWaiting(1, False))
     call.quiet(8)
     assert [say.kind for say in call.all(SaySentence)] == ["filler"]
     assert "waiting" in call.states
@@ -789,9 +789,9 @@ def test_each_wait_has_its_own_filler_in_other_words() -> None:
     call = asked(thinks=9.0)
     call.until(ReleaseReply)
     for _ in range(2):
-        call.tell(ReplyWaiting(1, True))
+        call.take(ReplyWaiting(1, True))
         call.quiet(3)
-        call.tell(ReplyWaiting(1, False))
+        call.take(ReplyWaiting(1, False))
         call.quiet(0.3)
     said = call.all(SaySentence)
     assert [say.kind for say in said] == ["filler", "filler"]
@@ -801,16 +801,16 @@ def test_each_wait_has_its_own_filler_in_other_words() -> None:
 def test_a_question_is_asked_aloud_while_the_reply_waits_for_a_person() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True))
-    call.tell(AnnouncementRequested("May I look into your calendar?"))
+    call.take(ReplyWaiting(1, True))
+    call.take(AnnouncementRequested("May I look into your calendar?"))
     assert [say.kind for say in call.all(SaySentence)] == ["announcement"]
 
 
 def test_a_word_that_only_acknowledges_is_the_answer_to_a_question() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True, asks=True))
-    call.tell(AnnouncementRequested("May I look into your calendar?"))
+    call.take(ReplyWaiting(1, True, asks=True))
+    call.take(AnnouncementRequested("May I look into your calendar?"))
     call.quiet(4).say("yes").quiet(2)
     assert call.all(RequestReply)[-1].text == "yes"
 
@@ -818,20 +818,20 @@ def test_a_word_that_only_acknowledges_is_the_answer_to_a_question() -> None:
 def test_a_question_that_was_answered_is_not_asked_to_its_end() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True, asks=True))
-    call.tell(AnnouncementRequested("May I look into your calendar?"))
+    call.take(ReplyWaiting(1, True, asks=True))
+    call.take(AnnouncementRequested("May I look into your calendar?"))
     question = call.all(SaySentence)[-1].reply
-    call.tell(ReplyWaiting(1, True))
+    call.take(ReplyWaiting(1, True))
     assert [cut.reply for cut in call.all(CutReply)] == [question]
 
 
 def test_nobody_is_told_to_wait_while_they_are_asked_something() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True, asks=True))
+    call.take(ReplyWaiting(1, True, asks=True))
     call.quiet(10)
     assert not call.all(SaySentence)
-    call.tell(ReplyWaiting(1, True))
+    call.take(ReplyWaiting(1, True))
     call.quiet(3)
     assert [say.kind for say in call.all(SaySentence)] == ["filler"]
 
@@ -839,7 +839,7 @@ def test_nobody_is_told_to_wait_while_they_are_asked_something() -> None:
 def test_a_filler_can_be_talked_over_and_the_turn_is_the_callers() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True))
+    call.take(ReplyWaiting(1, True))
     call.until(SaySentence)
     call.quiet(0.4).say("never mind tell me a joke").quiet(2)
     assert call.turn_texts == ["what is the weather in berlin"]
@@ -864,8 +864,8 @@ def test_a_model_that_gives_nothing_is_announced_then_given_up_and_the_call_goes
 def test_a_reply_that_stops_in_the_middle_is_given_up_with_what_was_heard() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(SynthesisProgress(1, 30_000))
-    call.tell(PlaybackProgress(1, 30_000))
+    call.take(SynthesisProgress(1, 30_000))
+    call.take(PlaybackProgress(1, 30_000))
     call.quiet(40)
     assert call.all(CommitReply)[-2:] != []
     assert CommitReply(1, 30_000, "failed") in call.all(CommitReply)
@@ -875,7 +875,7 @@ def test_a_reply_that_stops_in_the_middle_is_given_up_with_what_was_heard() -> N
 def test_a_turn_that_waits_for_a_stuck_reply_is_answered_in_the_end() -> None:
     call = asked(structs.replace(PAUSING, interruptible=False), makes=False)
     call.until(ReleaseReply)
-    call.tell(SynthesisProgress(1, 100))
+    call.take(SynthesisProgress(1, 100))
     call.say("tell me about hamburg").quiet(40)
     assert CommitReply(1, 100, "failed") in call.all(CommitReply)
     assert call.all(RequestReply)[-1].text == "tell me about hamburg"
@@ -884,7 +884,7 @@ def test_a_turn_that_waits_for_a_stuck_reply_is_answered_in_the_end() -> None:
 def test_a_tool_that_never_comes_back_is_given_up() -> None:
     call = asked(structs.replace(PAUSING, wait_limit=seconds(30)), makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyWaiting(1, True))
+    call.take(ReplyWaiting(1, True))
     call.quiet(40)
     assert call.all(SaySentence)[-1].kind == "gave_up"
     assert call.states[-1] == "listening"
@@ -893,8 +893,8 @@ def test_a_tool_that_never_comes_back_is_given_up() -> None:
 def test_sound_whose_playing_nobody_tells_of_counts_as_played_after_its_time() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(SynthesisProgress(1, 48_000))
-    call.tell(SynthesisComplete(1, 48_000))
+    call.take(SynthesisProgress(1, 48_000))
+    call.take(SynthesisComplete(1, 48_000))
     call.quiet(6)
     assert call.all(CommitReply) == [CommitReply(1, 48_000, "spoken")]
 
@@ -909,7 +909,7 @@ def test_a_reply_without_sound_is_over_at_once() -> None:
 def test_a_reply_that_breaks_before_a_word_apologises() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(ReplyBroken(1, "The model has stopped. Ask me again."))
+    call.take(ReplyBroken(1, "The model has stopped. Ask me again."))
     call.quiet(6)
     assert call.turn_texts == ["what is the weather in berlin"]
     assert CommitReply(1, 0, "failed") in call.all(CommitReply)
@@ -919,10 +919,10 @@ def test_a_reply_that_breaks_before_a_word_apologises() -> None:
 def test_a_reply_that_breaks_in_the_middle_is_heard_as_far_as_it_goes() -> None:
     call = asked(makes=False)
     call.until(ReleaseReply)
-    call.tell(SynthesisProgress(1, 30_000))
-    call.tell(ReplyBroken(1, "Sorry."))
+    call.take(SynthesisProgress(1, 30_000))
+    call.take(ReplyBroken(1, "Sorry."))
     assert not call.all(SaySentence)
-    call.tell(PlaybackProgress(1, 30_000))
+    call.take(PlaybackProgress(1, 30_000))
     call.quiet(2)
     assert CommitReply(1, 30_000, "failed") in call.all(CommitReply)
     assert [say.kind for say in call.all(SaySentence)] == ["apology"]
@@ -931,7 +931,7 @@ def test_a_reply_that_breaks_in_the_middle_is_heard_as_far_as_it_goes() -> None:
 def test_a_reply_that_breaks_before_its_turn_is_sure_breaks_when_it_is() -> None:
     call = asked(makes=False)
     call.until(RequestReply)
-    call.tell(ReplyBroken(1, "Sorry."))
+    call.take(ReplyBroken(1, "Sorry."))
     call.quiet(3)
     assert order(call, ReleaseReply, CommitTurn, CommitReply, SaySentence)[:4] == [
         "ReleaseReply",
@@ -946,7 +946,7 @@ def test_a_reply_that_breaks_before_its_turn_is_sure_breaks_when_it_is() -> None
 
 def test_a_greeting_is_said_and_kept() -> None:
     call = CallStandIn()
-    call.tell(AnnouncementRequested("Hello, how can I help?"))
+    call.take(AnnouncementRequested("Hello, how can I help?"))
     call.quiet(4)
     assert [say.kind for say in call.all(SaySentence)] == ["announcement"]
     assert call.kept[1] == ("Hello, how can I help?", "")
@@ -954,7 +954,7 @@ def test_a_greeting_is_said_and_kept() -> None:
 
 def test_a_greeting_can_be_interrupted_and_keeps_what_was_heard_of_it() -> None:
     call = CallStandIn()
-    call.tell(AnnouncementRequested("hello how can i help you today my friend"))
+    call.take(AnnouncementRequested("hello how can i help you today my friend"))
     call.quiet(1.0).say("what is the weather").quiet(6)
     exact(call, 1)
     assert call.kept[1][1]
@@ -963,8 +963,8 @@ def test_a_greeting_can_be_interrupted_and_keeps_what_was_heard_of_it() -> None:
 
 def test_announcements_wait_for_whoever_speaks_and_come_in_order() -> None:
     call = asked()
-    call.tell(AnnouncementRequested("first"))
-    call.tell(AnnouncementRequested("second"))
+    call.take(AnnouncementRequested("first"))
+    call.take(AnnouncementRequested("second"))
     call.quiet(12)
     assert order(call, CommitReply, SaySentence) == [
         "CommitReply",
@@ -979,7 +979,7 @@ def test_announcements_wait_for_whoever_speaks_and_come_in_order() -> None:
 def test_only_so_many_announcements_wait() -> None:
     call = asked(answer=LONG)
     for number in range(50):
-        call.tell(AnnouncementRequested(f"number {number}"))
+        call.take(AnnouncementRequested(f"number {number}"))
     call.quiet(60)
     assert len(call.all(SaySentence)) == 8
 
@@ -999,7 +999,7 @@ def test_facts_about_what_nobody_knows_are_no_news() -> None:
         InterruptRequested(9, 5),
         PushToTalk(False),
     ):
-        assert call.tell(fact) == []
+        assert call.take(fact) == []
 
 
 # ---- what holds whatever is told
@@ -1093,8 +1093,8 @@ class _Lawful(CallStandIn):
         super().__init__(kind, makes=makes, recogniser_lag=lag)
         self.laws = Laws(self.machine)
 
-    def tell(self, fact: Fact) -> list[Decision]:
-        decisions = super().tell(fact)
+    def take(self, fact: Fact) -> list[Decision]:
+        decisions = super().take(fact)
         self.laws.hold(decisions)
         return decisions
 
@@ -1110,7 +1110,7 @@ class _Lawful(CallStandIn):
                 case facts:
                     for fact in facts:
                         assert not isinstance(fact, str | float)
-                        self.tell(fact)
+                        self.take(fact)
         for _ in range(40):
             self.quiet(3.0)
             if self.laws.shown == "listening":

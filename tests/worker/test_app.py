@@ -1,4 +1,4 @@
-"""The worker's doors: only the gateway's secret opens them."""
+"""The worker's endpoints, which require the gateway's secret."""
 
 import subprocess
 import sys
@@ -17,14 +17,14 @@ SECRET = {"Authorization": "Bearer the-secret"}
 
 
 @pytest.fixture
-def door(monkeypatch):
+def client(monkeypatch):
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
     monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
     worker = Worker(worker_protocol.LoadSpec("w", "scripted", "m"))
-    with TestClient(build(worker, "the-secret")) as client:
-        yield client
+    with TestClient(build(worker, "the-secret")) as test_client:
+        yield test_client
 
 
 def receive(socket, enough) -> list[worker_protocol.Up]:
@@ -35,27 +35,27 @@ def receive(socket, enough) -> list[worker_protocol.Up]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "the-secret"}])
-def test_without_the_secret_every_door_is_closed(door, headers):
+def test_without_the_secret_every_endpoint_is_closed(client, headers):
     for path in ("/health", "/metrics"):
-        assert door.get(path, headers=headers).status_code == 403
+        assert client.get(path, headers=headers).status_code == 403
     for path in ("/live", "/bulk"):
-        with pytest.raises(WebSocketDisconnect), door.websocket_connect(path, headers=headers):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(path, headers=headers):
             pass
 
 
-def test_the_health_tells_the_state_and_what_runs(door):
-    with door.websocket_connect("/live", headers=SECRET) as socket:
+def test_the_health_tells_the_state_and_what_runs(client):
+    with client.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda messages: any(report.state == "ready" for report in messages))
-    body = door.get("/health", headers=SECRET).json()
+    body = client.get("/health", headers=SECRET).json()
     assert (body["worker_status"], body["model_loaded"], body["running"]) == ("ready", True, 0)
 
 
-def test_the_metrics_are_prometheus_text(door):
-    assert "duologue_worker_requests_total 0" in door.get("/metrics", headers=SECRET).text
+def test_the_metrics_are_prometheus_text(client):
+    assert "duologue_worker_requests_total 0" in client.get("/metrics", headers=SECRET).text
 
 
-def test_a_request_over_the_socket_is_answered(door):
-    with door.websocket_connect("/live", headers=SECRET) as socket:
+def test_a_request_over_the_socket_is_answered(client):
+    with client.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda messages: any(report.state == "ready" for report in messages))
         socket.send_bytes(
             worker_protocol.encode([worker_protocol.Begin(1, 0, ChatRequest((user("/say hi"),)))])
@@ -68,9 +68,9 @@ def test_a_request_over_the_socket_is_answered(door):
     assert isinstance(events[-1], Done)
 
 
-def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(door):
+def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(client):
     request = ChatRequest((user("/say hi"),))
-    with door.websocket_connect("/live", headers=SECRET) as socket:
+    with client.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda messages: any(report.state == "ready" for report in messages))
         socket.send_bytes(
             worker_protocol.encode([worker_protocol.Count(9, request), worker_protocol.Begin(1, 0, request)])

@@ -55,7 +55,7 @@ class Evidence(Struct, frozen=True):
     """It is quiet enough to be the echo of our own sound, and none of it has outlasted that sound."""
     own: tuple[str, ...] = ()
     """The words the reply was saying around then."""
-    asked: bool = False
+    question_pending: bool = False
     """The caller was asked a question, so "okay" is an answer and not a backchannel."""
 
 
@@ -68,7 +68,7 @@ def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
         return _judge_sound(evidence, settings)
     if evidence.murmur or evidence.faint or _is_ours(evidence, settings.language):
         return None
-    if is_backchannel(evidence.text, settings.language) and not evidence.asked:
+    if is_backchannel(evidence.text, settings.language) and not evidence.question_pending:
         return "confirm" if evidence.spoken >= ACKNOWLEDGING else None
     if evidence.spoken >= OPENS and _speaks_up(evidence, settings.language):
         return "confirm"
@@ -113,7 +113,7 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
         return "echo"
     if evidence.spoken < ACKNOWLEDGING and is_stray_word(evidence.text, settings.language):
         return "noise"
-    acknowledges = is_backchannel(evidence.text, settings.language) and not evidence.asked
+    acknowledges = is_backchannel(evidence.text, settings.language) and not evidence.question_pending
     if acknowledges and evidence.spoken < ACKNOWLEDGING:
         return "backchannel"
     return "confirm"

@@ -295,7 +295,7 @@ class TurnMachine:
             murmur=self.speech.murmur,
             faint=self.speech.faint and (not self.settings.pauses or turn.end - turn.noticed_at <= ECHO_DIES),
             own=self._replies.recent_words(turn.overlapped_reply, turn.overlapped_position),
-            asked=self._replies.asks,
+            question_pending=self._replies.asks,
         )
 
     def _silent_for(self) -> int:

@@ -40,9 +40,9 @@ class SpeechRules(Struct, frozen=True):
     """Silent frames that end speech: shorter gaps occur within words."""
     over_noise: float = 6.0
     """dB by which speech exceeds the background noise."""
-    under_own_over: float = 8.0
+    below_caller_over_playback: float = 8.0
     """The same while a reply plays: a caller who interrupts does not whisper."""
-    under_own: float = 18.0
+    below_caller: float = 18.0
     """A frame this much quieter than the caller usually is comes from elsewhere: the next room, a screen."""
     within: float = 12.0
     """Within speech frames may be quieter still by this much: consonants are."""
@@ -109,7 +109,7 @@ class Levels:
         slack = self._rules.within if within else 0.0
         least = max(self._rules.quietest, self.noise + self._rules.over_noise)
         if self.own is not None:
-            least = max(least, self.own - self._rules.under_own)
+            least = max(least, self.own - self._rules.below_caller)
         return level >= least - slack
 
     def exceeds_echo(self, level: float, playback_level: float, *, within: bool) -> bool:
@@ -119,7 +119,7 @@ class Levels:
             return True
         back = playback_level + self.echo
         if self.own is not None:
-            back = min(back, self.own - self._rules.under_own_over)
+            back = min(back, self.own - self._rules.below_caller_over_playback)
         return level >= back - (self._rules.within if within else 0.0)
 
     def learn_echo(self, gain: float, *, trial: bool) -> None:
