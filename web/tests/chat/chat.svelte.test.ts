@@ -187,7 +187,7 @@ describe("stopping", () => {
     expect(server.latest.messages).toHaveLength(2);
   });
 
-  it("does not wait long for a server that has not even begun, and stops the run when it does", async () => {
+  it("gives up on a server that has not accepted the run, and stops it if it does", async () => {
     let begin = () => {};
     server.gate = new Promise((resolve) => (begin = resolve));
     chat.send("one");
@@ -237,7 +237,7 @@ describe("failing", () => {
     expect(texts()).toEqual(["zero", "0", "one", ""]);
   });
 
-  it("tells that nobody answers, and the next message takes the place of the one that did not arrive", async () => {
+  it("reports an unreachable server, and the next message replaces the one that did not arrive", async () => {
     await told("zero", "0");
     server.unreachable = true;
     chat.send("one");
@@ -250,7 +250,7 @@ describe("failing", () => {
     expect(server.last("/runs").parent).toBe(said(1).id);
   });
 
-  it("goes on by itself when the line breaks, without losing or repeating a word", async () => {
+  it("reconnects without losing or repeating a word", async () => {
     chat.send("one");
     await settle();
     server.write("a");
@@ -266,7 +266,7 @@ describe("failing", () => {
     expect(server.requests.at(-1)!.headers["Last-Event-ID"]).toBe("4");
   });
 
-  it("reads the conversation again when the server knows less of the run than was heard here", async () => {
+  it("reloads the conversation when the server's log of the run is shorter than expected", async () => {
     chat.send("one");
     await settle();
     server.write("half a reply");
@@ -284,7 +284,7 @@ describe("failing", () => {
     expect(texts()).toEqual(["one", "half"]);
   });
 
-  it("says that the line is gone when it stays away", async () => {
+  it("reports a lost connection that does not return", async () => {
     chat.send("one");
     await settle();
     server.unreachable = true;
@@ -328,7 +328,7 @@ describe("asking again", () => {
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: said(0).id });
   });
 
-  it("lets a cut reply go on in its own row", async () => {
+  it("continues a cut reply in its own row", async () => {
     chat.send("one");
     await settle();
     server.write("half ");
@@ -376,7 +376,7 @@ describe("changing what was said", () => {
   });
 });
 
-describe("what is said while a reply runs", () => {
+describe("a message sent while a reply runs", () => {
   it("waits, and is answered when that one is done", async () => {
     chat.send("one");
     await settle();
@@ -529,7 +529,7 @@ describe("coming back", () => {
     expect(chat.id).toBe("c");
   });
 
-  it("follows a reply that is being written, from where it stands and without a flicker", async () => {
+  it("follows a running reply from its present state without flicker", async () => {
     await open(null);
     chat.send("one");
     await settle();
@@ -613,7 +613,7 @@ describe("coming back", () => {
     expect(draft.text).toBe("old");
   });
 
-  it("starts anew and leaves the running reply to the server", async () => {
+  it("opens a new chat and leaves the running reply to the server", async () => {
     chat.send("one");
     await settle();
     const { id } = chat;
@@ -638,7 +638,7 @@ describe("coming back", () => {
     expect(chat.page).not.toBe(page);
   });
 
-  it("begins a temporary one where that was asked for, and the next one is kept again", async () => {
+  it("starts a temporary one on request, and a normal one next", async () => {
     chat.startNew({ temporary: true });
     await open(null);
     expect(chat.temporary).toBe(true);
@@ -728,7 +728,7 @@ describe("the conversation as a whole", () => {
     expect(chat.modelContext.usage.fill).toBeNull();
   });
 
-  it("is summed up when there is no room, and that is undone by taking the summary away", async () => {
+  it("is compacted on request, and restored by deleting the summary", async () => {
     server.conversation("c", past());
     await open("c");
     const summed = chat.modelContext.compact();
@@ -764,7 +764,7 @@ describe("the conversation as a whole", () => {
     expect(texts()).toEqual(["one", "1"]);
   });
 
-  it("does not take an earlier empty reply away when it is asked for again: what follows hangs on it", async () => {
+  it("does not delete an earlier empty reply on regenerating, since messages depend on it", async () => {
     server.conversation("c", [
       past()[0]!,
       { id: "a", parent: "u", role: "assistant", status: "failed" },
@@ -778,7 +778,7 @@ describe("the conversation as a whole", () => {
     expect(server.last("/runs")).toMatchObject({ verb: "regenerate", message: "a" });
   });
 
-  it("is drawn anew only where it changed: a growing reply leaves every row in its place", async () => {
+  it("is redrawn only where it changed: a growing reply keeps every row", async () => {
     await told("one", "1");
     chat.send("two");
     await settle();
@@ -802,7 +802,7 @@ function later(): { readonly promise: Promise<void>; readonly come: () => void }
   return { promise, come };
 }
 
-describe("what comes late", () => {
+describe("late answers", () => {
   it("takes nothing away that was said while the conversation was read", async () => {
     await told("one", "1");
     clock.pass(5000);
@@ -838,7 +838,7 @@ describe("what comes late", () => {
     expect(texts()).toEqual(["one", "1"]);
   });
 
-  it("leaves whoever is on another screen there when the conversation is taken away elsewhere", async () => {
+  it("keeps another screen open when the conversation is deleted elsewhere", async () => {
     await told("one", "1");
     chat.handleEvent({ type: "removed", conversation: chat.id! });
     expect(went.at(-1)).toBe("null, if the chat is in sight");

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe("the room in the context", () => {
-  it("is asked for once after many changes", async () => {
+  it("is requested once after many changes", async () => {
     for (let time = 0; time < 5; time++) {
       usage.refreshSoon();
       clock.pass(100);
@@ -41,7 +41,7 @@ describe("the room in the context", () => {
     expect([usage.share, usage.nearlyFull]).toEqual([1, true]);
   });
 
-  it("is not asked for where there is nothing", async () => {
+  it("is not requested for an empty branch", async () => {
     branch = null;
     usage.refreshSoon();
     clock.pass(500);

@@ -61,7 +61,7 @@ describe("the page's copy of a conversation", () => {
     expect(thread.get("b")?.text).toBe("half");
   });
 
-  it("keeps what ended when its run is heard again, and lets another run go on with it", () => {
+  it("keeps a finished row when its run is replayed, and lets another run continue it", () => {
     const ended = message("b", "a", 2, { status: "stopped", run: "r", content: [{ type: "text", text: "half" }] });
     thread.load([message("a", null, 1), ended], "b");
     thread.put({ ...ended, status: "running", content: [] });

@@ -26,7 +26,7 @@ describe("a path as it is drawn", () => {
     ]);
   });
 
-  it("draws calls with nothing said between them as one, and begins anew where something is said", () => {
+  it("groups tool calls without text between them", () => {
     const rows = [row("a", "assistant"), row("t", "tool"), row("b", "assistant"), row("u", "tool"), row("c", "assistant"), row("d", "assistant")];
     const groups = groupSilent(modelTurns(rows), ({ key }) => key === "b" || key === "d");
     expect(groups.map(({ key, parts }) => [key, parts.map((part) => part.key)])).toEqual([

@@ -20,7 +20,7 @@ describe("the page's language", () => {
     expect(shell()).toBe(german.shell);
   });
 
-  it("is the last one asked for, whichever arrives first", async () => {
+  it("is the last one requested, whichever loads first", async () => {
     await Promise.all([setLanguage("de"), setLanguage("en")]);
     expect(currentLanguage()).toBe("en");
   });

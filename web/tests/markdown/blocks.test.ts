@@ -171,7 +171,7 @@ describe("showing an unfinished text", () => {
     expect(shown("Look:\n\n| a | b |\n|---|---|")).toContain("<th>a</th>");
   });
 
-  it("lets a line that only looked like a table through when the next line is none", () => {
+  it("releases a line that looked like a table header when the next one is not a delimiter", () => {
     expect(shown("| not a table\nbut text")).toContain("| not a table");
   });
 

@@ -42,7 +42,7 @@ describe("maths in a line", () => {
     expect(formulas(text)).toEqual([]);
   });
 
-  it("is told with its formula", () => {
+  it("is found with its formula", () => {
     expect(mathsAt("\\( x^2 \\) rest")).toEqual({ raw: "\\( x^2 \\)", formula: "x^2", display: false });
     expect(mathsAt("$$ x $$")).toMatchObject({ formula: "x", display: true });
   });

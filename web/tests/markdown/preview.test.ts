@@ -23,7 +23,7 @@ describe("what a frame says", () => {
 });
 
 describe("a preview", () => {
-  it("is there for pages and drawings", () => {
+  it("exists for pages and drawings", () => {
     expect([["html", ""], ["SVG", ""], ["xml", "<?xml version='1.0'?>\n<svg>"], ["xml", "<rss>"], ["js", "<svg>"]].map(([language, code]) => isPreviewable(language!, code!))).toEqual([
       ...[true, true, true, false, false],
     ]);

@@ -58,13 +58,13 @@ describe("the models page", () => {
     expect(models.loading).toEqual([]);
   });
 
-  it("tells of a load that fails on the way", async () => {
+  it("reports a load that fails midway", async () => {
     answers["POST v1/model/load"] = lines({ status: "processing" }, { status: "failed", error: { code: "model_failed", message: "The file is broken." } });
     await models.load({ name: "bad" });
     expect(models.loading[0]).toMatchObject({ problem: "The file is broken.", code: "model_failed" });
   });
 
-  it("draws a download as the server tells of it, and reads what is here when it is done", async () => {
+  it("follows a download's events, and reloads when it is done", async () => {
     await models.refresh();
     models.handleEvent(JSON.stringify({ type: "download", download }));
     models.handleEvent(JSON.stringify({ type: "download", download: { ...download, done: 60 } }));

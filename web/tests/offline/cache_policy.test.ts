@@ -20,7 +20,7 @@ describe("how a request is answered", () => {
     expect(policy(path, { destination: "script" })).toBe("cache-first");
   });
 
-  it.each(["theme.js", "mark.svg"])("asks for the page's other files, and has them when nobody answers: %s", (path) => {
+  it.each(["theme.js", "mark.svg"])("uses the network first for other files: %s", (path) => {
     expect(policy(path)).toBe("network-first");
   });
 
@@ -57,12 +57,12 @@ it("finds the file of an address", () => {
   expect(fileAt("https://chat.example/", SCOPE)).toBeNull();
 });
 
-it("takes a proxy's word that the server is gone, and no other status", () => {
+it("counts gateway errors as a server that is down, and no other status", () => {
   expect([502, 503, 504].every(isUpstreamDown)).toBe(true);
   expect([200, 304, 401, 404, 500].some(isUpstreamDown)).toBe(false);
 });
 
-it("lets go of former builds of this server, and of nothing else", () => {
+it("deletes caches of earlier builds of this server only", () => {
   const mine = cacheName(SCOPE, "new");
   const stores = [mine, cacheName(SCOPE, "old"), cacheName("https://chat.example/", "old"), cacheName(`${SCOPE}more/`, "old"), "somebody's"];
   expect(outdatedCaches(stores, SCOPE, "new")).toEqual([cacheName(SCOPE, "old")]);

@@ -28,19 +28,20 @@ it("registers the worker beside the page, under whatever path that is", async ()
   expect(registry.addresses).toEqual(["./sw.js"]);
 });
 
-it("registers nothing for a page that was not built, and where there is no registry", async () => {
+it("registers nothing in development, or without service workers", async () => {
   const registry = registryOf(new Registration());
   await registerWorker(registry, null);
   await registerWorker(undefined, "1a2b");
   expect(registry.addresses).toEqual([]);
 });
 
-it("goes on without where the browser will not", async () => {
-  await registerWorker({ register: () => Promise.reject(new Error("the certificate is not trusted")) }, "1a2b");
-  await registerWorker(registryOf(undefined), "1a2b");
+it("ignores a browser that refuses", async () => {
+  const refusing = { register: () => Promise.reject(new Error("the certificate is not trusted")) };
+  await expect(registerWorker(refusing, "1a2b")).resolves.toBeUndefined();
+  await expect(registerWorker(registryOf(undefined), "1a2b")).resolves.toBeUndefined();
 });
 
-it("tells the workers there are of which build the page is", async () => {
+it("sends the page's build to existing workers", async () => {
   const registration = new Registration();
   registration.waiting = new Worker();
   registration.active = new Worker();
@@ -49,7 +50,7 @@ it("tells the workers there are of which build the page is", async () => {
   expect(registration.active.told).toEqual(["1a2b"]);
 });
 
-it("tells one that comes to wait later", async () => {
+it("sends it to a worker that waits later", async () => {
   const registration = new Registration();
   await registerWorker(registryOf(registration), "1a2b");
   const worker = new Worker();

@@ -30,7 +30,7 @@ it("names the same files the same, and a change in any of them another name", ()
   expect(name()).not.toBe(before);
 });
 
-it("tells files apart by their names too", () => {
+it("distinguishes files by name too", () => {
   const before = nameOf(folder, ["index.html", "assets/b.js"]);
   expect(nameOf(folder, ["assets/b.js", "index.html"])).not.toBe(before);
 });

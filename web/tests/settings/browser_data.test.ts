@@ -19,7 +19,7 @@ function storage(...keys: string[]) {
 }
 
 describe("what a browser keeps", () => {
-  it("is taken away, and nobody else's is", async () => {
+  it("is removed, and nothing else", async () => {
     const kept = storage("duologue.draft", "theirs", "duologue.files.c1");
     const caches = new Set(["duologue https://here/talk/ a", "duologue https://here/talk/ b", "duologue https://here/ a", "theirs"]);
     await clearBrowserData([() => kept], { keys: async () => [...caches], delete: async (name) => caches.delete(name) }, "https://here/talk/");

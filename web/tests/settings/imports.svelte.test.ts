@@ -28,7 +28,7 @@ function made() {
 const file = (name: string) => new File(["{}"], name);
 
 describe("imports", () => {
-  it("go one after the other, with their progress and what came of them", async () => {
+  it("run one after the other, with progress and result", async () => {
     const { imports, sent } = made();
     imports.add([file("one.zip"), file("two.json")]);
     expect(sent.map(({ name }) => name)).toEqual(["one.zip"]);

@@ -6,7 +6,7 @@ const mini = { name: "mini", verbs: ["thinking"] };
 const plain = { name: "plain", verbs: [] };
 const server = (model: object | null) => ({ capabilities: { default_model: "mini" }, model: () => model }) as never;
 
-describe("how a request is asked", () => {
+describe("the options of a run", () => {
   it("says whether to think, to a model that can", () => {
     expect(optionsFor(server(mini), { thinking: true })).toEqual({ speaker: "mini", thinking: true });
     expect(optionsFor(server(mini), { thinking: false })).toEqual({ speaker: "mini", thinking: false });

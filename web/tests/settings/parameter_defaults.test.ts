@@ -6,7 +6,7 @@ import type { Model } from "../../src/wire/server";
 
 const model = (changes: Partial<Model> = {}): Model => ({ name: "mini", engine: "llama", context: 4096, parameters: 1, description: "", bundled: false, verbs: [], ...changes });
 
-describe("where nothing is said", () => {
+describe("the default of a parameter", () => {
   it("the operator's word holds over the engine's", () => {
     const mini = model({ defaults: { temperature: 0.8 } });
     expect(defaultOf("temperature", mini, { temperature: 0.3 })).toEqual({ from: "operator", value: 0.3 });

@@ -45,7 +45,7 @@ describe("a typed number", () => {
     expect(typed("temperature", "  ")).toEqual({ value: null });
   });
 
-  it.each(["warm", "1,5", "1 000", "NaN", "Infinity", "--1", "0x10"])("%s is none in English", (text) => {
+  it.each(["warm", "1,5", "1 000", "NaN", "Infinity", "--1", "0x10"])("%s is rejected in English", (text) => {
     expect(typed("temperature", text)).toEqual({ fault: { kind: "number" } });
   });
 
@@ -95,7 +95,7 @@ describe("biases", () => {
     expect(typed("logit_bias", "")).toEqual({ value: null });
   });
 
-  it.each(["42", ": 3", "42: much"])("%s is none", (text) => {
+  it.each(["42", ": 3", "42: much"])("%s is rejected", (text) => {
     expect(typed("logit_bias", text)).toEqual({ fault: { kind: "bias" } });
   });
 });

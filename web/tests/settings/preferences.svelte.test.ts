@@ -245,7 +245,7 @@ describe("preferences", () => {
 });
 
 describe("what the server had", () => {
-  it("is not taken when it comes after what was changed since", async () => {
+  it("is dropped when it arrives after a newer change", async () => {
     const { preferences, server, settle } = made();
     let come: (answer: Answer<Settings>) => void = () => {};
     server.read = () => new Promise((resolve) => (come = resolve));

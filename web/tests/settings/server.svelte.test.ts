@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 
 describe("the server's state", () => {
-  it("is asked once when ready, and not again", async () => {
+  it("is polled once when ready", async () => {
     answers = [json(READY)];
     await server.refresh();
     expect(server.status).toBe("ready");
@@ -45,7 +45,7 @@ describe("the server's state", () => {
     expect(requests).toEqual([{ address: "api/capabilities", body: undefined, build: "b1" }]);
   });
 
-  it("is asked again until ready", async () => {
+  it("is polled until ready", async () => {
     answers = [json({ ...READY, state: "loading", detail: "Reading the weights." }), json(READY)];
     await server.refresh();
     expect([server.status, server.detail]).toEqual(["loading", "Reading the weights."]);
@@ -55,7 +55,7 @@ describe("the server's state", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it("is asked ever more slowly while nobody answers, and the last answer stays", async () => {
+  it("is polled ever more slowly while unreachable, and the last answer stays", async () => {
     answers = [json(READY), nobody];
     await server.refresh();
     await server.refresh();
@@ -115,14 +115,14 @@ describe("logging in", () => {
     expect(await server.login("secret")).toMatch(/cookie/);
   });
 
-  it("says so when nobody answers", async () => {
+  it("reports an unreachable server", async () => {
     answers = [nobody];
     expect(await server.login("secret")).toMatch(/does not answer/);
   });
 });
 
-describe("what was asked before", () => {
-  it("says nothing of a login that came after it", async () => {
+describe("a request sent earlier", () => {
+  it("does not show a later login", async () => {
     let come = () => {};
     const slow = new Promise<void>((resolve) => (come = resolve));
     const states = [{ error: { message: "A key is needed." } }, READY];
@@ -141,7 +141,7 @@ describe("what was asked before", () => {
     expect(late.status).toBe("ready");
   });
 
-  it("is asked seldom while the server has no model", async () => {
+  it("is polled slowly while the server has no model", async () => {
     answers = [json({ ...READY, state: "empty" })];
     await server.refresh();
     clock.pass(4000);

@@ -31,7 +31,7 @@ describe("the browser's storage", () => {
     expect([storage.get("a"), browser.texts.size]).toEqual([null, 0]);
   });
 
-  it("keeps for as long as the page lives what there is no room for, and not what was there before it", () => {
+  it("keeps in memory what does not fit, instead of the old value", () => {
     const browser = new Storage();
     const storage = new BrowserStorage(() => browser as never);
     storage.put("a", "1");

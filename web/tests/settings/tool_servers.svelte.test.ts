@@ -40,7 +40,7 @@ function made() {
 }
 
 describe("the tool servers", () => {
-  it("are read again while somebody looks, more often while one is on its way", async () => {
+  it("are polled while watched, faster while one is connecting", async () => {
     const { servers, clock } = made();
     const leave = servers.watch();
     await settle();

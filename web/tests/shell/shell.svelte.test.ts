@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Shell } from "../../src/shell/shell.svelte";
 
 describe("the shell", () => {
-  it("knows which screen is in sight, and the chat one came from", () => {
+  it("knows the current screen and the last chat", () => {
     const shell = new Shell(() => {});
     shell.onHashChange("#/c/a1");
     shell.onHashChange("#/settings/keys");
@@ -12,7 +12,7 @@ describe("the shell", () => {
     expect(shell.lastChatAddress).toBe("#/c/a1");
   });
 
-  it("takes away what lies over the page when one goes elsewhere", () => {
+  it("closes overlays on navigation", () => {
     const went: string[] = [];
     const shell = new Shell((hash) => went.push(hash));
     shell.show("palette");

@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 
 describe("voice", () => {
-  it("begins the browser's sound in the press, and the rest when it has come", async () => {
+  it("creates the AudioContext within the user gesture, and the call once it is loaded", async () => {
     voice.startCall();
     expect(done).toEqual(["sound play-and-record"]);
     voice.startCall();
@@ -102,7 +102,7 @@ describe("voice", () => {
     expect([voice.message, done[6]]).toEqual([null, "cancel"]);
   });
 
-  it("begins the sound of a reply that will be read out in the press that asks for it by voice", async () => {
+  it("creates the AudioContext for a reply that will be read aloud within the user gesture", async () => {
     responds = true;
     voice.recordMessage();
     responds = false;
@@ -118,7 +118,7 @@ describe("voice", () => {
     expect([voice.readingId, done.at(-1)]).toEqual([null, "stop"]);
   });
 
-  it("reads a reply with the sound that was begun when it was asked for, and not during a call", async () => {
+  it("reads a reply with the prepared AudioContext, and not during a call", async () => {
     voice.prepareSound();
     voice.readAlong("m1", "", false);
     voice.readAlong("m1", "Hello", false);

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe("the conversations' API", () => {
-  it("gives a conversation whole, with what the server left out", async () => {
+  it("restores the defaults that the server omits", async () => {
     server.conversation("c", [{ id: "a", parent: null, role: "user" }]);
     expect(await client.open("c")).toMatchObject({
       kind: "ok",
@@ -20,17 +20,17 @@ describe("the conversations' API", () => {
     });
   });
 
-  it("asks for the next page by where the last one ended", async () => {
+  it("requests the next page by its cursor", async () => {
     await client.list({ archived: false, folder: null, tag: null }, "12.a");
     expect(server.requests.at(-1)?.address).toBe("api/conversations?before=12.a");
   });
 
-  it("asks for the archived ones, for those of a folder, for those with a tag", async () => {
+  it("filters by archive, folder and tag", async () => {
     await client.list({ archived: true, folder: "f", tag: "green tea" });
     expect(server.requests.at(-1)?.address).toBe("api/conversations?archived=true&folder=f&tag=green+tea");
   });
 
-  it("does the same to many, as many at once as the server takes", async () => {
+  it("changes many in batches the server accepts", async () => {
     const ids = Array.from({ length: 1001 }, (_, index) => `c${index}`);
     expect(await client.bulk(ids, "move", "f")).toMatchObject({ kind: "ok" });
     expect(server.requests.map(({ body }) => [body.ids.length, body.do, body.folder])).toEqual([
@@ -43,21 +43,21 @@ describe("the conversations' API", () => {
     expect(exportAddress("a b", "markdown")).toBe("api/conversations/a%20b/export?format=markdown");
   });
 
-  it("says what is to be found, whatever stands in it", async () => {
+  it("escapes the search query", async () => {
     await client.search("a&b=c #d", new AbortController().signal);
     expect(new URL(server.requests.at(-1)!.address, "http://x").searchParams.get("q")).toBe("a&b=c #d");
   });
 
-  it("sends a file to import as it is", async () => {
+  it("sends a file to import unchanged", async () => {
     await client.import("former chat.jsonl", "{}\n");
     expect(server.requests.at(-1)).toMatchObject({ method: "POST", address: "api/import?name=former%20chat.jsonl" });
   });
 
-  it("knows where files lie, beside the page", () => {
+  it("knows the addresses of files", () => {
     expect([blobAddress("h"), thumbnailAddress("h", 64)]).toEqual(["api/blobs/h", "api/blobs/h/thumbnail?side=64"]);
   });
 
-  it("copies, instructs, measures and sums up by plain commands", async () => {
+  it("sends fork, instructions, context and compaction", async () => {
     server.conversation("c", [{ id: "a", parent: null, role: "user" }]);
     await client.fork("c", "f", "a");
     await client.putSystem("c", "Be brief.");
@@ -96,7 +96,7 @@ describe("all conversations", () => {
     expect(await all.ids("f")).toEqual({ kind: "ok", value: ["a", "b"] });
   });
 
-  it("are left at the first command that fails", async () => {
+  it("are processed until the first failure", async () => {
     server.refusal = { status: 503, code: "busy", message: "Not now." };
     const ids = Array.from({ length: 1500 }, (_, index) => `c${index}`);
     expect(await client.bulk(ids, "restore")).toMatchObject({ kind: "refused", message: "Not now." });

@@ -9,7 +9,7 @@ describe("an event", () => {
     expect(parseEvent('{"type":"known","value":1}', TYPES)).toEqual({ type: "known", value: 1 });
   });
 
-  it.each(['{"type":"other"}', "{}", "[]", "null", "1", "{"])("is none in %s", (data) => {
+  it.each(['{"type":"other"}', "{}", "[]", "null", "1", "{"])("is rejected: %s", (data) => {
     expect(parseEvent(data, TYPES)).toBeNull();
   });
 });

@@ -30,7 +30,7 @@ describe("what tool servers offer", () => {
     ]);
   });
 
-  it("is completed where the server knows how, and nothing is said where it does not", async () => {
+  it("is completed if the server can, and empty otherwise", async () => {
     const asking = { server: "notes", kind: "prompt", name: "daily", argument: "day", value: "m", context: {} } as const;
     expect(await client({ "api/mcp/complete": { values: ["monday"] } }).offers.complete(asking)).toEqual(["monday"]);
     expect(await client({}).offers.complete(asking)).toEqual([]);

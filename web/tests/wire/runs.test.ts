@@ -13,7 +13,7 @@ describe("a run as it is heard", () => {
     expect([row.reasoning, textOf(row.content)]).toEqual(["Let me see.", "It rains."]);
   });
 
-  it("goes on behind what a continued row has", () => {
+  it("appends to a continued row", () => {
     expect(textOf(after(added("a", { content: [{ type: "text", text: "half " }] }), delta("and half")).rows.get("a")!.content)).toBe("half and half");
   });
 
@@ -36,14 +36,14 @@ describe("a run as it is heard", () => {
     expect(ended.outputs).toEqual({});
   });
 
-  it("knows which questions are open", () => {
+  it("knows the open approvals", () => {
     const approval = { id: "p", run: "r", conversation: "c" };
     const requests = after({ type: "approval_asked", approval }, { type: "approval_asked", approval });
     expect(requests.approvals).toEqual([approval]);
     expect(applyEvent(requests, { type: "approval_answered", id: "p", decision: null }).approvals).toEqual([]);
   });
 
-  it("hears nothing after its end", () => {
+  it("ignores events after its end", () => {
     const done = after(added("a"), { type: "run_done", outcome: "done" });
     expect(applyEvent(done, delta("late"))).toBe(done);
   });

@@ -24,7 +24,7 @@ describe("the server's answers", () => {
     expect(await fetchCapabilities(answering(200, "<html>"))).toMatchObject({ kind: "refused" });
   });
 
-  it("takes a proxy that finds nobody, and no answer at all, for unreachable", async () => {
+  it("treats gateway errors and missing answers as unreachable", async () => {
     expect(await fetchCapabilities(answering(502, ""))).toEqual({ kind: "unreachable" });
     expect(await fetchCapabilities(() => Promise.reject(new TypeError("failed")))).toEqual({ kind: "unreachable" });
   });

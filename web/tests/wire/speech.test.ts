@@ -35,7 +35,7 @@ describe("speech over HTTP", () => {
     expect(JSON.parse(requests[0]!.init.body as string)).toEqual({ model: "default", input: "Hi", voice: "default", response_format: "pcm", speed: 1.5 });
   });
 
-  it("says why it was refused, and that nobody answers", async () => {
+  it("reports a refusal and an unreachable server", async () => {
     const refused = answering(() => new Response('{"error":{"code":"voice_unavailable","message":"No voice."}}', { status: 503 }));
     expect(await synthesise(refused.fetch, { text: "Hi", voice: "v", speed: 1 }, signal)).toMatchObject({ kind: "refused", message: "No voice.", code: "voice_unavailable" });
     const gone = async () => Promise.reject(new TypeError("failed"));

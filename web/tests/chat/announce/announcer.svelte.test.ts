@@ -60,7 +60,7 @@ describe("a reply that is being written", () => {
     expect(said).toEqual(["One.", "mini has answered."]);
   });
 
-  it("is read out at its end by default, and never to whoever does not want it", () => {
+  it("is announced at its end by default, and never if switched off", () => {
     const ends = growing("ends");
     ends.announcer.update("row", () => "One. ");
     ends.clock.pass(3000);
@@ -78,7 +78,7 @@ describe("a reply that is being written", () => {
     expect(off.said).toEqual(["May weather run?"]);
   });
 
-  it("is let go of with its page", () => {
+  it("is forgotten with its page", () => {
     const { clock, announcer } = growing("sentences");
     announcer.update("row", () => "One. ");
     announcer.reset();

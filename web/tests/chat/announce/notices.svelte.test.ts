@@ -4,7 +4,7 @@ import { Notices } from "../../../src/chat/announce/notices.svelte";
 import { FakeClock } from "../../clock";
 
 describe("a notice", () => {
-  it("goes away by itself, but not while it is held", () => {
+  it("disappears after a while, but not while it is held", () => {
     const clock = new FakeClock();
     const notices = new Notices(clock);
     notices.show("Deleted.");

@@ -24,7 +24,7 @@ describe("a growing text, read out", () => {
     expect(heard("# Tea\n- **one**\n- two")).toEqual(["Tea", "- one", "- two"]);
   });
 
-  it("knows other scripts' ends", () => {
+  it("knows sentence ends of other scripts", () => {
     expect(heard("你好。世界")).toEqual(["你好。", "世界"]);
   });
 

@@ -63,7 +63,7 @@ describe("attached files", () => {
     expect(attachments.take()).toEqual([]);
   });
 
-  it("are called back when taken away", async () => {
+  it("are aborted when removed", async () => {
     attachments.add([picture]);
     attachments.remove(attachments.items[0]!.key);
     expect(sent[0]!.aborted).toBe(true);
@@ -122,7 +122,7 @@ describe("attached files", () => {
     expect(sent[0]!.aborted).toBe(true);
   });
 
-  it("are tried again when asked, and not when nothing is there to try", async () => {
+  it("are retried on request, if there is a file", async () => {
     attachments.add([picture]);
     sent[0]!.end({ kind: "unreachable" });
     await settle();

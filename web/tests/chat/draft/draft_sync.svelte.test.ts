@@ -109,7 +109,7 @@ describe("what is typed", () => {
     expect(draft.text).toBe("half a thought");
   });
 
-  it("is taken away there when it was sent", async () => {
+  it("is deleted there once sent", async () => {
     draft.text = "hello";
     await later();
     draft.text = "";
@@ -151,7 +151,7 @@ describe("what is typed", () => {
     expect(server.drafts.get("new")).toMatchObject({ text: "patience" });
   });
 
-  it("is not told to the server where the chat is to be temporary", async () => {
+  it("is not stored for a temporary chat", async () => {
     mayStore = false;
     server.requests.length = 0;
     draft.text = "secret";
@@ -161,7 +161,7 @@ describe("what is typed", () => {
     expect(draft.text).toBe("secret");
   });
 
-  it("before anybody kept it is not taken for old", async () => {
+  it("from before syncing existed does not count as old", async () => {
     draft.text = "one";
     await later();
     const again = new Draft(storage);
@@ -198,7 +198,7 @@ describe("what another device typed", () => {
     expect(notices.current).toBeNull();
   });
 
-  it("appears while one looks, and goes when it was sent there", async () => {
+  it("appears while the page is open, and disappears when it was sent", async () => {
     sync.handleEvent({ type: "draft", conversation: "new", updated: server.write("new", "typing") });
     await settle();
     expect(draft.text).toBe("typing");
@@ -208,14 +208,14 @@ describe("what another device typed", () => {
     expect(draft.text).toBe("");
   });
 
-  it("of another conversation is no matter here", async () => {
+  it("of another conversation is ignored", async () => {
     server.requests.length = 0;
     sync.handleEvent({ type: "draft", conversation: "other", updated: server.write("other", "x") });
     await settle();
     expect(server.requests).toEqual([]);
   });
 
-  it("is not asked for when it is only the echo of what was sent from here", async () => {
+  it("is not read again after its own echo", async () => {
     draft.text = "mine";
     await later();
     server.requests.length = 0;
@@ -265,7 +265,7 @@ describe("what another device typed", () => {
     expect(draft.text).toBe("older");
   });
 
-  it("that is the same is no news", async () => {
+  it("that is equal changes nothing", async () => {
     server.unreachable = true;
     draft.text = "same";
     await later();

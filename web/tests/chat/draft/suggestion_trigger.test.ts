@@ -9,21 +9,21 @@ function at(text: string) {
 }
 
 describe("a list over the composer", () => {
-  it("is asked for by a slash that begins an empty line", () => {
+  it("is a slash at the start of an empty line", () => {
     expect(at("/|")).toEqual({ kind: "prompts", query: "", start: 0, end: 1 });
     expect(at("first\n/sum|\nlast")).toEqual({ kind: "prompts", query: "sum", start: 6, end: 10 });
   });
 
-  it("is not asked for by any other slash", () => {
+  it("is no other slash", () => {
     for (const text of ["and/or|", "see /etc|", "/say hello|", "/usr/bin|", "/|say", "//|"]) expect(at(text)).toBeNull();
   });
 
-  it("is asked for by an at that begins a word", () => {
+  it("is an @ at the start of a word", () => {
     expect(at("look at @no|")).toEqual({ kind: "resources", query: "no", start: 8, end: 11 });
     expect(at("@| and more")).toEqual({ kind: "resources", query: "", start: 0, end: 1 });
   });
 
-  it("is not asked for by an address or by a word that goes on", () => {
+  it("is no @ in an address or inside a word", () => {
     for (const text of ["me@home|", "@a b|", "@|home", "@@|"]) expect(at(text)).toBeNull();
   });
 

@@ -45,7 +45,7 @@ describe("the parts", () => {
     expect([matchesWordStart("uber", "Größe über alles"), matchesWordStart("ber", "über"), matchesWordStart("", "x"), matchesWordStart("x", undefined)]).toEqual([true, false, true, false]);
   });
 
-  it("know what a pattern needs, and what it stands for then", () => {
+  it("know a template's variables and expansion", () => {
     expect(templateVariables("notes://{name}/{+path}")).toEqual([
       { name: "name", required: true },
       { name: "path", required: true },

@@ -12,7 +12,7 @@ describe("the words of a growing text", () => {
     expect(counts[2]).toBe(1);
   });
 
-  it("are counted anew when the text begins anew", () => {
+  it("are counted again when the text starts over", () => {
     const count = new WordCount();
     count.update("one two three");
     expect(count.update("one")).toBe(1);

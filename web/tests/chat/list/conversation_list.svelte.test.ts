@@ -167,7 +167,7 @@ describe("the list of conversations", () => {
     expect(server.commands()).toEqual(["POST api/runs/r/stop"]);
   });
 
-  it("holds on to what was asked for while the list is read", async () => {
+  it("keeps unconfirmed changes while the list is reloaded", async () => {
     const pinning = list.pin("a", true);
     const loading = list.load();
     expect(list.get("a")?.pinned).toBe(true);
@@ -191,7 +191,7 @@ describe("the list of conversations", () => {
     expect(list.get("t")).toBeUndefined();
   });
 
-  it("reads a temporary one by itself when it has changed", async () => {
+  it("reloads a changed temporary one individually", async () => {
     Object.assign(server.conversation("t", [], "Between us").conversation, { temporary: true });
     list.add(conversationOf({ id: "t", temporary: true }));
     list.handleEvent({ type: "changed", conversation: "t" });
@@ -226,7 +226,7 @@ describe("a long list", () => {
     expect([ids(), list.rest]).toEqual(["gfedcba", null]);
   });
 
-  it("stays as long as it was when something new comes", async () => {
+  it("keeps its length when something new arrives", async () => {
     await list.load();
     await list.more();
     server.conversation("h", [], "h");
@@ -234,7 +234,7 @@ describe("a long list", () => {
     expect(ids()).toBe("hgfedcb");
   });
 
-  it("begins anew where more came than a page", async () => {
+  it("restarts if more than a page arrived", async () => {
     await list.load();
     await list.more();
     for (const id of ["h", "i", "j", "k"]) server.conversation(id, [], id);
@@ -323,8 +323,8 @@ it("turns today into yesterday at midnight", async () => {
   expect(shown()[0]).toBe("yesterday: t");
 });
 
-describe("what is read while something else is asked for", () => {
-  it("is not taken when it comes after what was read later", async () => {
+describe("concurrent reads", () => {
+  it("drop an older answer that arrives after a newer one", async () => {
     let come = () => {};
     server.readDelay = new Promise((resolve) => (come = resolve));
     const first = list.load();

@@ -6,7 +6,7 @@ import { FakeClock } from "../../clock";
 import { settle, FakeServer } from "../../server";
 
 describe("the feed", () => {
-  it("tells what it knows, and skips what it does not", async () => {
+  it("passes known events and skips others", async () => {
     const server = new FakeServer();
     const clock = new FakeClock();
     const onEvent: FeedEvent[] = [];

@@ -15,7 +15,7 @@ beforeEach(() => {
   server.folders.set("f", { id: "f", name: "Tea" });
 });
 
-it("knows the folders when the server has said them", async () => {
+it("knows the folders once loaded", async () => {
   const folders = make();
   expect([folders.known, folders.has("f")]).toEqual([false, false]);
   await folders.load();
@@ -25,7 +25,7 @@ it("knows the folders when the server has said them", async () => {
   expect(folders.has("f")).toBe(true);
 });
 
-it("opens again what was left open, and forgets what is gone", async () => {
+it("restores open folders, and forgets deleted ones", async () => {
   make().fold("f", false);
   make().fold("gone", false);
   const folders = make();

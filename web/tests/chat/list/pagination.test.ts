@@ -24,7 +24,7 @@ describe("a view", () => {
 });
 
 describe("a page", () => {
-  it("brings what is new and takes what is gone from where it reaches", () => {
+  it("adds new rows and removes missing ones within its range", () => {
     const known = [row("d", 4), row("c", 3), row("b", 2), row("a", 1)];
     const page = { conversations: [row("e", 5), row("d", 4), row("b", 2)], next: "2.b" };
     expect(ids(mergePage(known, ALL, page, null))).toBe("e d b a");

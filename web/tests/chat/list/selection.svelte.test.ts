@@ -22,13 +22,13 @@ it("takes all from the last one on, in either direction, in and out", () => {
   expect(chosen(selection)).toBe("");
 });
 
-it("takes only the one where there is none to begin from", () => {
+it("selects only one if there is no anchor", () => {
   const selection = new Selection();
   selection.toggle("c", true, shown);
   expect(chosen(selection)).toBe("c");
 });
 
-it("forgets what is gone", () => {
+it("removes deleted ones", () => {
   const selection = new Selection();
   selection.set(shown);
   selection.remove(new Set(["a", "e"]));

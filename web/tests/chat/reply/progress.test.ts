@@ -34,7 +34,7 @@ describe("what a reply is doing", () => {
     expect(after(started, delta("reasoning"), done)).toMatchObject({ stage: "sent", thought: { a: 1000 } });
   });
 
-  it("works while tools run and people are asked", () => {
+  it("is working while tools run or wait for approval", () => {
     expect(after(started, { type: "tool_started", message: "t" }).stage).toBe("working");
     expect(after({ type: "progress", waiting: "approval" }).stage).toBe("working");
   });

@@ -7,31 +7,31 @@ import { TOKEN_KINDS } from "../../../src/markdown/highlight/runs";
 /** The runs as [kind, text]. */
 async function coloured(code: string, label: string): Promise<[string, string][]> {
   const runs = (await highlight(code, label))!;
-  const length: [string, string][] = [];
+  const tokens: [string, string][] = [];
   let at = 0;
   for (let index = 0; index < runs.length; index += 2) {
-    length.push([TOKEN_KINDS[runs[index + 1]!]!, code.slice(at, at + runs[index]!)]);
+    tokens.push([TOKEN_KINDS[runs[index + 1]!]!, code.slice(at, at + runs[index]!)]);
     at += runs[index]!;
   }
   expect(at).toBe(code.length);
-  return length;
+  return tokens;
 }
 
 describe("code", () => {
-  it("is told in pieces that make it whole", async () => {
-    const length = await coloured("def f(x):  # why\n    return 'é' + 1\n", "py");
-    expect(length).toContainEqual(["keyword", "def"]);
-    expect(length).toContainEqual(["name", "f"]);
-    expect(length).toContainEqual(["comment", "# why"]);
-    expect(length).toContainEqual(["text", "'é'"]);
-    expect(length).toContainEqual(["number", "1"]);
+  it("is split into runs that cover all of it", async () => {
+    const tokens = await coloured("def f(x):  # why\n    return 'é' + 1\n", "py");
+    expect(tokens).toContainEqual(["keyword", "def"]);
+    expect(tokens).toContainEqual(["name", "f"]);
+    expect(tokens).toContainEqual(["comment", "# why"]);
+    expect(tokens).toContainEqual(["text", "'é'"]);
+    expect(tokens).toContainEqual(["number", "1"]);
   });
 
   it("is read in the languages inside it too", async () => {
-    const length = await coloured("<p>a</p>\n<script>let x = 'b';</script>\n<style>p { color: red }</style>", "html");
-    expect(length).toContainEqual(["keyword", "let"]);
-    expect(length).toContainEqual(["text", "'b'"]);
-    expect(length).toContainEqual(["mark", "color"]);
+    const tokens = await coloured("<p>a</p>\n<script>let x = 'b';</script>\n<style>p { color: red }</style>", "html");
+    expect(tokens).toContainEqual(["keyword", "let"]);
+    expect(tokens).toContainEqual(["text", "'b'"]);
+    expect(tokens).toContainEqual(["mark", "color"]);
   });
 
   it("has no two pieces of one colour beside each other", async () => {
@@ -43,11 +43,13 @@ describe("code", () => {
     expect(await coloured("-old\n+new\n", "diff")).toEqual([["removed", "-old"], ["plain", "\n"], ["added", "+new"], ["plain", "\n"]]);
   });
 
-  it.each(NAMED)("may be %s", async (name) => {
-    await coloured("if (a) { return \"b\" } // c\n<d e='f'>& $g `h` #i\n", name);
+  it.each(NAMED)("in %s keeps its text", async (name) => {
+    const code = "if (a) { return \"b\" } // c\n<d e='f'>& $g `h` #i\n";
+    const runs = await coloured(code, name);
+    expect(runs.map(([, text]) => text).join("")).toBe(code);
   });
 
-  it("stays plain where the language is none of ours, or it is too long", async () => {
+  it("stays plain if the language is unknown or it is too long", async () => {
     expect(await highlight("x", "klingon")).toBeNull();
     expect(await highlight("x".repeat(MAX_LENGTH + 1), "js")).toBeNull();
   });

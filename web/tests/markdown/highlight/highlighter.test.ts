@@ -21,7 +21,7 @@ function begun() {
   return { worker, highlighter, started: () => started };
 }
 
-describe("asking for colours", () => {
+describe("the highlighter", () => {
   it("starts one worker, and gives each block its own answer", async () => {
     const { worker, highlighter, started } = begun();
     const [first, second] = [highlighter.highlight("a", "js"), highlighter.highlight("b", "py")];
@@ -31,13 +31,13 @@ describe("asking for colours", () => {
     expect(started()).toBe(1);
   });
 
-  it("asks nobody about a language that is none of ours", async () => {
+  it("sends no request for an unknown language", async () => {
     const { highlighter, started } = begun();
     expect(await highlighter.highlight("a", "klingon")).toBeNull();
     expect(started()).toBe(0);
   });
 
-  it("leaves code plain where the worker fails, or there is none", async () => {
+  it("leaves code plain if the worker fails or cannot start", async () => {
     const { worker, highlighter } = begun();
     const requests = highlighter.highlight("a", "js");
     worker.dispatchEvent(new Event("error"));

@@ -8,7 +8,7 @@ describe("a language", () => {
     expect(["", "klingon", "constructor"].map(languageNamed)).toEqual([null, null, null]);
   });
 
-  it("comes with those that stand inside it, each once", () => {
+  it("is loaded with the languages it embeds, each once", () => {
     expect([...withEmbedded("xml")].sort()).toEqual(["css", "javascript", "xml"]);
     expect([...withEmbedded("python")]).toEqual(["python"]);
   });

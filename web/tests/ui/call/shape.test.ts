@@ -20,7 +20,7 @@ describe("the shape of a call", () => {
     }
   });
 
-  it("answers to loudness where somebody is to be heard", () => {
+  it("responds to loudness while someone can be heard", () => {
     const far = (mood: Mood, loud: number) => edgeAt(1, 1, motionOf(mood), loud, 1);
     for (const mood of ["listening", "hearing", "speaking"] as const) expect(far(mood, 1)).toBeGreaterThan(far(mood, 0));
     expect(far("thinking", 1)).toBe(far("thinking", 0));
@@ -31,7 +31,7 @@ describe("the shape of a call", () => {
     expect(half.size).toBeCloseTo((motionOf("paused").size + motionOf("speaking").size) / 2);
   });
 
-  it("hears as ears do", () => {
+  it("scales loudness logarithmically", () => {
     expect([perceivedLoudness(0), perceivedLoudness(0.0001), perceivedLoudness(1), perceivedLoudness(2)]).toEqual([0, 0, 1, 1]);
     expect(perceivedLoudness(0.1)).toBeCloseTo(2 / 3);
   });

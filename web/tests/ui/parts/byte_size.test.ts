@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { byteSize, modelSize } from "../../../src/ui/parts/byte_size";
 
 describe("the size of a file", () => {
-  it("is said as a person reads it", () => {
+  it("uses the largest fitting unit", () => {
     expect([0, 8, 1500, 312_000, 4_210_000, 25_000_000, 3e12].map((bytes) => byteSize(bytes))).toEqual(["0 byte", "8 byte", "1.5 kB", "312 kB", "4.2 MB", "25 MB", "3,000 GB"]);
   });
 

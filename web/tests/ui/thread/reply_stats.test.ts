@@ -6,13 +6,13 @@ const NOTHING: ReplyStats = { tokens: 1, reasoning: 0, input: null, cached: 0, g
 const spaced = (text: string) => text.replaceAll("\u00a0", " ");
 
 describe("the statistics of a reply", () => {
-  it("sums a reply up with what is known, and no more", () => {
+  it("summarise only what is known", () => {
     expect(spaced(statsSummary({ ...NOTHING, tokens: 38, input: 9, generateMs: 340, firstTokenMs: 214 }))).toBe("38 tokens · 112 per second · first after 0.21 s");
     expect(statsSummary(NOTHING)).toBe("1 token");
     expect(statsSummary({ ...NOTHING, tokens: 5, generateMs: 5 })).toBe("5 tokens");
   });
 
-  it("tells the rest of it on demand: who, what was read, what was waited for", () => {
+  it("give the details: model, input, reasoning, waiting time", () => {
     expect(statsDetail(NOTHING, "mini")).toBe("by mini");
     const stats = { ...NOTHING, tokens: 50, reasoning: 20, input: 1200, cached: 1000, queueMs: 2300 };
     expect(spaced(statsDetail(stats, "mini"))).toBe("by mini · 1,200 tokens read, 1,000 of them kept from before · 20 tokens of it thought · waited 2.3 s in the queue");
@@ -20,7 +20,7 @@ describe("the statistics of a reply", () => {
     expect(statsSummary({ ...NOTHING, tokens: 7, estimated: true })).toBe("~7 tokens");
   });
 
-  it("adds the turns of a reply up", () => {
+  it("add up the turns of a reply", () => {
     const turns = [
       { usage: { input: 10, output: 5 }, timings: { generate: 100, first: 40 } },
       { usage: null, timings: null },

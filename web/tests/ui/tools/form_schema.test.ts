@@ -33,14 +33,14 @@ describe("a form that a server asks for", () => {
     expect(field("mail").format).toBe("email");
   });
 
-  it("gives back values of the types that were asked for", () => {
+  it("returns values of the schema's types", () => {
     expect(valueOf(field("count"), "3")).toBe(3);
     expect(valueOf(field("count"), "")).toBeUndefined();
     expect(valueOf(field("sure"), false)).toBe(false);
     expect(valueOf(field("name"), "Bob")).toBe("Bob");
   });
 
-  it("is empty for a schema that is none", () => {
+  it("is empty for an invalid schema", () => {
     expect(fieldsOf({})).toEqual([]);
   });
 });

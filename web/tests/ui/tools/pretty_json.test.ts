@@ -7,7 +7,7 @@ describe("JSON to be read", () => {
     expect(prettyJson('{"city":"Lisbon"}')).toBe('{\n  "city": "Lisbon"\n}');
   });
 
-  it("is left as it is while it is being written, and where it is none", () => {
+  it("is left unchanged while incomplete, or if it is not JSON", () => {
     for (const text of ['{"city":"Lis', "", "rain", "12", '"x"']) expect(prettyJson(text)).toBe(text);
   });
 });

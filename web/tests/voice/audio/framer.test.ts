@@ -17,7 +17,7 @@ describe("what a microphone hears", () => {
     expect(frames.at(-1)!.level).toBeCloseTo(0.5, 2);
   });
 
-  it("is silence while it is muted, and goes on counting time", () => {
+  it("is silence while muted, so that time keeps counting", () => {
     const framer = new Framer(48000);
     framer.muted = true;
     const frames = spoken(framer, 48000, 1);

@@ -17,11 +17,11 @@ async function fault(): Promise<string> {
 }
 
 describe("why there is no microphone", () => {
-  it("is told by the name of the browser's error", () => {
+  it("is derived from the name of the browser's error", () => {
     expect(["NotAllowedError", "NotFoundError", "NotReadableError", "SomethingElse"].map(faultOf)).toEqual(["denied", "none", "busy", "failed"]);
   });
 
-  it("is that the page came over plain http, before anything is asked", async () => {
+  it("is plain HTTP, before the microphone is requested", async () => {
     vi.stubGlobal("isSecureContext", false);
     expect(await fault()).toBe("insecure");
   });
@@ -33,7 +33,7 @@ describe("why there is no microphone", () => {
     expect(await listMicrophones()).toEqual([]);
   });
 
-  it("is what the browser said; the one that was chosen once may be gone, and another is taken", async () => {
+  it("is the browser's error; a chosen microphone that is missing falls back to the default", async () => {
     vi.stubGlobal("isSecureContext", true);
     const requests: unknown[] = [];
     const getUserMedia = async ({ audio }: MediaStreamConstraints) => {

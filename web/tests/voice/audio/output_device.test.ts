@@ -35,7 +35,7 @@ describe("the loudspeakers", () => {
     expect(storage.get("duologue.loudspeaker")).toBe(null);
   });
 
-  it("are what sound is sent to; where one is gone the browser's own is", async () => {
+  it("receive the audio; a missing one falls back to the default", async () => {
     browser(true);
     const sent: string[] = [];
     const setSinkId = async (id: string) => {

@@ -50,7 +50,7 @@ describe("a reply", () => {
     expect(it.last()).toMatchObject({ samples: SECOND, state: "ended" });
   });
 
-  it("begins when a little of it is there, or all of it", () => {
+  it("starts when a little of it has arrived, or all of it", () => {
     const it = speaker();
     it.order("begin");
     it.push(1, 480);
@@ -75,7 +75,7 @@ describe("a reply", () => {
     expect(it.last()).toMatchObject({ samples: 0, state: "ended" });
   });
 
-  it.each([24000, 48000])("that has nothing more for now lets another one sound, and goes on behind it (%i Hz)", (rate) => {
+  it.each([24000, 48000])("that has run dry lets another one play and continues after it (%i Hz)", (rate) => {
     const it = speaker(rate);
     it.order("begin");
     it.push(1, 4800);
@@ -144,7 +144,7 @@ describe("a reply", () => {
 });
 
 describe("holding", () => {
-  it("fades out within 50 ms, keeps the rest and goes on with the very next sample", () => {
+  it("fades out within 50 ms, keeps the rest and continues with the next sample", () => {
     const it = speaker();
     it.order("begin");
     it.ramp(1, 1000, 20_000);
@@ -192,7 +192,7 @@ describe("holding", () => {
     expect(it.heard.at(-1)).toBeCloseTo(0.5);
   });
 
-  it("keeps a reply that has not begun from beginning", () => {
+  it("delays a reply that has not started", () => {
     const it = speaker();
     it.order("begin");
     it.order("hold");
@@ -217,7 +217,7 @@ describe("holding", () => {
 });
 
 describe("dropping", () => {
-  it("fades out within 10 ms, forgets the rest and tells how far it was heard", () => {
+  it("fades out within 10 ms, discards the rest and reports what was played", () => {
     const it = speaker();
     it.order("begin");
     it.push(1, SECOND);
@@ -246,7 +246,7 @@ describe("dropping", () => {
     expect(it.last(2)).toMatchObject({ samples: 4800, state: "ended" });
   });
 
-  it("of what is held, or has not begun, is done at once", () => {
+  it("of a held or unstarted reply is immediate", () => {
     const it = speaker();
     it.order("begin");
     it.order("drop");

@@ -95,7 +95,7 @@ async function connected(): Promise<void> {
 }
 
 describe("a call", () => {
-  it("asks for the microphone, dials, says how it is to be and is live when the server is there", async () => {
+  it("opens the microphone, connects, sends its options and is live when the server answers", async () => {
     expect(call.phase).toBe("connecting");
     await call.start();
     expect(done[0]).toBe("listen ");
@@ -130,7 +130,7 @@ describe("a call", () => {
     }
   });
 
-  it("plays what comes, tells what was heard, and knows the word", async () => {
+  it("plays audio, reports what was played, and knows the current word", async () => {
     await connected();
     server().sendAudio(1);
     report({ reply: 1, samples: 4800, state: "playing", level: 0.5 });
@@ -165,7 +165,7 @@ describe("a call", () => {
 });
 
 describe("interrupting", () => {
-  it("is silent at once and tells how far it was heard", async () => {
+  it("is silent at once and reports what was played", async () => {
     await connected();
     server().sendAudio(3, 5, 20);
     report({ reply: 3, samples: 500, state: "playing", level: 0.5 });
@@ -186,7 +186,7 @@ describe("interrupting", () => {
     expect(server().messages.at(-1)).toEqual({ type: "interrupt" });
   });
 
-  it("by the server holds, goes on or drops", async () => {
+  it("by the server pauses, resumes or drops", async () => {
     await connected();
     server().sendAudio(1);
     server().send("pause", { reply_id: 1 });
@@ -212,7 +212,7 @@ describe("holding to talk", () => {
     call = new Call(dependencies(), true);
   });
 
-  it("hears only while the button is down, and says when it is", async () => {
+  it("sends audio only while the button is down, and reports presses", async () => {
     await connected();
     expect(done.filter((deed) => deed.startsWith("mute")).at(-1)).toBe("mute true");
     call.setTalkPressed(true);
@@ -226,7 +226,7 @@ describe("holding to talk", () => {
     ]);
   });
 
-  it("can be left and taken up in a call, which goes on as it is", async () => {
+  it("can be switched during a call", async () => {
     await connected();
     call.setTalkPressed(true);
     call.setHoldToTalk(false);
@@ -241,7 +241,7 @@ describe("holding to talk", () => {
 });
 
 describe("the loudspeaker of a call", () => {
-  it("is one of those there are, and the browser's own where it is gone", async () => {
+  it("is one of the available devices, or the default if it is missing", async () => {
     await connected();
     await settle();
     expect([call.outputs, call.output]).toEqual([[{ id: "box", label: "Box" }], ""]);
@@ -274,7 +274,7 @@ describe("a question in a call", () => {
     expect([call.approval, server().messages.at(-1)]).toEqual([null, { type: "approval", id: "a1", decision: "once" }]);
   });
 
-  it("is closed by whoever else answers it, and by the end of its line", async () => {
+  it("is closed by an answer from elsewhere and by the end of the connection", async () => {
     await connected();
     asks();
     server().send("approval_answered", { reply_id: 4, id: "a1", decision: null });
@@ -294,7 +294,7 @@ describe("a question in a call", () => {
 });
 
 describe("the server's tools in a call", () => {
-  it("are lines of what is said, each where it began", async () => {
+  it("are lines in the order in which they began", async () => {
     await connected();
     const tool = { reply_id: 4, call_id: "c1", name: "calculate", tool: "calculate", state: "running", text: "" };
     server().send("tool", tool);
@@ -314,7 +314,7 @@ describe("the server's tools in a call", () => {
 });
 
 describe("typing", () => {
-  it("is said in the call, while there is one", async () => {
+  it("is sent into the call while it is live", async () => {
     expect(call.sendText("too early")).toBe(false);
     await connected();
     expect([call.sendText("  "), call.sendText(" hello ")]).toEqual([false, true]);
@@ -324,7 +324,7 @@ describe("typing", () => {
 });
 
 describe("the microphone", () => {
-  it.each(["insecure", "unsupported", "denied", "none", "busy", "failed"] as const)("that is not to be had (%s) is said in a sentence", async (fault) => {
+  it.each(["insecure", "unsupported", "denied", "none", "busy", "failed"] as const)("that is unavailable (%s) is explained in a sentence", async (fault) => {
     refusal = new MicrophoneError(fault);
     await call.start();
     expect([call.phase, call.fault, servers.length]).toEqual(["over", fault, 0]);
@@ -351,7 +351,7 @@ describe("the microphone", () => {
     expect(call.notice).toBe("");
   });
 
-  it("that cannot be changed is said, and the call goes on", async () => {
+  it("that cannot be changed is reported, and the call continues", async () => {
     await connected();
     refusal = new MicrophoneError("busy");
     await call.useMicrophone("second");
@@ -416,7 +416,7 @@ describe("a line that is lost", () => {
 });
 
 describe("an error", () => {
-  it("that the call survives is said for a while", async () => {
+  it("that the call survives is shown for a while", async () => {
     await connected();
     server().send("error", { code: "x", message: "That was odd." });
     expect([call.phase, call.notice]).toEqual(["live", "That was odd."]);
@@ -444,7 +444,7 @@ describe("hanging up", () => {
     expect([call.phase, servers.length]).toEqual(["over", 1]);
   });
 
-  it("while it is still begun leaves no microphone on", async () => {
+  it("while it is starting leaves no microphone on", async () => {
     const begun = call.start();
     call.hangUp();
     await begun;

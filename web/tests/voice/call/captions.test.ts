@@ -63,7 +63,7 @@ describe("the lines of a call", () => {
     expect(new Captions().withTranscript("t1", "", true, false).lines).toMatchObject([{ understood: false }]);
   });
 
-  it("are no more than can be read back", () => {
+  it("are limited in number", () => {
     let captions = new Captions();
     for (let turn = 0; turn < 100; turn++) captions = captions.withTranscript(`t${turn}`, "a", true, true);
     expect(captions.lines.length).toBe(40);

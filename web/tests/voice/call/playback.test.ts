@@ -21,7 +21,7 @@ const sound = (samples = 480) => playing.sound(new Int16Array(samples));
 const report = (reply: number, samples: number, state: PlayoutState = "playing") => playing.onReport({ reply, samples, state, level: 0 });
 
 describe("sound", () => {
-  it("belongs to the reply that was begun last", () => {
+  it("belongs to the reply started last", () => {
     sound();
     begin(1);
     sound();
@@ -93,14 +93,14 @@ describe("marks", () => {
     expect(told.at(-1)).toEqual({ type: "played", reply_id: 2, samples: 0 });
   });
 
-  it("of a reply nobody began are none", () => {
+  it("of an unknown reply are zero", () => {
     report(9, 5000);
     expect(told).toEqual([]);
   });
 });
 
 describe("interrupting", () => {
-  it("drops what is heard at once, and says how far it came and which frame was begun", () => {
+  it("drops the current reply at once, and reports the position and the frame", () => {
     begin(1, 40);
     for (let frame = 0; frame < 5; frame++) sound(480);
     report(1, 960);
@@ -120,7 +120,7 @@ describe("interrupting", () => {
     expect(told[0]).toMatchObject({ samples: 0, last_chunk_id: -1 });
   });
 
-  it("what makes no sound yet is asked of the server", () => {
+  it("a reply without audio yet is left to the server", () => {
     expect(playing.interrupt()).toBe(false);
     expect(told).toEqual([{ type: "interrupt" }]);
   });
@@ -137,7 +137,7 @@ describe("interrupting", () => {
   });
 });
 
-it("counts anew on another line", () => {
+it("restarts numbering on a new connection", () => {
   begin(1);
   playing.isCurrent({ type: "status", epoch: 5, state: "speaking" });
   playing.reset();

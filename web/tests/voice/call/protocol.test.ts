@@ -26,7 +26,7 @@ describe("a message of the server", () => {
     });
   });
 
-  it("tells of the server's tools, of questions and their answers, and that the conversation is another", () => {
+  it("covers tools, approvals and changes of the conversation", () => {
     const tool = { type: "tool", epoch: 1, reply_id: 4, call_id: "c1", name: "calculate", server: "builtin", tool: "calculate", arguments: "{}", state: "running", text: "" };
     expect(read(tool)).toEqual({ type: "tool", epoch: 1, reply: 4, call: "c1", tool: "calculate", server: "builtin", state: "running", text: "" });
     expect(read({ ...tool, state: "dancing" })).toBe(null);
@@ -37,7 +37,7 @@ describe("a message of the server", () => {
     expect(read({ type: "history", epoch: 2, conversation_id: "c", leaf: null, messages: [] })).toEqual({ type: "history", epoch: 2 });
   });
 
-  it("that is not known, or none, is let go by", () => {
+  it("that is unknown or malformed is ignored", () => {
     for (const frame of ["", "[]", "null", "7", "{", '{"type":"video_mode","enabled":false}', '{"type":"audio_start"}', '{"type":"status","state":"dancing"}', '{"type":"pause","reply_id":"1"}']) {
       expect(readMessage(frame)).toBe(null);
     }

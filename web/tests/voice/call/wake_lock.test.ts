@@ -34,7 +34,7 @@ describe("the screen during a call", () => {
     expect(done).toEqual(["taken", "taken", "released", "released"]);
   });
 
-  it("is let go though the browser gave it only when all was over", async () => {
+  it("is released even if granted after the end", async () => {
     keepScreenOn()();
     await settle();
     expect(done).toEqual(["taken", "released"]);

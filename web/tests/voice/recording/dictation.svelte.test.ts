@@ -56,7 +56,7 @@ describe("dictating", () => {
     expect(dictation.pending).toBe(0);
   });
 
-  it("writes the rest when it is over, and lets go of the microphone before", async () => {
+  it("releases the microphone and then inserts the rest when it ends", async () => {
     await dictation.begin();
     hear(1000, 0.1);
     dictation.finish();
@@ -99,7 +99,7 @@ describe("dictating", () => {
     expect(done[1]).toBe("ended");
   });
 
-  it("does not go on for ever", async () => {
+  it("ends after a time limit", async () => {
     await dictation.begin();
     clock.pass(10 * 60_000);
     expect(dictation.phase).toBe("finishing");

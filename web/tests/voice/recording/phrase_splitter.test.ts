@@ -34,7 +34,7 @@ describe("a dictated text", () => {
     expect(phrases.finish()).toBe(null);
   });
 
-  it("is cut in a noisy room too, once it knows the room", () => {
+  it("is cut in a noisy room too, once the noise level is known", () => {
     const phrases = new PhraseSplitter();
     hear(phrases, 6000, 0.02);
     phrases.finish();
@@ -53,14 +53,14 @@ describe("a dictated text", () => {
     expect(phrases.silence).toBe(0);
   });
 
-  it("gives what is left when it is over, and begins anew after it", () => {
+  it("returns the rest at the end, and starts over", () => {
     const phrases = new PhraseSplitter();
     hear(phrases, 1000, VOICE);
     expect(phrases.finish()!.length).toBe(50);
     expect(phrases.finish()).toBe(null);
   });
 
-  it("is cut somewhere when somebody never pauses", () => {
+  it("is cut eventually if the speaker never pauses", () => {
     const phrases = new PhraseSplitter();
     const ended: number[] = [];
     // Speech: loud, with a short dip after every syllable.

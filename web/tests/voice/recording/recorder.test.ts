@@ -29,7 +29,7 @@ beforeEach(() => {
 const frame = () => ({ pcm: new Int16Array(320), level: 0.5 });
 
 describe("the microphone of the composer", () => {
-  it("gives what it hears while it is open, and how loud that is", async () => {
+  it("passes frames and loudness while open", async () => {
     expect(await recorder.open(1000)).toBe(true);
     listener.onFrame(frame());
     expect([done, recorder.volume]).toEqual([["heard"], 0.5]);
@@ -38,21 +38,21 @@ describe("the microphone of the composer", () => {
     expect([done, recorder.volume]).toEqual([["heard", "stopped"], 0]);
   });
 
-  it("is not open for ever, and says when it is gone", async () => {
+  it("closes after a time limit, and reports a lost microphone", async () => {
     await recorder.open(1000);
     clock.pass(1000);
     listener.onLost();
     expect(done).toEqual(["ended", "ended"]);
   });
 
-  it("that was closed while the browser asked is let go of at once", async () => {
+  it("that was closed during the permission prompt is released at once", async () => {
     const opened = recorder.open(1000);
     recorder.close();
     expect(await opened).toBe(false);
     expect(done).toEqual(["stopped"]);
   });
 
-  it("says why there is none, unless nobody wants it any more", async () => {
+  it("reports why there is none, unless it was closed meanwhile", async () => {
     refusal = new MicrophoneError("denied");
     expect(await recorder.open(1000)).toBe(false);
     expect(done[0]).toContain("does not allow");

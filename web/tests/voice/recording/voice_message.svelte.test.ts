@@ -48,7 +48,7 @@ function hear(milliseconds: number, level: number): void {
 const [VOICE, ROOM] = [0.1, 0.001];
 
 describe("a spoken message", () => {
-  it("is sent as its text when the button is let go", async () => {
+  it("is sent as text when the button is released", async () => {
     await message.begin();
     expect([message.phase, message.held]).toEqual(["recording", true]);
     hear(3000, VOICE);
@@ -59,7 +59,7 @@ describe("a spoken message", () => {
     expect(done.slice(1)).toEqual(["sent hello there", "ended"]);
   });
 
-  it("takes its sound along where the model hears, and goes without text if need be", async () => {
+  it("includes the recording if the model accepts audio, even without text", async () => {
     hears = true;
     heard = { kind: "ok", value: { text: "" } };
     await message.begin();
@@ -76,7 +76,7 @@ describe("a spoken message", () => {
     expect(message.phase).toBe("recording");
   });
 
-  it("goes on hands-free after a mere press, and silence sends it", async () => {
+  it("continues hands-free after a click, and is sent on silence", async () => {
     await message.begin();
     clock.pass(200);
     message.release();
@@ -92,7 +92,7 @@ describe("a spoken message", () => {
     expect(done).toContain("sent hello there hello there");
   });
 
-  it("that is let go before the browser gave the microphone goes on hands-free", async () => {
+  it("that is released before the microphone is open continues hands-free", async () => {
     const opened = message.begin();
     clock.pass(5000);
     message.release();
@@ -100,7 +100,7 @@ describe("a spoken message", () => {
     expect([message.phase, message.held]).toEqual(["recording", false]);
   });
 
-  it("hands-free in which nothing is said is not sent, and says so", async () => {
+  it("without speech is discarded with a notice", async () => {
     await message.begin();
     message.goHandsFree();
     hear(10_000, ROOM);
@@ -109,7 +109,7 @@ describe("a spoken message", () => {
     expect(requests).toBe(0);
   });
 
-  it("slid away is thrown away, unless the pointer comes back", async () => {
+  it("is discarded when the pointer slides away, unless it returns", async () => {
     await message.begin();
     hear(1000, VOICE);
     message.setDiscarding(true);
@@ -122,7 +122,7 @@ describe("a spoken message", () => {
     expect(done).toEqual(["deaf", "ended"]);
   });
 
-  it("is written down though it was too short to be told from silence", async () => {
+  it("is transcribed even if too short to be recognised as speech", async () => {
     await message.begin();
     hear(400, ROOM);
     message.release();
@@ -130,7 +130,7 @@ describe("a spoken message", () => {
     expect([requests, done[1]]).toEqual([1, "sent hello there"]);
   });
 
-  it("that cannot be written down or sent is kept, says why, and is tried again from the whole", async () => {
+  it("that cannot be transcribed or sent is kept, says why, and is retried as a whole", async () => {
     heard = { kind: "refused", message: "No ears.", code: "", status: 503 };
     await message.begin();
     hear(1000, VOICE);
@@ -159,7 +159,7 @@ describe("a spoken message", () => {
     expect(done.at(-1)).toBe("ended");
   });
 
-  it("ends by itself after five minutes, and is sent", async () => {
+  it("ends after five minutes and is sent", async () => {
     await message.begin();
     hear(1000, VOICE);
     clock.pass(5 * 60_000);

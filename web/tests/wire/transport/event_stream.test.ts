@@ -77,7 +77,7 @@ async function open(): Promise<Line> {
 }
 
 describe("a kept stream", () => {
-  it("goes on after the last number when the line breaks", async () => {
+  it("resumes after the last event id when the connection breaks", async () => {
     const line = await open();
     line.send("id: 7\ndata: a\n\n");
     await settle();
@@ -117,7 +117,7 @@ describe("a kept stream", () => {
     expect(heard.at(-1)).toBe("opened");
   });
 
-  it("is opened anew when it says nothing for too long", async () => {
+  it("reconnects after a silence", async () => {
     const line = await open();
     clock.pass(30_000);
     line.send(": alive\n\n");
@@ -133,7 +133,7 @@ describe("a kept stream", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("is not tried again when it was refused, until somebody asks", async () => {
+  it("is not retried after a refusal until resumed", async () => {
     status = 401;
     await open();
     clock.pass(60_000);

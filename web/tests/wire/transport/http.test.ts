@@ -6,7 +6,7 @@ import { problemOf, request, sendJson } from "../../../src/wire/transport/http";
 const answering = (status: number, body: string | null) => () => Promise.resolve(new Response(body, { status }));
 
 describe("an answer", () => {
-  it("is its value, or nothing where the server says nothing", async () => {
+  it("is its value, or null for an empty body", async () => {
     expect(await request(answering(200, '{"a":1}'), "x")).toEqual({ kind: "ok", value: { a: 1 } });
     expect(await request(answering(204, null), "x")).toEqual({ kind: "ok", value: null });
   });
@@ -28,7 +28,7 @@ describe("an answer", () => {
     expect(told("run_in_progress", "A reply is being written.")).toBe("A reply is being written.");
   });
 
-  it("is a sentence also where nobody answers", async () => {
+  it("is a sentence also if the server is unreachable", async () => {
     for (const fetch of [answering(502, ""), () => Promise.reject(new TypeError("failed"))]) {
       const answer = await request(fetch, "x");
       expect(answer).toEqual({ kind: "unreachable" });
