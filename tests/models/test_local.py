@@ -1,4 +1,4 @@
-"""The models in a folder: whole, unfinished, and taken away."""
+"""The models in a folder: whole, unfinished_downloads, and taken away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duologue.errors import BadRequest, Busy, ModelNotFound, Problem
-from duologue.models.local import remove, shelved, unfinished
+from duologue.models.local import local_models, remove, unfinished_downloads
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def shelf(folder: Path, content: bytes) -> Path:
 
 
 def test_whole_models_are_listed_with_what_their_header_says(shelf: Path) -> None:
-    entries = {entry.name: entry for entry in shelved(shelf)}
+    entries = {entry.name: entry for entry in local_models(shelf)}
     assert set(entries) == {"Whole-Q4_0", "Broken", "Split"}
     header = entries["Whole-Q4_0"].header
     assert header is not None
@@ -35,24 +35,27 @@ def test_whole_models_are_listed_with_what_their_header_says(shelf: Path) -> Non
 
 
 def test_a_broken_one_is_listed_with_what_is_wrong(shelf: Path) -> None:
-    (broken,) = (entry for entry in shelved(shelf) if entry.name == "Broken")
+    (broken,) = (entry for entry in local_models(shelf) if entry.name == "Broken")
     assert broken.header is None
     assert "is not a GGUF model" in broken.problem
 
 
 def test_unfinished_downloads_are_listed_with_their_bytes(shelf: Path) -> None:
-    assert [(entry.name, entry.size) for entry in unfinished(shelf)] == [("Half", 100), ("Late", 50)]
+    assert [(entry.name, entry.size) for entry in unfinished_downloads(shelf)] == [
+        ("Half", 100),
+        ("Late", 50),
+    ]
 
 
 def test_a_folder_that_is_not_there_holds_nothing(folder: Path) -> None:
-    assert shelved(folder) == []
-    assert unfinished(folder) == []
+    assert local_models(folder) == []
+    assert unfinished_downloads(folder) == []
 
 
 @pytest.mark.parametrize("name", ["Whole-Q4_0", "whole-q4_0", "Whole-Q4_0.gguf"])
 def test_a_model_is_removed_by_its_name(shelf: Path, content: bytes, name: str) -> None:
     assert remove(name, shelf) == ("Whole-Q4_0", len(content))
-    assert "Whole-Q4_0" not in {entry.name for entry in shelved(shelf)}
+    assert "Whole-Q4_0" not in {entry.name for entry in local_models(shelf)}
 
 
 def test_a_model_in_a_folder_below_is_removed_by_its_path(shelf: Path) -> None:
@@ -142,7 +145,7 @@ def test_a_download_that_ends_while_one_looks_counts_for_nothing(
 
     monkeypatch.setattr(Path, "rglob", rglob)
     monkeypatch.setattr(Path, "is_file", lambda path: True)
-    assert ("Gone", 0) in [(entry.name, entry.size) for entry in unfinished(shelf)]
+    assert ("Gone", 0) in [(entry.name, entry.size) for entry in unfinished_downloads(shelf)]
 
 
 def test_what_may_not_be_removed_is_a_sentence(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,10 @@ from duologue.models.fit import Fit, Hardware, fit_of
 from duologue.models.gguf.header import GgufHeader
 from duologue.models.hub import http, pull, reference
 from duologue.models.hub.http import HubConnection
-from duologue.models.hub.pull import Pulled
+from duologue.models.hub.pull import PulledModel
 from duologue.models.hub.reference import UrlReference
 from duologue.models.hub.repository import gigabytes, plain
-from duologue.models.local import Shelved
+from duologue.models.local import LocalModel
 from duologue.models.recommended import BILLION, RECOMMENDED, Recommended
 
 VERDICTS: dict[Fit, str] = {
@@ -50,9 +50,9 @@ def local_models(settings: Settings) -> str:
     folder = models_folder(settings)
     rows = [("", "MODEL", "SIZE", "PARAMETERS", "ARCHITECTURE", "QUANTISATION", "CONTEXT")]
     used = _in_use(settings)
-    entries = local.shelved(folder)
+    entries = local.local_models(folder)
     with suppress(StartFailed):
-        entries.insert(0, local.shelve(catalogue.bundled_model()))
+        entries.insert(0, local.read_model(catalogue.bundled_model()))
     broken = []
     for entry in entries:
         mark = "*" if entry.path in used else ""
@@ -67,7 +67,7 @@ def local_models(settings: Settings) -> str:
     parts += [
         f"{entry.name}: unfinished download, {gigabytes(entry.size)} so far. Pull it again to resume, "
         f"or remove it with `duologue models rm {entry.name}`."
-        for entry in local.unfinished(folder)
+        for entry in local.unfinished_downloads(folder)
     ]
     return "\n".join(parts)
 
@@ -102,23 +102,23 @@ def available_models(settings: Settings) -> str:
     )
 
 
-def fetch(name: str, settings: Settings, output: TextIO, asides: TextIO) -> Pulled:
+def fetch(name: str, settings: Settings, output: TextIO, asides: TextIO) -> PulledModel:
     """Download the model called `name`, with progress on `asides` and the result on `output`. Raises Problem."""
     folder = models_folder(settings)
     watch = watch_on(asides)
     with connect(watch.say) as http:
         source = reference.parse(name, http.hub)
-        if there := pull.there_already(source, folder):
+        if there := pull.find_pulled(source, folder):
             output.write(_outcome(there) + "\n")
             return there
-        order = pull.order(http, source, probe_hardware(folder))
-        place = reference.shown(source.url) if isinstance(source, UrlReference) else source.repository
+        order = pull.plan_download(http, source, probe_hardware(folder))
+        place = reference.redact_url(source.url) if isinstance(source, UrlReference) else source.repository
         facts = [place, order.quantisation, gigabytes(order.size) if order.size else "", order.licence]
         watch.say(f"{order.name}: {', '.join(fact for fact in facts if fact)}")
         if order.warning:
             watch.say(order.warning)
         with _report_partial_download(order.name, folder, watch):
-            pulled = pull.bring(http, order, folder, watch)
+            pulled = pull.download_model(http, order, folder, watch)
     output.write(_outcome(pulled) + "\n")
     return pulled
 
@@ -131,7 +131,7 @@ def _report_partial_download(name: str, folder: Path, watch: Display) -> Iterato
     except (Problem, KeyboardInterrupt) as ended:
         if isinstance(ended, Problem) and ended.code == "download_running":
             raise  # the partial file belongs to the other process
-        for entry in local.unfinished(folder):
+        for entry in local.unfinished_downloads(folder):
             if entry.name == name and entry.size:
                 watch.say(f"{gigabytes(entry.size)} were kept. Run the same command again to resume.")
         raise
@@ -170,7 +170,7 @@ def _in_use(settings: Settings) -> list[Path]:
     return paths
 
 
-def _label(entry: Shelved) -> str:
+def _label(entry: LocalModel) -> str:
     return f"{entry.name} (bundled)" if entry.name == catalogue.BUNDLED else entry.name
 
 
@@ -185,7 +185,7 @@ def _facts(header: GgufHeader) -> tuple[str, str, str, str, str]:
     )
 
 
-def _outcome(pulled: Pulled) -> str:
+def _outcome(pulled: PulledModel) -> str:
     size, parameters, architecture, quantisation, context = _facts(pulled.header)
     state = "is already here" if pulled.was_there else "is here"
     checked = ", checksum verified" if pulled.checked else ""

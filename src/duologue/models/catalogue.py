@@ -1,6 +1,6 @@
 """Where models are: the bundled one, and those in the data folder's `models/`.
 
-Owns how a name on the command line or in the settings becomes a file. Reads no file.
+Used wherever a model's name on the command line, in the settings or in the API becomes a file. Reads no file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from duologue.models.gguf.header import SPLIT
 BUNDLED = "duologue-mini"
 SUFFIX = ".gguf"
 PART = ".part"
-"""What the bytes so far of an unfinished download are called by, behind the file's name."""
+"""The suffix of an unfinished download's bytes, after the file's name."""
 RECORD = ".part.json"
-"""The same for the record of what they are the beginning of."""
+"""The suffix of the record that says which content those bytes begin."""
 
 
 def bundled_model() -> Path:
-    """The weights that come with Duologue. Raises StartFailed where they are absent (a source checkout)."""
+    """The weights in the package. Raises StartFailed where they are missing (a source checkout)."""
     path = Path(str(resources.files("duologue.models").joinpath(f"{BUNDLED}{SUFFIX}")))
     if not path.is_file():
         raise StartFailed(
@@ -32,7 +32,7 @@ def bundled_model() -> Path:
 
 
 def list_models(folder: Path) -> list[Path]:
-    """The models in `folder` and its subfolders, by name; of a split model its first part, no projectors."""
+    """The models in `folder` and its subfolders, by name; of a split model its first part. No projectors."""
     if not folder.is_dir():
         return []
     return sorted(
@@ -41,7 +41,7 @@ def list_models(folder: Path) -> list[Path]:
 
 
 def find_model(name_or_path: str, folder: Path) -> Path:
-    """The file meant by a path, by the bundled model's name, or by a name in `folder` (with or without `.gguf`).
+    """The file of a model given by path, by the bundled model's name, or by a name in `folder` (with or without `.gguf`).
 
     Raises StartFailed that names the nearest model when there is none, and all of them when several have the name.
     """
@@ -57,15 +57,15 @@ def find_model(name_or_path: str, folder: Path) -> Path:
             f"There is no model file at {path}. Check the path, or give the name of a model in {folder}."
         )
     models = list_models(folder)
-    wanted = model_name(path).lower()
-    found = [model for model in models if model_name(model).lower() == wanted]
-    if len(found) > 1:
+    name = model_name(path).lower()
+    matches = [model for model in models if model_name(model).lower() == name]
+    if len(matches) > 1:
         raise StartFailed(
-            f"Several models are called {name_or_path!r}: {', '.join(map(str, found))}. Give the path."
+            f"Several models are called {name_or_path!r}: {', '.join(map(str, matches))}. Give the path."
         )
-    if not found:
+    if not matches:
         raise StartFailed(_unknown_sentence(name_or_path, models, folder))
-    return found[0]
+    return matches[0]
 
 
 def model_name(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Which models fit a machine, and which of them to propose.
 
-Decides from numbers alone: sizes and a machine in, a verdict out. Rules of thumb, meant for a choice before anything
-is downloaded; how an engine then divides the memory is its own plan.
+Used before a download, by `duologue setup`, the models commands and the models page. Rules of thumb; how an engine then
+divides the memory is its own plan. Pure: sizes and a machine in, a verdict out.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from msgspec import Struct
 from duologue.models.recommended import MILLION, Recommended
 
 Fit = Literal["card", "good", "slow", "memory", "disk"]
-"""`card`: whole on the graphics card. `good`: in memory, and quick enough. `slow`: it runs, with patience.
-`memory`, `disk`: too large for that."""
+"""`card`: fits on the graphics card. `good`: fits in memory, and is fast enough. `slow`: runs, but slowly.
+`memory`, `disk`: too large for it."""
 
 SPARE_MEMORY = 600 * MILLION
-"""Bytes beside the weights: buffers, a short context, the server itself."""
+"""Bytes in addition to the weights: buffers, a short context, the server itself."""
 SPARE_DISK = 500 * MILLION
 """Bytes a download leaves free: a full disk breaks more than the download."""
 PER_CORE = 1_100 * MILLION
-"""Parameters a core can bear: at four bits a token then takes an ordinary desktop some tenths of a second."""
+"""Parameters for each core: at four bits a token then takes an ordinary desktop some tenths of a second."""
 
 
 class Hardware(Struct, frozen=True):
-    """What a model would find here, in bytes: free memory, free disk where models are kept, and free memory of the
+    """What this machine has for a model, in bytes: free memory, free disk where models are stored, and free memory of the
     graphics cards the engine can use."""
 
     cores: int
@@ -41,7 +41,7 @@ def memory_needed(size: int) -> int:
 
 
 def fit(size: int, active_share: float, parameters: int, hardware: Hardware) -> Fit:
-    """How a model of `size` bytes would do, of whose `parameters` a token uses `active_share` (0 to 1)."""
+    """How a model of `size` bytes fits, of whose `parameters` a token uses `active_share` (0 to 1)."""
     needed = memory_needed(size)
     if needed > hardware.memory + hardware.card_memory:
         return "memory"
@@ -55,15 +55,15 @@ def fit(size: int, active_share: float, parameters: int, hardware: Hardware) -> 
 
 
 def fit_of(model: Recommended, hardware: Hardware) -> Fit:
-    """How a recommended model would do."""
+    """How a recommended model fits."""
     return fit(model.size, model.active_parameters / model.parameters, model.parameters, hardware)
 
 
 def recommend(models: Iterable[Recommended], hardware: Hardware) -> Recommended | None:
-    """The one to propose: the largest first choice that does well, else the smallest that runs at all, else none."""
+    """The model to propose: the largest first choice that runs well, else the smallest that runs at all, else none."""
     choices = [(fit_of(model, hardware), model) for model in models if model.first_choice]
-    well = [model for verdict, model in choices if verdict in ("card", "good")]
-    if well:
-        return max(well, key=lambda model: model.parameters)
+    good = [model for verdict, model in choices if verdict in ("card", "good")]
+    if good:
+        return max(good, key=lambda model: model.parameters)
     slow = [model for verdict, model in choices if verdict == "slow"]
     return min(slow, key=lambda model: model.active_parameters, default=None)

@@ -1,6 +1,6 @@
-"""The models in a folder: what is there whole, what is there in part, and taking one away.
+"""The models in a folder: complete ones, unfinished downloads, and removal.
 
-Reads the headers of files and removes files. Knows neither where they came from nor who uses them.
+Used by the models commands and the models API. Whether a model is in use is for the caller to check before removal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from duologue.models.catalogue import BUNDLED, PART, RECORD, SUFFIX, list_models
 from duologue.models.gguf.header import SPLIT, GgufHeader, read
 
 
-class Shelved(Struct, frozen=True):
+class LocalModel(Struct, frozen=True):
     """A model in the folder: its header, or what is wrong with it."""
 
     name: str
@@ -24,71 +24,74 @@ class Shelved(Struct, frozen=True):
     problem: str = ""
 
 
-class Unfinished(Struct, frozen=True):
-    """A download that was not finished: the files of it, and their bytes together."""
+class UnfinishedDownload(Struct, frozen=True):
+    """An unfinished download: its files, and their bytes together."""
 
     name: str
     paths: tuple[Path, ...]
     size: int
 
 
-def shelved(folder: Path) -> list[Shelved]:
+def local_models(folder: Path) -> list[LocalModel]:
     """Every model in `folder`, by name, each with its header read."""
-    started = {path for entry in unfinished(folder) for path in entry.paths}
-    return [shelve(path) for path in list_models(folder) if path not in started]
+    started = {path for entry in unfinished_downloads(folder) for path in entry.paths}
+    return [read_model(path) for path in list_models(folder) if path not in started]
 
 
-def shelve(path: Path) -> Shelved:
+def read_model(path: Path) -> LocalModel:
+    """The model in this file."""
     try:
-        return Shelved(model_name(path), path, read(path))
+        return LocalModel(model_name(path), path, read(path))
     except Problem as problem:
-        return Shelved(model_name(path), path, problem=problem.message)
+        return LocalModel(model_name(path), path, problem=problem.message)
 
 
-def unfinished(folder: Path) -> list[Unfinished]:
-    """Every unfinished download in `folder`, by name. Of a split model that is also the parts that are whole."""
+def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
+    """Every unfinished download in `folder`, by name; of a split model with the parts that are complete."""
     if not folder.is_dir():
         return []
-    found: dict[tuple[Path, str], list[Path]] = {}
+    groups: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(folder.rglob(f"*{SUFFIX}{PART}")):
         if path.is_file():
-            found.setdefault((path.parent, model_name(_target(path))), []).append(path)
+            groups.setdefault((path.parent, model_name(_target(path))), []).append(path)
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         split = SPLIT.match(path.name)
         first = path.with_name(f"{split['stem']}-00001-of-{split['count']}.gguf") if split else path
         key = (path.parent, model_name(path))
-        # Parts come last first (see pull), so a first part that is there means that all are, or that someone put it there.
-        if split and (key in found or not first.exists()):
-            found.setdefault(key, []).append(path)
+        # `pull` downloads the last part first: a first part means that all are there, or that a person put it there.
+        if split and (key in groups or not first.exists()):
+            groups.setdefault(key, []).append(path)
     return [
-        Unfinished(name, tuple(paths), sum(map(_size, paths)))
-        for (_, name), paths in sorted(found.items(), key=lambda entry: entry[0][1].lower())
+        UnfinishedDownload(name, tuple(paths), sum(map(_size, paths)))
+        for (_, name), paths in sorted(groups.items(), key=lambda entry: entry[0][1].lower())
     ]
 
 
 def remove(name: str, folder: Path) -> tuple[str, int]:
-    """Remove the model that `name` means, as `files_of` finds it: its name and the bytes that were freed. Raises what
-    `files_of` and `take_away` do."""
+    """Remove the model called `name`: its own name and the bytes that were freed. Raises as `files_of` and
+    `remove_files`."""
     called, files = files_of(name, folder)
-    return called, take_away(files)
+    return called, remove_files(files)
 
 
 def files_of(name: str, folder: Path) -> tuple[str, list[Path]]:
-    """The model called `name`, or, with folders before it, at that place below `folder`; in any case, with or without
-    `.gguf`. Its own name and all its files: every part, and what is unfinished of it.
+    """The own name and all files of the model called `name`: every part, and an unfinished download of it. `name` is
+    matched without regard to case and `.gguf`; with folders before it, it is a path below `folder`.
 
     Raises ModelNotFound, BadRequest (the bundled one, or several of that name).
     """
     parent, slash, last = name.rpartition("/")
-    wanted = f"{parent}{slash}{model_name(Path(last))}".lower()
+    target = f"{parent}{slash}{model_name(Path(last))}".lower()
     groups: dict[tuple[Path, str], list[Path]] = {}
-    found = [(path.parent, model_name(path), _files_of(path)) for path in list_models(folder)]
-    found += [(entry.paths[0].parent, entry.name, list(entry.paths)) for entry in unfinished(folder)]
-    for above, called, files in found:
+    candidates = [(path.parent, model_name(path), _files_of(path)) for path in list_models(folder)]
+    candidates += [
+        (entry.paths[0].parent, entry.name, list(entry.paths)) for entry in unfinished_downloads(folder)
+    ]
+    for above, called, files in candidates:
         place = str(above.relative_to(folder) / called)
-        if wanted in (called.lower(), place.lower()):
-            known = groups.setdefault((above, called), [])
-            known += [path for path in files if path not in known]
+        if target in (called.lower(), place.lower()):
+            paths = groups.setdefault((above, called), [])
+            paths += [path for path in files if path not in paths]
     if not groups:
         raise _unknown(name, folder)
     if len(groups) > 1:
@@ -100,9 +103,9 @@ def files_of(name: str, folder: Path) -> tuple[str, list[Path]]:
     return called, files
 
 
-def take_away(files: list[Path]) -> int:
-    """Remove these files of one model, and what is written down of an unfinished one: the bytes that were freed. Raises
-    Busy while it is being downloaded, Problem (`write_failed`) where they may not be removed."""
+def remove_files(files: list[Path]) -> int:
+    """Remove these files of one model, and the records of unfinished ones: the bytes that were freed. Raises Busy while it
+    is being downloaded, Problem (`write_failed`) where they cannot be removed."""
     _check_idle(files)
     try:
         freed = sum(path.lstat().st_size for path in files)
@@ -127,7 +130,7 @@ def _files_of(path: Path) -> list[Path]:
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except FileNotFoundError:  # the download has ended since we looked
+    except FileNotFoundError:  # the download has ended in the meantime
         return 0
 
 
@@ -148,7 +151,7 @@ def _check_idle(files: list[Path]) -> None:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise Busy(
-                        f"{_target(path).name} is being downloaded at this moment. Stop that first.",
+                        f"{_target(path).name} is being downloaded. Stop the download first.",
                         code="download_running",
                     ) from None
 
@@ -156,6 +159,8 @@ def _check_idle(files: list[Path]) -> None:
 def _unknown(name: str, folder: Path) -> Problem:
     if model_name(Path(name)) == BUNDLED:
         return BadRequest(f"{BUNDLED} is part of Duologue itself and stays.")
-    names = sorted({model_name(path) for path in list_models(folder)} | {e.name for e in unfinished(folder)})
-    has = f"There are: {', '.join(names[:10])}." if names else "There is none."
+    names = sorted(
+        {model_name(path) for path in list_models(folder)} | {e.name for e in unfinished_downloads(folder)}
+    )
+    has = f"There are: {', '.join(names[:10])}." if names else "There are none."
     return ModelNotFound(f"There is no model called {name!r} in {folder}. {has}")

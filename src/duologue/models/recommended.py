@@ -1,8 +1,9 @@
 """Models worth downloading: well-known open-weight instruct models as GGUF files, from half a billion to 120 billion
 parameters.
 
-Plain data. Sizes are approximate (a repository may replace its files); what is really fetched is listed by the hub at
-that moment. Licences are those of the models; most are free, and Gemma's and Llama's come with conditions of use.
+Used by `reference`, `duologue setup` and the models page. Sizes are approximate (a repository may replace its files); a
+download uses the hub's current list. Licences are those of the models; most are free, Gemma's and Llama's have conditions
+of use.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ TOOLS, THINKING, CODE = "tools", "thinking", "code"
 
 
 class Recommended(Struct, frozen=True):
-    """A model people can ask for by its short `name`.
+    """A model that can be downloaded by its short `name`.
 
     `active` is how many of the parameters one token uses (fewer than all in a mixture of experts), `size` about how
     many bytes the file has (all parts), `file` its name in the repository (the first part of a split one).
@@ -32,7 +33,7 @@ class Recommended(Struct, frozen=True):
     description: str = ""
     """What it is good for, in a few words."""
     first_choice: bool = False
-    """Whether `duologue setup` may propose it: free licence, and thinking and tool calls in a format we read."""
+    """Whether `duologue setup` may propose it: a free licence, and thinking and tool calls in a supported format."""
 
     @property
     def active_parameters(self) -> int:
@@ -287,4 +288,4 @@ RECOMMENDED: tuple[Recommended, ...] = (
         description="Very capable; for machines with much memory.",
     ),
 )
-"""By size. The order decides nothing; `fit.recommend` does."""
+"""By size. The choice is by `fit.recommend`, not by this order."""

@@ -108,7 +108,7 @@ def test_a_file_without_weights_is_refused(tmp_path: Path) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
-    assert "holds no weights" in refusal(path)
+    assert "has no weights" in refusal(path)
 
 
 @pytest.fixture

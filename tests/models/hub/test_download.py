@@ -161,7 +161,7 @@ def test_wrong_bytes_are_deleted_and_told(there, hub, connection, source, target
         stopped_after(target, b"x" * there, source.content)
     else:
         hub.files["someone/Tiny-GGUF"][NAME] = b"y" * len(content)
-    with pytest.raises(EngineFailed, match="not what the hub announced") as raised:
+    with pytest.raises(EngineFailed, match="not the file that the hub announced") as raised:
         download(connection, source, target, watch)
     assert raised.value.code == "checksum_mismatch"
     assert left(target) == []
@@ -226,7 +226,7 @@ def test_a_disk_without_room_is_told_before_the_first_byte(
     connection, address, target, watch, monkeypatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 500_000_000))
-    with pytest.raises(Problem, match=r"needs .* and some room") as raised:
+    with pytest.raises(Problem, match=r"needs .* and some free space") as raised:
         download(connection, address, target, watch)
     assert raised.value.code == "disk_full"
     assert target.with_name(f"{NAME}.part").stat().st_size == 0
@@ -237,7 +237,7 @@ def test_a_disk_that_fills_up_on_the_way_is_told(connection, source, target, wat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(download_module._Part, "write", full)
-    with pytest.raises(Problem, match="It is full") as raised:
+    with pytest.raises(Problem, match="lack of space") as raised:
         download(connection, source, target, watch)
     assert raised.value.code == "disk_full"
 

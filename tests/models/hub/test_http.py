@@ -110,7 +110,7 @@ def test_what_may_pass_is_tried_again_after_the_time_the_server_asks_for(
     hub: Hub, connection: HubConnection, pauses: list[float], content: bytes
 ) -> None:
     hub.statuses = [(429, {"retry-after": "7"}), (503, {})]
-    assert connection.patiently(lambda: read(connection, hub.url + PATH)) == content
+    assert connection.with_retries(lambda: read(connection, hub.url + PATH)) == content
     assert pauses == [7.0, 2.0]
 
 
@@ -118,14 +118,14 @@ def test_every_pause_is_told(hub: Hub) -> None:
     lines: list[str] = []
     hub.statuses = [(503, {})]
     with HubConnection(hub.url, sleep=lambda seconds: None, notice=lines.append) as connection:
-        connection.patiently(lambda: read(connection, hub.url + PATH))
+        connection.with_retries(lambda: read(connection, hub.url + PATH))
     assert lines == ["127.0.0.1 answered 503. Trying again in 1 s."]
 
 
 def test_patience_has_an_end(hub: Hub, connection: HubConnection, pauses: list[float]) -> None:
     hub.statuses = [(500, {})] * 10
     with pytest.raises(EngineFailed, match="answered 500"):
-        connection.patiently(lambda: read(connection, hub.url + PATH))
+        connection.with_retries(lambda: read(connection, hub.url + PATH))
     assert pauses == [1.0, 2.0]
 
 
@@ -134,7 +134,7 @@ def test_a_server_that_wants_an_hour_is_left_alone(
 ) -> None:
     hub.statuses = [(429, {"retry-after": "3600"})]
     with pytest.raises(Busy):
-        connection.patiently(lambda: read(connection, hub.url + PATH))
+        connection.with_retries(lambda: read(connection, hub.url + PATH))
     assert pauses == []
 
 
@@ -142,7 +142,7 @@ def test_what_cannot_pass_is_not_tried_again(
     hub: Hub, connection: HubConnection, pauses: list[float]
 ) -> None:
     with pytest.raises(ModelNotFound):
-        connection.patiently(lambda: read(connection, hub.url + "/nothing"))
+        connection.with_retries(lambda: read(connection, hub.url + "/nothing"))
     assert (len(hub.requests), pauses) == (1, [])
 
 
@@ -156,7 +156,7 @@ def test_progress_renews_the_patience(connection: HubConnection, pauses: list[fl
             raise TransientFailure("Cut.", EngineFailed("Cut."))
         return "whole"
 
-    assert connection.patiently(step, lambda: position, attempts=2) == "whole"
+    assert connection.with_retries(step, lambda: position, attempts=2) == "whole"
     assert pauses == [1.0] * 20
 
 
@@ -175,7 +175,7 @@ def test_no_network_is_one_sentence_that_says_what_else_can_be_done(pauses: list
         HubConnection(f"http://127.0.0.1:{port}", sleep=pauses.append) as connection,
         pytest.raises(Problem, match="cannot be reached") as raised,
     ):
-        connection.patiently(lambda: read(connection, f"http://127.0.0.1:{port}/a"))
+        connection.with_retries(lambda: read(connection, f"http://127.0.0.1:{port}/a"))
     assert raised.value.code == "hub_unreachable"
     assert "HF_ENDPOINT" in raised.value.message
 
@@ -257,7 +257,7 @@ def test_a_connection_that_is_stopped_does_not_try_again(
         raise TransientFailure("It broke.", EngineFailed("It broke."))
 
     with pytest.raises(Stopped):
-        connection.patiently(step)
+        connection.with_retries(step)
     assert pauses == []
 
 

@@ -14,7 +14,7 @@ from duologue.models.catalogue import find_model
 from duologue.models.fit import Hardware
 from duologue.models.hub import pull
 from duologue.models.hub.http import HubConnection
-from duologue.models.hub.pull import Pulled, bring, order
+from duologue.models.hub.pull import PulledModel, download_model, plan_download
 from duologue.models.hub.reference import HubReference, UrlReference, parse
 
 TINY = HubReference("someone/Tiny-GGUF")
@@ -24,8 +24,8 @@ TINY = HubReference("someone/Tiny-GGUF")
 def fetch(connection: HubConnection, hardware: Hardware, folder: Path, watch):
     """Bring a reference, all steps."""
 
-    def call(reference=TINY) -> Pulled:
-        return bring(connection, order(connection, reference, hardware), folder, watch)
+    def call(reference=TINY) -> PulledModel:
+        return download_model(connection, plan_download(connection, reference, hardware), folder, watch)
 
     return call
 
@@ -119,7 +119,7 @@ def test_a_split_model_is_gone_on_with_part_by_part(fetch, hub, folder, parts, w
 
 
 def test_the_order_says_what_will_come(connection, hardware, hub, parts) -> None:
-    wanted = order(connection, HubReference("someone/Split-GGUF"), hardware)
+    wanted = plan_download(connection, HubReference("someone/Split-GGUF"), hardware)
     assert (wanted.name, wanted.size, wanted.quantisation, wanted.licence) == (
         "Split-Q8_0",
         sum(map(len, parts)),
@@ -134,15 +134,15 @@ def test_the_order_says_what_will_come(connection, hardware, hub, parts) -> None
 
 def test_what_is_insisted_on_though_memory_is_short_is_warned_of(connection, hub) -> None:
     little = Hardware(1, 1000, 10**12)
-    wanted = order(connection, HubReference("someone/Tiny-GGUF", "Q4_K_M"), little)
+    wanted = plan_download(connection, HubReference("someone/Tiny-GGUF", "Q4_K_M"), little)
     assert "it may not start" in wanted.warning
     with pytest.raises(BadRequest, match="Nothing in someone/Tiny-GGUF fits"):
-        order(connection, TINY, little)
+        plan_download(connection, TINY, little)
 
 
 def test_a_repository_that_is_not_there_is_told(connection, hardware) -> None:
     with pytest.raises(ModelNotFound, match="no repository someone/Gone"):
-        order(connection, HubReference("someone/Gone"), hardware)
+        plan_download(connection, HubReference("someone/Gone"), hardware)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_cannot_run_is_refused_before_the_download(
 ) -> None:
     hub.architecture = architecture
     with pytest.raises(BadRequest, match=words) as raised:
-        order(connection, TINY, hardware)
+        plan_download(connection, TINY, hardware)
     assert raised.value.code == "model_unusable"
 
 
@@ -197,25 +197,27 @@ def test_a_mirror_that_announces_no_checksums_is_good_enough(fetch, hub) -> None
 def test_a_repository_cannot_choose_where_its_file_lands(connection, hardware, hub, content) -> None:
     hub.files["someone/Tiny-GGUF"] = {"..\\evil.gguf": content}
     with pytest.raises(BadRequest) as raised:
-        order(connection, TINY, hardware)
+        plan_download(connection, TINY, hardware)
     assert raised.value.code == "file_name_refused"
 
 
 def test_no_file_takes_the_bundled_models_name(connection, hardware, hub, content) -> None:
     hub.files["someone/Tiny-GGUF"] = {"duologue-mini.gguf": content}
     with pytest.raises(BadRequest, match="name of the model inside"):
-        order(connection, TINY, hardware)
+        plan_download(connection, TINY, hardware)
 
 
 def test_a_listing_without_end_is_not_read_to_it(connection, hardware, hub, monkeypatch) -> None:
     monkeypatch.setattr(pull, "LARGEST_LISTING", 100)
     hub.body = b"x" * 1000
     with pytest.raises(BadRequest, match="has no end"):
-        order(connection, TINY, hardware)
+        plan_download(connection, TINY, hardware)
 
 
 def test_a_folder_that_cannot_be_made_is_told(connection, hardware, hub, tmp_path, watch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Problem) as raised:
-        bring(connection, order(connection, TINY, hardware), tmp_path / "file" / "models", watch)
+        download_model(
+            connection, plan_download(connection, TINY, hardware), tmp_path / "file" / "models", watch
+        )
     assert raised.value.code == "write_failed"

@@ -12,7 +12,7 @@ from duologue.models.hub.reference import (
     check_address,
     check_file_name,
     parse,
-    shown,
+    redact_url,
 )
 
 QWEN = HubReference("Qwen/Qwen3-4B-GGUF", expected="Qwen3-4B-Q4_K_M.gguf")
@@ -111,9 +111,9 @@ def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
 
 
 def test_what_is_shown_of_an_address_holds_no_secret() -> None:
-    assert shown("https://me:pw@files.example:1/a.gguf?token=x#y") == "https://files.example:1/a.gguf"
-    assert "token" not in shown("https://[::1?token=x")
-    assert shown("hub.example") == "'hub.example'"
+    assert redact_url("https://me:pw@files.example:1/a.gguf?token=x#y") == "https://files.example:1/a.gguf"
+    assert "token" not in redact_url("https://[::1?token=x")
+    assert redact_url("hub.example") == "'hub.example'"
 
 
 @pytest.mark.parametrize(

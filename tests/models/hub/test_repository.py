@@ -170,7 +170,7 @@ def test_the_expected_file_is_taken_and_another_where_it_is_gone() -> None:
 def test_a_repository_of_original_weights_says_where_to_look() -> None:
     with pytest.raises(ModelNotFound, match="Llama-GGUF"):
         taken(Repository("meta/Llama", "", (HubFile("model.safetensors", 1),)))
-    with pytest.raises(ModelNotFound, match="no whole GGUF"):
+    with pytest.raises(ModelNotFound, match="no complete GGUF"):
         taken(Repository("meta/Llama", "", ()))
 
 

@@ -109,4 +109,4 @@ def _remove(name: str, folder: Path, load_specs: list[LoadSpec]) -> tuple[str, i
             code="model_loaded",
             status=409,
         )
-    return model, local.take_away(files)
+    return model, local.remove_files(files)

@@ -146,7 +146,7 @@ def path_of(load_spec: LoadSpec) -> Path | None:
 
 def named_files(folder: Path) -> list[tuple[str, Path]]:
     """Every complete model in `folder` with its name. Models of the same name are named by their path in the folder."""
-    unfinished = {path for entry in local.unfinished(folder) for path in entry.paths}
+    unfinished = {path for entry in local.unfinished_downloads(folder) for path in entry.paths}
     files = [path for path in catalogue.list_models(folder) if path not in unfinished]
     counts = Counter(catalogue.model_name(path).lower() for path in files)
     return [(_name(path, folder, counts), path) for path in files]

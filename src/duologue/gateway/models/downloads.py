@@ -148,13 +148,13 @@ def hub_download(folder: Path, probe_hardware: Callable[[], Hardware]) -> Fetch:
         with http.connect(sleep=work.pause, notice=log.info) as opened:
             work.uses(opened)
             model = reference.parse(work.what, opened.hub)
-            if (there := pull.there_already(model, folder)) is not None:
+            if (there := pull.find_pulled(model, folder)) is not None:
                 work.ordered(there.name, there.header.size, there.header.size)
                 return
-            order = pull.order(opened, model, probe_hardware())
+            order = pull.plan_download(opened, model, probe_hardware())
             whole = [folder / name for name, _ in order.files]
             work.ordered(order.name, order.size, sum(path.stat().st_size for path in whole if path.is_file()))
-            pull.bring(opened, order, folder, work)
+            pull.download_model(opened, order, folder, work)
 
     return fetch
 

@@ -64,7 +64,7 @@ def files_row(folder: Path, headers: Headers, load_specs: Iterable[LoadSpec]) ->
         rows.append(_file_row(name, path, headers, users))
         there.add(path)
     headers.forget(there)
-    unfinished = [{"name": entry.name, "size": entry.size} for entry in local.unfinished(folder)]
+    unfinished = [{"name": entry.name, "size": entry.size} for entry in local.unfinished_downloads(folder)]
     return {"folder": str(folder), "here": rows, "unfinished": unfinished}
 
 

@@ -1,8 +1,8 @@
-"""What a GGUF model file says of itself, read without any library and without loading the weights.
+"""The header of a GGUF model file, read without any library and without loading the weights.
 
-`read(path)` answers with a `GgufHeader` or raises StartFailed with a sentence: which file, what is wrong, what to do.
-Owns the format's header (versions 2 and 3, little-endian, split files included) and checks that the tensors it
-promises really lie inside the file. A hostile file costs bounded time and memory. Whether the installed engine can run
+`read(path)` returns a `GgufHeader` or raises StartFailed with a sentence: which file, what is wrong, what to do. Called
+before a model is loaded, listed or kept after a download. Covers versions 2 and 3, little-endian and split files, and
+checks that the tensors really are inside the file. A hostile file costs bounded time and memory. Whether the installed engine can run
 the architecture is left to the engine, which reports it when the model loads.
 """
 
@@ -45,7 +45,7 @@ NOT_FOR_CHAT: dict[str, str] = {
 
 
 class GgufHeader(Struct, frozen=True):
-    """A model file, as its header describes it. Counts are tokens, sizes bytes; 0 and "" mean "not said"."""
+    """A model file by its header. Counts are tokens, sizes bytes; 0 and "" mean that the header does not say."""
 
     path: Path
     architecture: str
@@ -68,7 +68,7 @@ class GgufHeader(Struct, frozen=True):
     heads: int = 0
     kv_heads: int = 0
     cache_width: int = 0
-    """Numbers kept for one token in the key and value cache, over all blocks."""
+    """Numbers in the key and value cache for one token, over all blocks."""
     parts: int = 1
 
 
@@ -102,7 +102,7 @@ def _parts(path: Path) -> list[Path]:
             f"There is no model file at {path}. Check the path, or name another model with --model."
         )
     if not path.is_file():
-        # A pipe or a device would be read for ever.
+        # Reading a pipe or a device might never end.
         raise StartFailed(f"{path} is not a regular file. Name a GGUF model file.")
     match = SPLIT.match(path.name)
     if match is None:
@@ -123,14 +123,14 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _folder_sentence(path: Path) -> str:
-    inside = sorted(entry.name for entry in path.iterdir() if entry.suffix == ".gguf")
-    if inside:
-        return f"{path} is a folder. Name one of the model files in it, for example {path / inside[0]}."
+    files = sorted(entry.name for entry in path.iterdir() if entry.suffix == ".gguf")
+    if files:
+        return f"{path} is a folder. Name one of the model files in it, for example {path / files[0]}."
     return f"{path} is a folder without any .gguf file. Name a GGUF model file."
 
 
 def _read_checked(path: Path) -> tuple[Metadata, list[TensorInfo], int]:
-    """Metadata, tensors and size of one file, whose tensors are known to lie inside it."""
+    """Metadata, tensors and size of one file, after a check that its tensors are inside it."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -144,7 +144,7 @@ def _read_checked(path: Path) -> tuple[Metadata, list[TensorInfo], int]:
     needed = max((data + tensor.offset + (tensor.size or 0) for tensor in tensors), default=0)
     if needed > size:
         raise StartFailed(
-            f"{path} is truncated: its header promises {needed:,} bytes and it has {size:,}. "
+            f"{path} is truncated: by its header it should have {needed:,} bytes, and it has {size:,}. "
             "The download or copy was cut off; fetch the file again."
         )
     return metadata, tensors, size
@@ -156,9 +156,9 @@ def _unreadable_sentence(path: Path, error: Unreadable) -> str:
     return f"{path} {error}"
 
 
-def _check_split(path: Path, metadata: Metadata, found: int) -> None:
+def _check_split(path: Path, metadata: Metadata, parts: int) -> None:
     count = metadata.integer("split.count")
-    if count > 1 and found == 1:
+    if count > 1 and parts == 1:
         raise StartFailed(
             f"{path} says it is one part of {count}, but its name does not end in -00001-of-{count:05d}.gguf. "
             "Give the parts their original names, all in one folder, and name the first."
@@ -174,10 +174,10 @@ def _check_chat_model(header: GgufHeader) -> None:
 def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int) -> GgufHeader:
     architecture = metadata.text("general.architecture")
     if not architecture:
-        raise StartFailed(f"{path} does not say which architecture it is of; it is not a usable model file.")
+        raise StartFailed(f"{path} does not name its architecture; it is not a usable model file.")
     if not any(tensor.elements for tensor in tensors):
         raise StartFailed(
-            f"{path} holds no weights (a vocabulary or a template alone). Name the model's own file."
+            f"{path} has no weights (only a vocabulary or a template). Name the model's own file."
         )
     blocks = metadata.integer(f"{architecture}.block_count")
     heads = metadata.per_block(f"{architecture}.attention.head_count", blocks)
@@ -210,10 +210,10 @@ def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int
 
 
 def _end_of_turn(metadata: Metadata) -> str:
-    """The token that ends a turn: as the file says, else a well-known one its template writes."""
-    said = metadata.token("tokenizer.ggml.eot_token_id")
-    if said:
-        return said
+    """The token that ends a turn: the file's own, else a well-known one in its template, else EOS."""
+    end_of_turn = metadata.token("tokenizer.ggml.eot_token_id")
+    if end_of_turn:
+        return end_of_turn
     template = metadata.text("tokenizer.chat_template")
     return next(
         (token for token in END_OF_TURN if token in template), metadata.token("tokenizer.ggml.eos_token_id")

@@ -1,8 +1,7 @@
 """The GGUF format itself: bytes to metadata and tensor descriptions.
 
-Reads one file from its first byte to where its weights begin, and nothing of the weights. Every count in the file is
-held against a limit or against the file's size before it is believed, so a hostile file can cost neither hours nor
-gigabytes. Knows nothing of what the values mean.
+Used by `header`. Reads one file from its first byte to where its weights begin. Every count in the file is checked
+against a limit or against the file's size before it is used, so that a hostile file can cost neither hours nor gigabytes.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ MAX_TENSORS = 100_000
 MAX_ARRAY = 16_000_000
 """Elements of one array; the largest vocabularies have 300,000 tokens."""
 MAX_STRINGS = 4_000_000
-"""Strings in all arrays of a file together: each costs a step of the reader."""
+"""Strings in all arrays of a file together: each takes a step of the reader."""
 MAX_KEY = 4_096
 MAX_TEXT = 16 * 1024 * 1024
-"""Bytes of one string that is kept; a chat template is some kilobytes."""
+"""Bytes of one string; a chat template is some kilobytes."""
 KEPT_ARRAY = 4_096
-"""Longer arrays are passed over: only per-block numbers are of interest, and vocabularies by position."""
+"""Longer arrays are skipped: only per-block numbers are of interest, and single tokens of a vocabulary."""
 MAX_KEPT = 64 * 1024 * 1024
-"""Bytes of all texts and arrays kept together."""
+"""Bytes of all texts and arrays in memory together."""
 MAX_DIMENSIONS = 8
 
 STRING, ARRAY = 8, 9
@@ -69,10 +68,10 @@ class TensorInfo(Struct, frozen=True):
 
 
 class LongArray(Struct, frozen=True):
-    """An array that was passed over: how many elements, and (a vocabulary's) texts that were asked for."""
+    """An array that was skipped: its number of elements, and of a vocabulary the texts of its special tokens."""
 
     count: int
-    kept: dict[int, str] = {}
+    texts: dict[int, str] = {}
 
 
 Value = str | int | float | bool | tuple[int | float | bool | str, ...] | LongArray
@@ -116,7 +115,7 @@ class Metadata(Struct, frozen=True):
         number = self.integer(key, -1)
         tokens = self.entries.get(VOCABULARY)
         if isinstance(tokens, LongArray):
-            return tokens.kept.get(number, "")
+            return tokens.texts.get(number, "")
         if isinstance(tokens, tuple) and 0 <= number < len(tokens):
             return str(tokens[number])
         return ""
@@ -154,7 +153,7 @@ def _preamble(reader: _Reader) -> tuple[int, int]:
                 "is a big-endian GGUF file, made for another kind of processor. Fetch the usual one."
             )
         raise Unreadable(
-            f"is GGUF version {version}; versions 2 and 3 are known. Convert the model anew, or update Duologue."
+            f"is GGUF version {version}; versions 2 and 3 are supported. Convert the model again, or update Duologue."
         )
     (tensors,) = U64.unpack(reader.take(8))
     (entries,) = U64.unpack(reader.take(8))
@@ -166,7 +165,7 @@ def _preamble(reader: _Reader) -> tuple[int, int]:
 
 
 def _foreign(magic: bytes) -> str:
-    """What a file that is not GGUF probably is."""
+    """What a file that is not GGUF probably is, as the end of a sentence."""
     if magic == b"vers":
         return "is a Git LFS pointer, not the model itself. Run `git lfs pull` in that folder."
     if magic[:2] == b"PK":
@@ -187,10 +186,10 @@ def _metadata(reader: _Reader, count: int) -> Metadata:
         entries[key] = _value(reader, kind, key)
     tokens = entries.get(VOCABULARY)
     if vocabulary is not None and isinstance(tokens, LongArray):
-        wanted = {
+        ids = {
             value for key, value in entries.items() if key.endswith("_token_id") and isinstance(value, int)
         }
-        entries[VOCABULARY] = LongArray(tokens.count, reader.strings_at(vocabulary, tokens.count, wanted))
+        entries[VOCABULARY] = LongArray(tokens.count, reader.strings_at(vocabulary, tokens.count, ids))
     return Metadata(entries)
 
 
@@ -218,7 +217,7 @@ def _array(reader: _Reader, key: str) -> Value:
     if count > KEPT_ARRAY:
         reader.skip(count * scalar.size)
         return LongArray(count)
-    data = reader.keep(count * scalar.size)
+    data = reader.take_limited(count * scalar.size)
     return tuple(value for (value,) in scalar.iter_unpack(data))
 
 
@@ -254,8 +253,8 @@ class _Reader:
         self.position += count
         return data
 
-    def keep(self, count: int) -> bytes:
-        """The next `count` bytes, counted against what one file may make us remember."""
+    def take_limited(self, count: int) -> bytes:
+        """The next `count` bytes, counted towards MAX_KEPT."""
         self._kept += count
         if self._kept > MAX_KEPT:
             raise Unreadable(
@@ -283,10 +282,10 @@ class _Reader:
             raise Unreadable(truncated=True)
         if length > limit:
             raise Unreadable(f"holds a text of {length:,} bytes; it is damaged. Fetch it again.")
-        return self.keep(length).decode("utf-8", "replace")
+        return self.take_limited(length).decode("utf-8", "replace")
 
     def skip_strings(self, count: int) -> None:
-        """Pass over `count` strings."""
+        """Skip `count` strings."""
         self._strings += count
         if self._strings > MAX_STRINGS:
             raise Unreadable(f"claims more than {MAX_STRINGS:,} texts; it is damaged. Fetch it again.")
@@ -294,17 +293,17 @@ class _Reader:
         for _ in range(count):
             skip(unpack(take(8))[0])
 
-    def strings_at(self, start: int, count: int, wanted: set[int]) -> dict[int, str]:
-        """Of the string array whose description begins at byte `start`, the elements numbered in `wanted`."""
+    def strings_at(self, start: int, count: int, numbers: set[int]) -> dict[int, str]:
+        """Of the string array whose description begins at byte `start`, the elements with these `numbers`."""
         here = self.position
         self._file.seek(start + 4 + 8)
         self.position = start + 4 + 8
-        found: dict[int, str] = {}
-        for number in range(min(count, max(wanted, default=-1) + 1)):
-            if number in wanted:
-                found[number] = self.text(MAX_TEXT)
+        texts: dict[int, str] = {}
+        for number in range(min(count, max(numbers, default=-1) + 1)):
+            if number in numbers:
+                texts[number] = self.text(MAX_TEXT)
             else:
                 self.skip(U64.unpack(self.take(8))[0])
         self._file.seek(here)
         self.position = here
-        return found
+        return texts

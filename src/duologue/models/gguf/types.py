@@ -1,6 +1,6 @@
-"""The numbers of ggml's formats: how tensors of each type are packed, and the names people know them by.
+"""Tables of ggml's formats: how tensors of each type are packed, and their usual names.
 
-Plain tables. A number that is not here is not an error: a newer format, whose size is then not known.
+Used by `reader` and `header`. A number that is missing here is not an error but a newer format of unknown size.
 """
 
 from __future__ import annotations

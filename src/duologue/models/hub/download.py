@@ -1,7 +1,7 @@
-"""One file from a server to the disk: resumed, checked, and under its name only when it is whole.
+"""The download of one file: resumed, verified, and given its name only when it is complete.
 
-Owns the two files of an unfinished download: `NAME.part`, the bytes so far, and `NAME.part.json`, which says of what
-they are the beginning. The part is locked while one process writes it. Knows no hub and no model: bytes and checksums.
+Used by `pull`. Owns the two files of an unfinished download: `NAME.part`, the bytes so far, and `NAME.part.json`, the
+content they are the beginning of. The part is locked while a process writes it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from duologue.models.hub.repository import gigabytes
 from duologue.models.hub.resume import Content
 
 PIECE = 1 << 20
-"""Bytes read at once from a part that is there."""
+"""Bytes read at once from an existing part."""
 
 
 class Source(Struct, frozen=True):
-    """Where a file is and what it should be. `label` is how it is called on the screen."""
+    """Where a file is and its expected content. `label` is its name on the screen."""
 
     url: str
     label: str
@@ -40,25 +40,25 @@ class Source(Struct, frozen=True):
 
 
 class Watch(Protocol):
-    """Who is told how far it is. Each `begin` is followed by its `end`, also when it fails."""
+    """Receives the progress of a download. Each `begin` is followed by its `end`, also after an error."""
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """Something of `total` bytes begins, of which `done` are there already."""
+        """A file of `total` bytes begins, of which `done` are on the disk already."""
 
     def kept(self, count: int) -> None:
-        """`count` bytes more that an earlier try left, read again for the checksum."""
+        """`count` more bytes of an earlier attempt were read again for the checksum."""
 
     def advance(self, count: int) -> None:
-        """`count` more bytes that came. Negative when a server made us begin anew."""
+        """`count` more bytes arrived. Negative when the download starts over."""
 
     def end(self) -> None: ...
 
 
 def download(connection: HubConnection, source: Source, target: Path, watch: Watch) -> None:
-    """Bring `source` to `target`. What an earlier try left is used; what this one leaves, the next one uses.
+    """Download `source` to `target`, resuming an earlier attempt; a later one resumes this.
 
-    Raises Busy when another process is at it, Problem for what cannot be mended by waiting: `disk_full`,
-    `checksum_mismatch` (what was there is deleted), and everything a Connection raises.
+    Raises Busy when another process downloads it, Problem for permanent failures: `disk_full`, `checksum_mismatch` (the
+    bytes are deleted then), and everything a HubConnection raises.
     """
     try:
         with _locked(target) as file:
@@ -67,16 +67,16 @@ def download(connection: HubConnection, source: Source, target: Path, watch: Wat
             part = _Part(target, file, source.content)
             watch.begin(source.label, source.content.size, 0)
             try:
-                part.take_up(watch)
-                if not part.is_whole:
-                    connection.patiently(
+                part.resume(watch)
+                if not part.is_complete:
+                    connection.with_retries(
                         lambda: _fetch(connection, source, part, watch), lambda: part.position, ATTEMPTS
                     )
                 part.finish()
             finally:
                 watch.end()
     except BrokenPipeError:
-        raise  # nobody looks at the progress any more; that is not the disk's fault
+        raise  # the progress is written to a closed pipe; that is not an error of the disk
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise disk_full(target.parent, 0) from error
@@ -86,7 +86,7 @@ def download(connection: HubConnection, source: Source, target: Path, watch: Wat
 
 
 def check_disk(folder: Path, needed: int) -> None:
-    """Raises Problem `disk_full` when `needed` more bytes would not leave room to live in."""
+    """Raises Problem `disk_full` unless SPARE_DISK stays free after `needed` more bytes."""
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if needed + SPARE_DISK > shutil.disk_usage(there).free:
         raise disk_full(folder, needed)
@@ -95,7 +95,11 @@ def check_disk(folder: Path, needed: int) -> None:
 def disk_full(folder: Path, needed: int) -> Problem:
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     free = gigabytes(shutil.disk_usage(there).free)
-    need = f"The download needs {gigabytes(needed)} and some room beside it, and" if needed else "It is full:"
+    need = (
+        f"The download needs {gigabytes(needed)} and some free space besides, but only"
+        if needed
+        else "Writing failed for lack of space:"
+    )
     return Problem(
         f"{need} {free} are free on the disk of {folder}. Make room (`duologue models list` shows what is there, "
         "`duologue models rm NAME` removes), or give another folder by --data.",
@@ -106,7 +110,7 @@ def disk_full(folder: Path, needed: int) -> Problem:
 
 @contextmanager
 def _locked(target: Path) -> Iterator[BinaryIO | None]:
-    """The part of `target`, open and ours alone; None when the target is there already. Raises Busy."""
+    """The part of `target`, open and locked; None when the target exists already. Raises Busy."""
     path = target.with_name(target.name + PART)
     while not target.exists():
         with path.open("a+b") as file:
@@ -114,17 +118,17 @@ def _locked(target: Path) -> Iterator[BinaryIO | None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(
-                    f"Another process is downloading {target.name} at this moment. Let it finish.",
+                    f"Another process is downloading {target.name}. Let it finish.",
                     code="download_running",
                 ) from error
             if _is_still(path, file):
                 if target.exists():
-                    # It was finished between our look and our opening, which made a new, empty part.
+                    # Another process finished it after the check above, so opening created a new, empty part.
                     path.unlink()
                     break
                 yield file
                 return
-        # Between our opening and our lock another process finished, or removed, what we opened: look again.
+        # Between opening and locking another process finished or removed the part: check again.
     yield None
 
 
@@ -136,22 +140,22 @@ def _is_still(path: Path, file: BinaryIO) -> bool:
 
 
 def _fetch(connection: HubConnection, source: Source, part: _Part, watch: Watch) -> None:
-    """One request for what is missing, written as it comes. Raises Interrupted when it ends too early."""
-    asked = resume.plan(part.position, part.content, source.content)
-    if asked.offset != part.position:
-        part.begin_anew(watch)
-    with connection.get(source.url, source.label, asked.headers) as response:
-        reply = resume.read_reply(response.status_code, response.headers, asked, source.content)
-        if not resume.is_same(asked, reply):
-            part.begin_anew(watch)
+    """One request for the missing bytes, written as they arrive. Raises TransientFailure when it ends too early."""
+    request = resume.plan(part.position, part.content, source.content)
+    if request.offset != part.position:
+        part.start_over(watch)
+    with connection.get(source.url, source.label, request.headers) as response:
+        reply = resume.read_reply(response.status_code, response.headers, request, source.content)
+        if not resume.is_same(request, reply):
+            part.start_over(watch)
             raise _interrupted(source, "The file has changed on the server.")
         if reply.offset != part.position:
-            part.begin_anew(watch)
-        part.remember(Content(reply.size, source.content.sha256, reply.etag))
+            part.start_over(watch)
+        part.write_record(Content(reply.size, source.content.sha256, reply.etag))
         if not source.content.size:
             watch.begin(source.label, reply.size, part.position)
         check_disk(part.target.parent, reply.size - part.position)
-        # As they come: pieces of a set size would be gathered first, and lost when the connection breaks.
+        # In the sizes they arrive: pieces of a fixed size would be collected first, and lost when the connection breaks.
         for piece in response.iter_raw():
             part.write(piece)
             watch.advance(len(piece))
@@ -165,19 +169,19 @@ def _interrupted(source: Source, reason: str) -> TransientFailure:
 
 
 class _Part:
-    """The unfinished file: its bytes, their running checksum, and the record of what they are the beginning of."""
+    """The unfinished file: its bytes, their running checksum, and the record of the content they begin."""
 
-    def __init__(self, target: Path, file: BinaryIO, wanted: Content) -> None:
+    def __init__(self, target: Path, file: BinaryIO, expected: Content) -> None:
         self.target = target
         self._file = file
         self._path = target.with_name(target.name + PART)
         self._record = target.with_name(target.name + RECORD)
-        self._wanted = wanted
+        self._expected = expected
         self._hash = hashlib.sha256()
         self.position = 0
-        self.content = self._recall()
+        self.content = self._read_record()
 
-    def _recall(self) -> Content | None:
+    def _read_record(self) -> Content | None:
         try:
             return msgspec.json.decode(self._record.read_bytes(), type=Content)
         except (OSError, msgspec.MsgspecError):
@@ -185,17 +189,17 @@ class _Part:
 
     @property
     def size(self) -> int:
-        return self._wanted.size or (self.content.size if self.content else 0)
+        return self._expected.size or (self.content.size if self.content else 0)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every byte is there: an earlier process ended between the last one and the check."""
+    def is_complete(self) -> bool:
+        """Whether every byte is there: an earlier process ended after the last one and before the check."""
         return self.size > 0 and self.position == self.size
 
-    def take_up(self, watch: Watch) -> None:
-        """Go to the end of what is there, if it can be used, reading it for the checksum; else to the beginning."""
+    def resume(self, watch: Watch) -> None:
+        """Read the existing bytes for the checksum, if they are usable; else start at the beginning."""
         there = os.fstat(self._file.fileno()).st_size
-        usable = resume.plan(there, self.content, self._wanted).offset
+        usable = resume.plan(there, self.content, self._expected).offset
         if usable == 0:
             self._file.truncate(0)
             return
@@ -205,19 +209,19 @@ class _Part:
             self.position += len(piece)
             watch.kept(len(piece))
 
-    def begin_anew(self, watch: Watch) -> None:
+    def start_over(self, watch: Watch) -> None:
         watch.advance(-self.position)
         self._file.seek(0)
         self._file.truncate(0)
         self._hash = hashlib.sha256()
         self.position = 0
 
-    def remember(self, content: Content) -> None:
-        """Write down of what these bytes are the beginning, before there are any."""
+    def write_record(self, content: Content) -> None:
+        """Write the record of the content, before any of its bytes."""
         if content != self.content:
-            fresh = self._record.with_name(self._record.name + ".new")
-            fresh.write_bytes(msgspec.json.encode(content))
-            fresh.replace(self._record)
+            temporary = self._record.with_name(self._record.name + ".new")
+            temporary.write_bytes(msgspec.json.encode(content))
+            temporary.replace(self._record)
             self.content = content
 
     def write(self, piece: bytes) -> None:
@@ -232,13 +236,13 @@ class _Part:
         self.position += len(piece)
 
     def finish(self) -> None:
-        """Check the whole and give it its name."""
-        found = self._hash.hexdigest()
-        if self._wanted.sha256 and found != self._wanted.sha256:
+        """Verify the whole file and give it its name."""
+        digest = self._hash.hexdigest()
+        if self._expected.sha256 and digest != self._expected.sha256:
             self._discard()
             raise EngineFailed(
-                f"{self.target.name} is not what the hub announced: its SHA-256 is {found[:16]}..., and should be "
-                f"{self._wanted.sha256[:16]}.... It was deleted; download it again.",
+                f"{self.target.name} is not the file that the hub announced: its SHA-256 is {digest[:16]}..., and should be "
+                f"{self._expected.sha256[:16]}.... It was deleted; download it again.",
                 code="checksum_mismatch",
                 status=502,
             )

@@ -1,7 +1,7 @@
-"""The way to a hub or another server that has models: requests, redirects, refusals, patience.
+"""HTTP requests to a hub or another server with models: redirects, errors and retries.
 
-Owns what may be asked (https alone, http on loopback), who gets to see the token (the hub's own origin, never the
-server a redirect leads to), and what a status means for a person. Knows no file and no repository.
+Used by `pull` and `download`. Owns which addresses are allowed (https, http only on loopback), which server receives the
+token (the hub's own origin, never the target of a redirect), and the sentence for each status.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from duologue.errors import (
     Unauthorized,
     Unavailable,
 )
-from duologue.models.hub.reference import HUB, check_address, is_loopback, shown
+from duologue.models.hub.reference import HUB, check_address, is_loopback, redact_url
 from duologue.models.hub.resume import Stopped
 
 Result = TypeVar("Result")
@@ -34,18 +34,18 @@ Result = TypeVar("Result")
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 MAX_REDIRECTS = 5
 ATTEMPTS = 6
-"""Tries in a row that bring nothing new; a download that moves on between two failures goes on for ever."""
+"""Attempts in a row without any new bytes; a download that progresses between failures is retried without limit."""
 FIRST_ATTEMPTS = 3
-"""Tries of a question before anything was downloaded: a person without a network should hear so soon."""
-KEPT_SOCKETS = 8
-"""Connections remembered to be ended from outside; there are one or two, each of a server that was led to."""
+"""Attempts before anything was downloaded: a person without a network should learn it soon."""
+TRACKED_SOCKETS = 8
+"""Open connections that `stop` can close; there are one or two, each to the target of a redirect."""
 LONGEST_WAIT = 60.0
-"""Seconds. A server that asks for more is left alone, and the person told."""
+"""Seconds. With a longer Retry-After the request fails instead."""
 
 
 class TransientFailure(Exception):
-    """A failure that may pass: its `reason` in a sentence. `problem` is what to tell when it does not pass, `wait` the
-    seconds the server asked for."""
+    """A failure that may pass: its `reason` in a sentence, the `problem` to raise when it does not pass, and the server's
+    Retry-After in seconds as `wait`."""
 
     def __init__(self, reason: str, problem: Problem, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -55,11 +55,11 @@ class TransientFailure(Exception):
 
 
 class HubConnection:
-    """Requests to the hub at `hub` and to any other address. `token` is the hub's; it appears in no message. `notice`
-    is told, in a line, of every pause before another try. `stop()` ends it from another thread: whatever it does, or is
-    asked for later, then raises Stopped.
+    """Requests to the hub at `hub` and to any other address. `token` is the hub's; it appears in no message. `notice` is
+    called with a line for every pause before another attempt. `stop()` ends it from another thread: the current request and
+    all later ones raise Stopped.
 
-    Raises BadRequest when the hub's address may not be asked. Use as a context manager.
+    Raises BadRequest when the hub's address is not allowed. Use as a context manager.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class HubConnection:
         self._sleep = sleep
         self._notice = notice
         self.stopped = False
-        self._sockets: deque[socket.socket] = deque(maxlen=KEPT_SOCKETS)
-        # Proxies of the environment are for the world outside, not for a server on this machine.
+        self._sockets: deque[socket.socket] = deque(maxlen=TRACKED_SOCKETS)
+        # The environment's proxies are for other machines, not for a server on this one.
         self._client = httpx.Client(
             timeout=TIMEOUT,
             headers={"User-Agent": "duologue", "Accept-Encoding": "identity"},
@@ -91,21 +91,21 @@ class HubConnection:
         self._client.close()
 
     def stop(self) -> None:
-        """End what runs, at once where a socket is open: a read that waits for a silent server would wait on."""
+        """End the current request. An open socket is shut down: a read from a silent server would go on waiting."""
         self.stopped = True
-        for opened in tuple(self._sockets):
+        for connection in tuple(self._sockets):
             with suppress(OSError):
-                # Of the connection below any encryption: the thread that reads may be inside that.
-                socket.socket.shutdown(opened, socket.SHUT_RDWR)
+                # The TCP socket below TLS: the reading thread may be inside the TLS object.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     @contextmanager
     def get(
         self, url: str, subject: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx.Response]:
-        """The answer to one GET, its body unread. `subject` is what a refusal is about.
+        """The response to one GET, its body unread. `subject` names the thing in error messages.
 
-        Raises Problem when asking again is no use, Interrupted when it may be, Stopped; also while the body is read
-        inside.
+        Raises Problem for a permanent failure, TransientFailure for one that may pass, and Stopped; also while the body is
+        read inside.
         """
         try:
             response = self._follow(url, headers or {})
@@ -120,43 +120,43 @@ class HubConnection:
                 raise Stopped from error
             raise _unreachable(httpx.URL(url).host, error) from error
         except (httpx.InvalidURL, UnicodeError):
-            raise BadRequest(f"{shown(url)} is no address.", code="address_refused") from None
+            raise BadRequest(f"{redact_url(url)} is not an address.", code="address_refused") from None
 
-    def patiently(
+    def with_retries(
         self,
         step: Callable[[], Result],
         progress: Callable[[], int] = int,
         attempts: int = FIRST_ATTEMPTS,
     ) -> Result:
-        """What `step` returns, tried again after interruptions with growing pauses, `attempts` times in a row; as long
-        as `progress` grows between them there is no end of patience. Raises the interruption's problem when it is over.
+        """The result of `step`, retried after transient failures with growing pauses, `attempts` times in a row; the count
+        starts again whenever `progress` has grown. Raises the failure's problem in the end.
         """
         attempt, before = 0, progress()
         while True:
             try:
                 return step()
-            except TransientFailure as broken:
+            except TransientFailure as failure:
                 if self.stopped:
-                    raise Stopped from broken
+                    raise Stopped from failure
                 if progress() > before:
                     attempt, before = 0, progress()
-                wait = pause(attempt, broken.wait, attempts)
+                wait = pause(attempt, failure.wait, attempts)
                 if wait is None:
-                    raise broken.problem from broken
-                self._notice(f"{broken.reason} Trying again in {wait:.0f} s.")
+                    raise failure.problem from failure
+                self._notice(f"{failure.reason} Trying again in {wait:.0f} s.")
                 self._sleep(wait)
                 attempt += 1
 
     def _follow(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
-        """The first answer that is no redirect."""
+        """The first response that is not a redirect."""
         address = httpx.URL(check_address(url))
-        may_stay_here = is_loopback(address.host)
+        loopback_allowed = is_loopback(address.host)
         for _ in range(MAX_REDIRECTS + 1):
-            sent = dict(headers)
+            all_headers = dict(headers)
             if self._token and _origin(address) == self._origin:
-                sent["Authorization"] = f"Bearer {self._token}"
+                all_headers["Authorization"] = f"Bearer {self._token}"
             request = self._client.build_request(
-                "GET", address, headers=sent, extensions={"trace": self._trace}
+                "GET", address, headers=all_headers, extensions={"trace": self._trace}
             )
             response = self._client.send(request, stream=True)
             location = response.headers.get("location")
@@ -165,22 +165,22 @@ class HubConnection:
             response.close()
             address = address.join(location)
             check_address(str(address))
-            if is_loopback(address.host) and not may_stay_here:
+            if is_loopback(address.host) and not loopback_allowed:
                 raise BadRequest(
-                    f"{shown(url)} leads to an address on this machine; that is not followed.",
+                    f"{redact_url(url)} redirects to an address on this machine; that is not followed.",
                     code="address_refused",
                 )
-        raise EngineFailed(f"{shown(url)} leads from one address to the next without end.", code="hub_failed")
+        raise EngineFailed(f"{redact_url(url)} redirects without end.", code="hub_failed")
 
     def _trace(self, step: str, facts: Mapping[str, Any]) -> None:
-        """Told of every step of a request: where its socket is learned, and where it can be given up."""
+        """Called by httpx at every step of a request: remembers its socket, and raises Stopped."""
         if self.stopped:
             raise Stopped
-        # What encryption is put around gives its descriptor away: then the socket to end is the one around it.
+        # Wrapping a socket in TLS detaches the inner one's descriptor; from then on the wrapper is the one to shut down.
         if step.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            opened = facts["return_value"].get_extra_info("socket")
-            if isinstance(opened, socket.socket):
-                self._sockets.append(opened)
+            connection = facts["return_value"].get_extra_info("socket")
+            if isinstance(connection, socket.socket):
+                self._sockets.append(connection)
 
     def _refuse(self, response: httpx.Response, subject: str) -> None:
         problem = refusal(
@@ -203,21 +203,21 @@ def connect(
     sleep: Callable[[float], None] = time.sleep,
     notice: Callable[[str], None] = lambda line: None,
 ) -> HubConnection:
-    """The way to the hub, as the variables of its own tools say: HF_ENDPOINT and HF_TOKEN. Raises BadRequest."""
+    """A connection to the hub by the variables of its own tools, HF_ENDPOINT and HF_TOKEN. Raises BadRequest."""
     return HubConnection(
         environ.get("HF_ENDPOINT") or HUB, environ.get("HF_TOKEN"), sleep=sleep, notice=notice
     )
 
 
-def pause(attempt: int, asked: float | None, attempts: int = ATTEMPTS) -> float | None:
-    """Seconds to wait after the try numbered `attempt` (from 0) of `attempts` was fruitless; None to give up."""
-    if attempt >= attempts - 1 or (asked is not None and asked > LONGEST_WAIT):
+def pause(attempt: int, retry_after: float | None, attempts: int = ATTEMPTS) -> float | None:
+    """Seconds to wait after attempt number `attempt` (from 0) of `attempts` failed; None to give up."""
+    if attempt >= attempts - 1 or (retry_after is not None and retry_after > LONGEST_WAIT):
         return None
-    return float(2**attempt) if asked is None else asked
+    return float(2**attempt) if retry_after is None else retry_after
 
 
 def refusal(status: int, reason: str, subject: str, *, host: str, has_token: bool) -> Problem:
-    """What a status (300 and above) means for a person. `reason` is the hub's own code for it."""
+    """The Problem for a status of 300 and above. `reason` is the hub's own code for it."""
     with_token = "with your HF_TOKEN" if has_token else "without a token (HF_TOKEN)"
     if reason == "GatedRepo" or status == 403:
         return Forbidden(
@@ -230,7 +230,7 @@ def refusal(status: int, reason: str, subject: str, *, host: str, has_token: boo
         return ModelNotFound(f"{host} has no {subject}. Check the spelling.{private}")
     if status == 401:
         advice = (
-            "HF_TOKEN is not accepted" if has_token else "there is none such, or it is private: set HF_TOKEN"
+            "HF_TOKEN is not accepted" if has_token else "it does not exist, or it is private: set HF_TOKEN"
         )
         return Unauthorized(f"{host} refuses {subject}: {advice}.", code="hub_unauthorized")
     if status == 429:
@@ -246,8 +246,8 @@ def refusal(status: int, reason: str, subject: str, *, host: str, has_token: boo
 
 def _unreachable(host: str, error: Exception) -> TransientFailure:
     kind = "no answer" if isinstance(error, httpx.TimeoutException) else str(error) or type(error).__name__
-    opened = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-    what = f"The connection to {host} broke" if opened else f"{host} cannot be reached"
+    connected = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
+    what = f"The connection to {host} broke" if connected else f"{host} cannot be reached"
     problem = Unavailable(
         f"{what} ({kind}). Is there a network here? A mirror is named by HF_ENDPOINT; without a network, put a GGUF "
         "file into the data folder's models.",

@@ -1,6 +1,7 @@
-"""A model from the hub, or from an address, to the folder where it is found by name.
+"""The download of a model from the hub, or from an address, to the folder where it is found by name.
 
-Puts the steps together: what is there, which of it, does it fit, bring it, read it. Decides none of them itself.
+Used by the models commands and the server's downloads. Puts the steps together: list the repository, choose a variant,
+check that it fits, download it, read its header.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from duologue.models.hub.repository import HubFile, Repository, Variant, choose,
 from duologue.models.hub.resume import Content
 
 LARGEST_LISTING = 16 * 1024 * 1024
-"""Bytes of the hub's answer about one repository; large ones have some hundred kilobytes."""
+"""Bytes of the hub's description of one repository; large ones have some hundred kilobytes."""
 
 
-class Order(Struct, frozen=True):
-    """What is to be brought: each source with the name of its file, first part first. `size` 0: not known."""
+class DownloadPlan(Struct, frozen=True):
+    """What to download: each source with the name of its file, first part first. `size` 0: unknown."""
 
     files: tuple[tuple[str, Source], ...]
     size: int
@@ -35,12 +36,12 @@ class Order(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name the model will go by."""
+        """The name the model will have."""
         return model_name(Path(self.files[0][0]))
 
 
-class Pulled(Struct, frozen=True):
-    """A model that is there, and whether it was before. `checked`: by the hub's checksum."""
+class PulledModel(Struct, frozen=True):
+    """A downloaded model. `was_there`: it was complete before; `checked`: verified by the hub's checksum."""
 
     header: GgufHeader
     was_there: bool
@@ -51,31 +52,31 @@ class Pulled(Struct, frozen=True):
         return model_name(self.header.path)
 
 
-def there_already(reference: Reference, folder: Path) -> Pulled | None:
-    """The recommended model that is meant, if its file is here: then nobody need be asked, and no network be there."""
+def find_pulled(reference: Reference, folder: Path) -> PulledModel | None:
+    """The recommended model of the reference, if its file is here: no network is needed then."""
     if not isinstance(reference, HubReference) or not reference.expected:
         return None
     path = folder / PurePosixPath(reference.expected).name
-    return Pulled(read(path), was_there=True, checked=False) if path.is_file() else None
+    return PulledModel(read(path), was_there=True, checked=False) if path.is_file() else None
 
 
-def order(connection: HubConnection, reference: Reference, hardware: Hardware) -> Order:
-    """What a reference means now: the hub is asked for its files. Raises Problem."""
+def plan_download(connection: HubConnection, reference: Reference, hardware: Hardware) -> DownloadPlan:
+    """The files to download for a reference, by the hub's current list. Raises Problem."""
     if isinstance(reference, UrlReference):
-        return _checked(Order(((reference.file, Source(reference.url, reference.file)),), 0))
+        return _check_names(DownloadPlan(((reference.file, Source(reference.url, reference.file)),), 0))
     repository = describe(connection, reference)
     _check_chat_model(repository)
-    variant = choose(repository, reference.wanted, reference.expected, hardware)
-    return _checked(_order(connection.hub, reference, repository, variant, hardware))
+    variant = choose(repository, reference.variant, reference.expected, hardware)
+    return _check_names(_plan_of(connection.hub, reference, repository, variant, hardware))
 
 
 def describe(connection: HubConnection, reference: HubReference) -> Repository:
-    """What the hub says of a repository."""
+    """The hub's description of a repository."""
     url = (
         f"{connection.hub}/api/models/{reference.repository}/revision/{quote(reference.revision)}?blobs=true"
     )
 
-    def ask() -> bytes:
+    def request() -> bytes:
         with connection.get(url, f"repository {reference.repository}") as response:
             body = bytearray()
             for piece in response.iter_raw():
@@ -84,18 +85,18 @@ def describe(connection: HubConnection, reference: HubReference) -> Repository:
                     raise BadRequest(f"The hub's answer about {reference.repository} has no end.")
             return bytes(body)
 
-    return parse_repository(reference.repository, connection.patiently(ask))
+    return parse_repository(reference.repository, connection.with_retries(request))
 
 
-def bring(connection: HubConnection, wanted: Order, folder: Path, watch: Watch) -> Pulled:
-    """Download what is missing of `wanted` into `folder` and read it. Raises Problem.
+def download_model(connection: HubConnection, plan: DownloadPlan, folder: Path, watch: Watch) -> PulledModel:
+    """Download the missing files of `plan` into `folder` and read the model's header. Raises Problem.
 
-    A split model's first part comes last, so that the model appears under its name when it is whole.
+    A split model's first part comes last, so that the model appears under its name only when it is complete.
     """
-    targets = [(folder / name, source) for name, source in wanted.files]
+    targets = [(folder / name, source) for name, source in plan.files]
     was_there = _is_there(targets, folder)
     if not was_there:
-        check_disk(folder, max(0, wanted.size - sum(_there(target) for target, _ in targets)))
+        check_disk(folder, max(0, plan.size - sum(_bytes_on_disk(target) for target, _ in targets)))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -107,12 +108,12 @@ def bring(connection: HubConnection, wanted: Order, folder: Path, watch: Watch) 
             download(connection, source, target, watch)
     first = targets[0][0]
     checked = all(source.content.sha256 for _, source in targets)
-    return Pulled(_header(first, targets, was_there), was_there, checked and not was_there)
+    return PulledModel(_header(first, targets, was_there), was_there, checked and not was_there)
 
 
-def _order(
+def _plan_of(
     hub: str, reference: HubReference, repository: Repository, variant: Variant, hardware: Hardware
-) -> Order:
+) -> DownloadPlan:
     revision = repository.commit or reference.revision
     count = len(variant.files)
 
@@ -125,10 +126,10 @@ def _order(
     room = hardware.memory + hardware.card_memory
     if memory_needed(variant.size) > room:
         warning = (
-            f"{variant.files[0].name} has {gigabytes(variant.size)}, and {gigabytes(room)} of memory are free "
-            "here now: it may not start, or crawl."
+            f"{variant.files[0].name} has {gigabytes(variant.size)}, but only {gigabytes(room)} of memory are free "
+            "here now: it may not start, or be very slow."
         )
-    return Order(
+    return DownloadPlan(
         tuple((file.name, source(file, number)) for number, file in enumerate(variant.files, 1)),
         variant.size,
         variant.quantisation,
@@ -137,13 +138,13 @@ def _order(
     )
 
 
-def _checked(wanted: Order) -> Order:
-    """`wanted`, if its files may be written under their names."""
-    for name, _ in wanted.files:
+def _check_names(plan: DownloadPlan) -> DownloadPlan:
+    """`plan`, if its files may be written under their names."""
+    for name, _ in plan.files:
         check_file_name(name)
-    if wanted.name == BUNDLED:
+    if plan.name == BUNDLED:
         raise BadRequest(f"{BUNDLED} is the name of the model inside Duologue; a file cannot have it.")
-    return wanted
+    return plan
 
 
 def _check_chat_model(repository: Repository) -> None:
@@ -168,20 +169,20 @@ def _is_there(targets: list[tuple[Path, Source]], folder: Path) -> bool:
 
 def _taken(path: Path) -> BadRequest:
     return BadRequest(
-        f"Another model called {model_name(path)} is here ({path}). Remove it first: "
+        f"Another model called {model_name(path)} exists ({path}). Remove it first: "
         f"`duologue models rm {model_name(path)}`, or rename its file.",
         code="model_exists",
     )
 
 
-def _there(target: Path) -> int:
-    """Bytes of a target that need no more room."""
+def _bytes_on_disk(target: Path) -> int:
+    """Bytes of a target that are on the disk already."""
     part = target.with_name(target.name + PART)
     return sum(path.stat().st_size for path in (target, part) if path.exists())
 
 
 def _header(first: Path, targets: list[tuple[Path, Source]], was_there: bool) -> GgufHeader:
-    """The header of what was brought. What cannot be read is not left there under a model's name."""
+    """The header of the downloaded model. An unreadable file is removed, so that it is not listed as a model."""
     try:
         return read(first)
     except Problem as problem:
@@ -190,7 +191,7 @@ def _header(first: Path, targets: list[tuple[Path, Source]], was_there: bool) ->
         for target, _ in targets:
             target.unlink(missing_ok=True)
         raise Problem(
-            f"What was downloaded cannot be used, and was removed: {problem.message}",
+            f"The downloaded file cannot be used, and was removed: {problem.message}",
             code="model_unusable",
             status=502,
         ) from problem

@@ -1,7 +1,7 @@
 """What a person means by the name of a model to download: a recommended one, a repository, or an address.
 
-Pure: text in, a reference out. Owns which addresses may be asked at all (https; http only on loopback) and which file
-names may be written. Knows no network and no folder.
+Used by every download. Pure: text in, a reference out. Owns which addresses are allowed (https; http only on loopback) and
+which file names may be written.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ REVISION = re.compile(r"^[\w.-]{1,100}$", re.ASCII)
 
 
 class HubReference(Struct, frozen=True):
-    """A model in a repository of the hub. `wanted` is a file's path or a quantisation such as Q4_K_M; "" leaves the
-    choice to us. `expected` is the file we believe is there: taken when it is, no error when it is not."""
+    """A model in a repository of the hub. `variant` is a file's path or a quantisation such as Q4_K_M; "" leaves the choice
+    to `repository.choose`. `expected` is the file to prefer if it is there; it is not an error if not."""
 
     repository: str
-    wanted: str = ""
+    variant: str = ""
     revision: str = "main"
     expected: str = ""
 
@@ -44,9 +44,9 @@ Reference = HubReference | UrlReference
 
 
 def parse(text: str, hub: str = HUB, models: tuple[Recommended, ...] = RECOMMENDED) -> Reference:
-    """What `text` means. `hub` is the address of the hub in use.
+    """The reference of `text`. `hub` is the address of the hub in use.
 
-    Raises BadRequest (an address that may not be asked, a name that is none), ModelNotFound naming the nearest.
+    Raises BadRequest (an address that is not allowed, an invalid name), ModelNotFound naming the nearest.
     """
     text = text.strip()
     if "://" in text:
@@ -56,22 +56,22 @@ def parse(text: str, hub: str = HUB, models: tuple[Recommended, ...] = RECOMMEND
     if "/" not in text:
         return _recommended(text, models)
     rest, _, revision = text.partition("@")
-    repository, _, wanted = rest.partition(":")
-    return _hub_reference(repository, wanted, revision or "main")
+    repository, _, variant = rest.partition(":")
+    return _hub_reference(repository, variant, revision or "main")
 
 
 def check_address(url: str) -> str:
-    """`url`, if it may be asked. Raises BadRequest: not https (http is for loopback only), or a password inside."""
+    """`url`, if it is allowed. Raises BadRequest: not https (http is for loopback only), or a password inside."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise BadRequest(f"{shown(url)} is no address.", code="address_refused") from None
+        raise BadRequest(f"{redact_url(url)} is not an address.", code="address_refused") from None
     if not host or parts.scheme not in ("http", "https"):
-        raise BadRequest(f"{shown(url)} is no address of a web server.", code="address_refused")
+        raise BadRequest(f"{redact_url(url)} is not the address of a web server.", code="address_refused")
     if parts.scheme == "http" and not is_loopback(host):
         raise BadRequest(
-            f"{shown(url)} is not encrypted: anyone on the way could change the model. Use https.",
+            f"{redact_url(url)} is not encrypted: anyone on the way could change the model. Use https.",
             code="address_refused",
         )
     if parts.username or parts.password:
@@ -94,7 +94,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_file_name(name: str) -> str:
-    """`name`, if a file may be written under it. It comes from somebody else's server. Raises BadRequest."""
+    """`name`, if a file may be written under it. The name comes from another server. Raises BadRequest."""
     if not FILE_NAME.match(name):
         raise BadRequest(
             f"{name[:80]!r} is not a name for a model file. It must end in .gguf and have only letters, digits "
@@ -104,13 +104,13 @@ def check_file_name(name: str) -> str:
     return name
 
 
-def shown(url: str) -> str:
-    """An address as it may be shown: without password, query and fragment, where signatures and tokens stand."""
+def redact_url(url: str) -> str:
+    """An address without password, query and fragment, which may contain signatures and tokens."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return "What was given"
+        return "The address"
     if not host:
         return repr(parts.path[:80])
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
@@ -120,8 +120,8 @@ def _address(url: str, hub: str) -> Reference:
     check_address(url)
     parts = urlsplit(url)
     segments = [unquote(segment) for segment in parts.path.split("/") if segment]
-    ours = (parts.hostname, parts.port) == (urlsplit(hub).hostname, urlsplit(hub).port)
-    if ours or parts.hostname in HUB_NAMES:
+    is_hub = (parts.hostname, parts.port) == (urlsplit(hub).hostname, urlsplit(hub).port)
+    if is_hub or parts.hostname in HUB_NAMES:
         if len(segments) == 2:
             return _hub_reference("/".join(segments), "", "main")
         if len(segments) > 4 and segments[2] in ("resolve", "blob"):
@@ -129,15 +129,14 @@ def _address(url: str, hub: str) -> Reference:
     return UrlReference(url, check_file_name(segments[-1] if segments else ""))
 
 
-def _hub_reference(repository: str, wanted: str, revision: str) -> HubReference:
+def _hub_reference(repository: str, variant: str, revision: str) -> HubReference:
     if not REPOSITORY.match(repository):
         raise BadRequest(
-            f"{repository[:80]!r} is no repository of a hub. Give it as OWNER/NAME, with :FILE or :Q4_K_M behind "
-            "it if you like."
+            f"{repository[:80]!r} is not a repository of a hub. Give it as OWNER/NAME, optionally followed by :FILE or :Q4_K_M."
         )
     if not REVISION.match(revision):
-        raise BadRequest(f"{revision[:80]!r} is no revision of a repository.")
-    return HubReference(repository, wanted, revision)
+        raise BadRequest(f"{revision[:80]!r} is not a revision of a repository.")
+    return HubReference(repository, variant, revision)
 
 
 def _recommended(name: str, models: tuple[Recommended, ...]) -> HubReference:
@@ -145,8 +144,8 @@ def _recommended(name: str, models: tuple[Recommended, ...]) -> HubReference:
         if model.name == name.lower():
             return HubReference(model.repository, expected=model.file)
     near = get_close_matches(name.lower(), [model.name for model in models], n=1)
-    meant = f" Did you mean {near[0]!r}?" if near else ""
+    advice = f" Did you mean {near[0]!r}?" if near else ""
     raise ModelNotFound(
-        f"No model called {name!r} is known for download.{meant} `duologue models list --available` has the names; "
+        f"No model called {name!r} is known for download.{advice} `duologue models list --available` has the names; "
         "any other is given as OWNER/REPOSITORY or by its address."
     )

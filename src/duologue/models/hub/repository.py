@@ -1,7 +1,7 @@
-"""What a repository of the hub holds, and which of its files to take.
+"""The contents of a repository of the hub, and the choice of its files.
 
-Pure: the hub's JSON in, the variants of a model out, and the choice among them for a machine. Every value of the
-answer is checked before it is believed; it comes from somebody else's server.
+Used by `pull`. Pure: the hub's JSON in, the variants of a model out, and the choice among them for a machine. Every value
+is checked before it is used; it comes from another server.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PREFERRED = (
     *("Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "IQ3_S", "IQ3_XS", "IQ3_XXS", "Q2_K", "IQ2_M"),
     *("BF16", "F16", "F32"),
 )  # fmt: skip
-"""What to take where a person leaves it open: four bits lose little and run everywhere; more bits where there are no
-fewer; under four only where memory asks for it."""
+"""The order of preference without a choice by the user: four bits lose little and run everywhere, then more bits; fewer
+than four only where memory is short."""
 SHA256 = re.compile(r"^[0-9a-f]{64}$")
 COMMIT = re.compile(r"^[0-9a-f]{7,64}$")
 
 
 class HubFile(Struct, frozen=True):
-    """One file. `size` in bytes; `sha256` "" where the hub does not tell it."""
+    """One file. `size` in bytes; `sha256` "" where the hub does not list it."""
 
     path: str
     size: int
@@ -94,7 +94,7 @@ class _Info(Struct):
 
 
 def parse_repository(name: str, body: bytes) -> Repository:
-    """The repository `name` from the hub's answer. Raises EngineFailed when it is not such an answer."""
+    """The repository `name` from the hub's JSON. Raises EngineFailed for anything else."""
     try:
         info = msgspec.json.decode(body, type=_Info)
     except msgspec.MsgspecError as error:
@@ -114,7 +114,7 @@ def parse_repository(name: str, body: bytes) -> Repository:
 
 
 def plain(text: str, limit: int = 60) -> str:
-    """Text of somebody else's as a terminal may show it: one line without control characters, and not long."""
+    """Text from another server for a terminal: one short line without control characters."""
     return "".join(character for character in text if character.isprintable())[:limit]
 
 
@@ -126,9 +126,9 @@ def _file(sibling: _Sibling) -> HubFile:
 
 
 def variants(files: Iterable[HubFile]) -> list[Variant]:
-    """The forms of the model among the files: no projectors, no matrices, no split model with a part missing."""
+    """The variants of the model among the files: no projectors, no matrices, no split model with a part missing."""
     models = [file for file in files if _is_model(file)]
-    found = [Variant((file,), quantisation_of(file)) for file in models if not SPLIT.match(file.name)]
+    result = [Variant((file,), quantisation_of(file)) for file in models if not SPLIT.match(file.name)]
     parts: dict[tuple[str, int], dict[int, HubFile]] = {}
     for file in models:
         if split := SPLIT.match(file.name):
@@ -137,8 +137,8 @@ def variants(files: Iterable[HubFile]) -> list[Variant]:
     for (_, count), numbered in parts.items():
         if sorted(numbered) == list(range(1, count + 1)):
             files_ = tuple(numbered[number] for number in sorted(numbered))
-            found.append(Variant(files_, quantisation_of(files_[0])))
-    return found
+            result.append(Variant(files_, quantisation_of(files_[0])))
+    return result
 
 
 def _is_model(file: HubFile) -> bool:
@@ -147,25 +147,25 @@ def _is_model(file: HubFile) -> bool:
 
 
 def quantisation_of(file: HubFile) -> str:
-    """The quantisation a file's name, or else its folder's, tells: "Q4_K_M", or "" when neither does."""
+    """The quantisation in a file's name, or else in its folder's: "Q4_K_M"; "" when in neither."""
     path = PurePosixPath(file.path)
     split = SPLIT.match(path.name)
     for text in (split["stem"] if split else path.name.removesuffix(".gguf"), path.parent.name):
-        if found := QUANTISATION.findall(text):
-            return str(found[-1]).upper().removesuffix("_MOE").replace("FP16", "F16")
+        if matches := QUANTISATION.findall(text):
+            return str(matches[-1]).upper().removesuffix("_MOE").replace("FP16", "F16")
     return ""
 
 
-def choose(repository: Repository, wanted: str, expected: str, hardware: Hardware) -> Variant:
-    """The variant a person wants by file or quantisation; else the expected file; else the best that fits.
+def choose(repository: Repository, name: str, expected: str, hardware: Hardware) -> Variant:
+    """The variant called `name`, a file or a quantisation; else the expected file; else the best that fits.
 
     Raises ModelNotFound (no GGUF there, or not that one) and BadRequest (nothing there fits into memory).
     """
     there = variants(repository.files)
     if not there:
         raise ModelNotFound(_nothing(repository))
-    if wanted:
-        return _asked_for(repository, there, wanted)
+    if name:
+        return _variant_called(repository, there, name)
     for variant in there:
         if variant.files[0].path == expected:
             return variant
@@ -175,7 +175,7 @@ def choose(repository: Repository, wanted: str, expected: str, hardware: Hardwar
         smallest = min(there, key=lambda variant: variant.size)
         raise BadRequest(
             f"Nothing in {repository.name} fits: its smallest file has {gigabytes(smallest.size)}, and "
-            f"{gigabytes(room)} of memory are free here. Choose a smaller model, or insist with "
+            f"{gigabytes(room)} of memory are free here. Choose a smaller model, or override with "
             f"{repository.name}:{smallest.files[0].path}.",
             code="model_too_large",
         )
@@ -194,8 +194,8 @@ def _preference(variant: Variant) -> tuple[int, int]:
     return (PREFERRED.index(plain) if plain in PREFERRED else len(PREFERRED), variant.size)
 
 
-def _asked_for(repository: Repository, there: list[Variant], wanted: str) -> Variant:
-    low = wanted.lower().removesuffix(".gguf")
+def _variant_called(repository: Repository, there: list[Variant], name: str) -> Variant:
+    low = name.lower().removesuffix(".gguf")
     for variant in there:
         first = variant.files[0]
         stem = SPLIT.sub(r"\g<stem>", first.path).removesuffix(".gguf").lower()
@@ -207,15 +207,15 @@ def _asked_for(repository: Repository, there: list[Variant], wanted: str) -> Var
         return same[0]
     if same:
         names_ = ", ".join(variant.files[0].path for variant in same[:8])
-        raise BadRequest(f"{repository.name} has several files with {wanted}: {names_}. Name the file.")
+        raise BadRequest(f"{repository.name} has several files with {name}: {names_}. Name the file.")
     has = ", ".join(sorted({variant.quantisation or variant.files[0].path for variant in there})[:20])
-    raise ModelNotFound(f"{repository.name} has no {wanted}. It has: {has}.")
+    raise ModelNotFound(f"{repository.name} has no {name}. It has: {has}.")
 
 
 def _nothing(repository: Repository) -> str:
     if any(file.path.endswith((".safetensors", ".bin")) for file in repository.files):
         return (
-            f"{repository.name} holds the original weights, not GGUF files. Someone has usually converted them: "
+            f"{repository.name} has the original weights, not GGUF files. Usually there is a converted repository: "
             f"look for {repository.name.partition('/')[2]}-GGUF on the hub."
         )
-    return f"{repository.name} holds no whole GGUF model."
+    return f"{repository.name} has no complete GGUF model."

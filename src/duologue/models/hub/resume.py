@@ -1,8 +1,8 @@
-"""Where a download goes on: from what is there of it, what is wanted, and what the server answers.
+"""Where a download resumes: from the bytes on the disk, the expected content, and the server's response.
 
-Pure. The contents are known by their checksum where the hub tells it; then the bytes there are good whatever the
-server's ETag says, because the whole is checked in the end. Where there is no checksum only an unchanged strong ETag
-says that the rest belongs to the beginning.
+Used by `download`. Pure. Where the hub announces a checksum, the bytes on the disk are usable whatever the server's ETag,
+because the whole file is checked in the end. Without a checksum only an unchanged strong ETag proves that the rest belongs
+to the beginning.
 """
 
 from __future__ import annotations
@@ -25,46 +25,46 @@ class Stopped(Exception):
 
 
 class Content(Struct, frozen=True):
-    """Which bytes are meant. `size` 0 and texts "" where that is not known."""
+    """Identifies the bytes of a file. `size` 0 and texts "" where unknown."""
 
     size: int = 0
     sha256: str = ""
     etag: str = ""
 
 
-class Request(Struct, frozen=True):
-    """How to ask: from byte `offset`, with these headers."""
+class RangeRequest(Struct, frozen=True):
+    """The request: from byte `offset`, with these headers."""
 
     offset: int
     headers: dict[str, str]
 
 
 class ResumedBody(Struct, frozen=True):
-    """What the body of an answer is: bytes from `offset` on, of `size` in all."""
+    """The body of a response: bytes from `offset` on, of `size` in all."""
 
     offset: int
     size: int
     etag: str
 
 
-def plan(there: int, remembered: Content | None, wanted: Content) -> Request:
-    """How to ask when `there` bytes are on the disk, which are the beginning of `remembered`."""
-    offset = there if remembered is not None and _same(remembered, wanted) else 0
-    size = wanted.size or (remembered.size if remembered else 0)
+def plan(there: int, remembered: Content | None, expected: Content) -> RangeRequest:
+    """The request when `there` bytes are on the disk, which are the beginning of `remembered`."""
+    offset = there if remembered is not None and _same(remembered, expected) else 0
+    size = expected.size or (remembered.size if remembered else 0)
     if size and offset > size:
         offset = 0
     if offset == 0:
-        return Request(0, {})
+        return RangeRequest(0, {})
     headers = {"Range": f"bytes={offset}-"}
-    if not wanted.sha256 and remembered is not None:
+    if not expected.sha256 and remembered is not None:
         headers["If-Range"] = remembered.etag
-    return Request(offset, headers)
+    return RangeRequest(offset, headers)
 
 
-def _same(remembered: Content, wanted: Content) -> bool:
-    if wanted.sha256 or remembered.sha256:
-        return wanted.sha256 == remembered.sha256
-    if wanted.size and remembered.size and wanted.size != remembered.size:
+def _same(remembered: Content, expected: Content) -> bool:
+    if expected.sha256 or remembered.sha256:
+        return expected.sha256 == remembered.sha256
+    if expected.size and remembered.size and expected.size != remembered.size:
         return False
     return is_strong(remembered.etag)
 
@@ -74,36 +74,38 @@ def is_strong(etag: str) -> bool:
     return etag.startswith('"')
 
 
-def read_reply(status: int, headers: Mapping[str, str], asked: Request, wanted: Content) -> ResumedBody:
-    """What a successful answer (200 or 206) brings. Raises EngineFailed when it does not fit what was asked.
+def read_reply(
+    status: int, headers: Mapping[str, str], request: RangeRequest, expected: Content
+) -> ResumedBody:
+    """What a successful answer (200 or 206) brings. Raises EngineFailed when it does not fit what was request.
 
     A whole answer to a request for the rest is no error: the download begins anew.
     """
     etag = headers.get("etag", "")
     if status == 206:
         match = CONTENT_RANGE.match(headers.get("content-range", ""))
-        if match is None or int(match[1]) != asked.offset:
-            raise _nonsense("answered with other bytes than it was asked for")
-        reply = ResumedBody(asked.offset, int(match[3]), etag)
+        if match is None or int(match[1]) != request.offset:
+            raise _unexpected("sent other bytes than requested")
+        reply = ResumedBody(request.offset, int(match[3]), etag)
     else:
         length = headers.get("content-length", "")
-        if not length.isdigit() and not wanted.size:
-            raise _nonsense("does not say how large the file is")
-        reply = ResumedBody(0, int(length) if length.isdigit() else wanted.size, etag)
+        if not length.isdigit() and not expected.size:
+            raise _unexpected("does not say how large the file is")
+        reply = ResumedBody(0, int(length) if length.isdigit() else expected.size, etag)
     if headers.get("content-encoding", "identity") not in ("", "identity"):
-        raise _nonsense("sent the file in a coding it was not asked for")
-    if wanted.size and reply.size != wanted.size:
-        raise _nonsense(f"has {reply.size:,} bytes where {wanted.size:,} were announced")
+        raise _unexpected("sent the file in an encoding that was not requested")
+    if expected.size and reply.size != expected.size:
+        raise _unexpected(f"has {reply.size:,} bytes where {expected.size:,} were announced")
     return reply
 
 
-def is_same(asked: Request, reply: ResumedBody) -> bool:
-    """Whether the rest that came belongs to the beginning that is there. A server may overlook the condition."""
-    condition = asked.headers.get("If-Range", "")
+def is_same(request: RangeRequest, reply: ResumedBody) -> bool:
+    """Whether the body continues the bytes on the disk. A server may ignore the If-Range condition."""
+    condition = request.headers.get("If-Range", "")
     return not condition or reply.offset == 0 or reply.etag == condition
 
 
-def _nonsense(what: str) -> EngineFailed:
+def _unexpected(what: str) -> EngineFailed:
     return EngineFailed(
         f"The server {what}. Try again later, or another source.", code="hub_failed", status=502
     )
