@@ -1,6 +1,6 @@
-"""What this server claims for itself: its port and its data folder; and who has them when it cannot.
+"""Exclusive use of the port and the data folder, and who has them if they are taken.
 
-Knows no request. The claim on the data folder is a file lock, so it ends with the process however that ends.
+`server` and `duologue doctor` call this. The lock on the data folder is a file lock, so it ends with the process, even by SIGKILL.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ LOCK = "server.lock"
 
 @contextmanager
 def data_folder(folder: Path, url: str) -> Iterator[None]:
-    """Hold `folder` for this process. Raises StartFailed naming the process that holds it, or why it cannot be used."""
+    """Lock `folder` for this process. Raises StartFailed naming the process that has it, or why it cannot be used."""
     try:
-        # What people said is in there: nobody else's account on this machine may read it.
+        # It has people's conversations: no other account of this machine may read it.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+")
     except OSError as error:
         raise StartFailed(
             f"The data folder {folder} cannot be written: {error.strerror}. Set DUOLOGUE_DATA (or --data) to "
-            "a folder of yours."
+            "a folder that you own."
         ) from error
     with file:
         try:
@@ -60,11 +60,13 @@ def _held(folder: Path, lock: str) -> str:
 
 
 def port(host: str, number: int) -> socket.socket:
-    """A socket bound to `host`:`number`. Raises StartFailed naming who holds the port, or what is wrong with the host."""
+    """A socket listening on `host`:`number`. Raises StartFailed naming the process that has the port, or the problem with the host."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise StartFailed(f"The address {host!r} is not known on this machine: {error.strerror}.") from error
+        raise StartFailed(
+            f"The address {host!r} is not an address of this machine: {error.strerror}."
+        ) from error
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -78,32 +80,32 @@ def port(host: str, number: int) -> socket.socket:
 
 def _taken(host: str, number: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        found = holder(number)
-        who = f" by process {found[0]} ({found[1]})" if found else ""
+        process = holder(number)
+        who = f" by process {process[0]} ({process[1]})" if process else ""
         return (
             f"Port {number} is in use{who}. Stop it, or choose another port: PORT={number + 1} make serve, or "
             f"duologue serve --port {number + 1}."
         )
     if error.errno == errno.EACCES:
-        return f"Port {number} needs more rights than this user has. Choose one above 1023."
-    return f"{host}:{number} cannot be listened on: {error.strerror}."
+        return f"Port {number} requires root privileges. Choose a port above 1023."
+    return f"Cannot listen on {host}:{number}: {error.strerror}."
 
 
 def holder(number: int) -> tuple[int, str] | None:
-    """The process (id and command) that listens on this TCP port, where Linux lets us see it."""
+    """The process (id and command) that listens on this TCP port; None if unknown, as on systems other than Linux."""
     inodes = _listening_inodes(number)
     if not inodes:
         return None
     for process in Path("/proc").glob("[0-9]*"):
         if inodes.intersection(_open_files(process)):
-            with suppress(OSError):  # it may end while it is looked at
+            with suppress(OSError):  # it may end meanwhile
                 command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
                 return int(process.name), command.decode(errors="replace").strip()[:120]
     return None
 
 
 def _open_files(process: Path) -> Iterator[str]:
-    """What a process holds open; nothing of a process that is another user's or just ended."""
+    """The open files of a process; none for another user's process or one that has ended."""
     with suppress(OSError):
         for descriptor in (process / "fd").iterdir():
             with suppress(OSError):
@@ -111,7 +113,7 @@ def _open_files(process: Path) -> Iterator[str]:
 
 
 def _listening_inodes(number: int) -> set[str]:
-    found = set()
+    inodes = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             rows = Path(table).read_text().splitlines()[1:]
@@ -120,5 +122,5 @@ def _listening_inodes(number: int) -> set[str]:
         for row in rows:
             fields = row.split()
             if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == number:
-                found.add(f"socket:[{fields[9]}]")
-    return found
+                inodes.add(f"socket:[{fields[9]}]")
+    return inodes

@@ -1,6 +1,7 @@
-"""Problems on the wire: the body each dialect expects, and the refusal of a request or socket before any endpoint.
+"""Errors over HTTP: the body that each dialect expects, and the refusal of a request or socket before any endpoint.
 
-Owns the shapes of errors over HTTP, and the sentences of those that a framework raises. Knows no endpoint: the path alone tells the dialect.
+Owns the shape of errors, and the sentences for errors that the framework raises. The path alone decides the dialect. Used by the
+middleware, the streams and the application's exception handlers.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate
 
 
 def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[str, Any]:
-    """The JSON body that says `problem` to a client of `path`. What is no Problem is a bug of ours and is told by
-    its request id alone: the log has the rest."""
+    """The JSON body of an error for a client of `path`. An exception that is not a Problem is a bug: the client gets only the request
+    id, and the log has the rest."""
     known = problem if isinstance(problem, Problem) else _bug(request_id)
     error: dict[str, Any] = {"message": known.message, "code": known.code}
     if is_openai(path):
@@ -39,7 +40,7 @@ def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[st
 
 
 def problem_headers(problem: Exception) -> dict[str, str]:
-    """Headers that belong to the answer."""
+    """The headers of the error's answer."""
     status = problem_status(problem)
     headers = {"cache-control": "no-store"}
     if status == 401:
@@ -52,19 +53,19 @@ def problem_status(problem: Exception) -> int:
 
 
 def is_openai(path: str) -> bool:
-    """Whether clients of this path read errors as OpenAI's clients do."""
+    """Whether clients of this path expect errors in OpenAI's shape."""
     return path == "/v1" or path.startswith("/v1/")
 
 
 def request_id_of(scope: Scope) -> str:
-    """The request's id, as the door set it; "" before the door."""
+    """The request's id, as the middleware set it; "" outside of it."""
     return str(scope.get("state", {}).get("request_id", ""))
 
 
 async def refuse(
     scope: Scope, receive: Receive, send: Send, problem: Exception, headers: Mapping[str, str] | None = None
 ) -> None:
-    """Answer an HTTP request, or a WebSocket before it is accepted, with `problem` and nothing else."""
+    """Answer an HTTP request, or a WebSocket that is not accepted yet, with an error."""
     body = json.dumps(problem_body(problem, scope["path"], request_id_of(scope)), ensure_ascii=False).encode()
     fields = problem_headers(problem) | dict(headers or {})
     fields |= {"content-type": "application/json", "content-length": str(len(body))}
@@ -81,7 +82,7 @@ async def refuse(
 
 
 def exception_handlers() -> dict[Any, Any]:
-    """Every exception leaves as a sentence in its dialect's shape."""
+    """The exception handlers of the application: every exception becomes a sentence in the shape of its dialect."""
 
     def answer(request: Request, problem: Exception) -> JSONResponse:
         body = problem_body(problem, request.url.path, request_id_of(request.scope))
@@ -102,9 +103,7 @@ def exception_handlers() -> dict[Any, Any]:
             return answer(request, NotFound(f"There is nothing at {request.url.path}."))
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "")
-            sentence = (
-                f"{request.url.path} does not answer {request.method}; it takes {allowed or 'other methods'}."
-            )
+            sentence = f"{request.url.path} does not support {request.method}. It supports {allowed or 'other methods'}."
             refusal = answer(request, Problem(sentence, code="method_not_allowed", status=405))
             refusal.headers["Allow"] = allowed
             return refusal
@@ -119,4 +118,4 @@ def exception_handlers() -> dict[Any, Any]:
 
 def _bug(request_id: str) -> Problem:
     where = f" The log has the details under the request id {request_id}." if request_id else ""
-    return Problem(f"Something broke inside the server.{where}")
+    return Problem(f"An internal error occurred.{where}")

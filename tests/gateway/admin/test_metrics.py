@@ -28,4 +28,4 @@ def test_a_turn_of_a_call_is_one_line_with_what_was_measured(caplog):
 def test_a_turn_that_came_to_nothing_says_so(caplog):
     caplog.set_level(logging.INFO, "duologue.gateway.admin.metrics")
     measure_turn(TurnFigures(0, 1, 0))
-    assert caplog.messages == ["turn 1, reply 0: nothing came of it"]
+    assert caplog.messages == ["turn 1, reply 0: no reply"]

@@ -109,7 +109,7 @@ def test_a_key_file_that_holds_no_key_says_so(tmp_path, content, sentence):
 def test_a_missing_key_file_and_two_keys_say_so(tmp_path):
     with pytest.raises(StartFailed, match="cannot be read: No such file"):
         read_key(None, tmp_path / "missing")
-    with pytest.raises(StartFailed, match="give one of"):
+    with pytest.raises(StartFailed, match="Both a key and a key file"):
         read_key(KEY, tmp_path / "key")
 
 

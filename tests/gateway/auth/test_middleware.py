@@ -95,7 +95,9 @@ def test_loopback_needs_nothing(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "box.local", "localhost.example"])
 def test_what_others_can_reach_needs_a_key_and_a_word_about_plain_http(host):
-    with pytest.raises(StartFailed, match=r"needs a key\. Make one with `duologue key add NAME`.*--key-file"):
+    with pytest.raises(
+        StartFailed, match=r"needs a key\. Create one with `duologue key add NAME`.*--key-file"
+    ):
         check_start(host, has_key=False, insecure_http=True)
     with pytest.raises(StartFailed, match="--insecure-http"):
         check_start(host, has_key=True, insecure_http=False)

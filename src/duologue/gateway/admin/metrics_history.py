@@ -1,7 +1,7 @@
-"""The last hour in figures: what was answered, how fast, and who waited, in samples of a few seconds.
+"""The metrics of the last hour, in samples of a few seconds, for the admin page.
 
-Decides without acting: whoever feeds it says what happened, and ends each sample with the time as an argument. Knows no
-pool and no clock. Times are Unix seconds, spreads milliseconds.
+Pure: the gateway records what happens and closes each sample with the time as an argument. Times are Unix seconds, durations
+milliseconds.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 STEP = 5.0
-"""Seconds of a sample."""
+"""Seconds in a sample."""
 SAMPLES = 720
-"""An hour of them."""
+"""One hour."""
 MEASURED = 1000
-"""Durations of a sample that are kept for its spreads; of more, the last ones."""
+"""Durations of a sample that its percentiles are computed from, at most; the latest count."""
 
 
 class Spread(Struct, frozen=True):
-    """Milliseconds that half, and that nineteen of twenty, did not exceed."""
+    """The median and the 95th percentile, in milliseconds."""
 
     p50: float
     p95: float
 
 
 class Sample(Struct, frozen=True):
-    """What happened up to `at`. `requests` are replies that ended, however they did, each choice for itself; `failed`
-    of them in error. `tokens` were written, `running` and `waiting` are of its end. A spread is None where nothing was
-    measured."""
+    """What happened up to `at`. `requests`: replies that ended, each choice counted; `failed`: those that ended in error.
+    `running` and `waiting`: at the end of the sample. A spread is None if nothing was measured."""
 
     at: float
     requests: int
@@ -43,7 +42,7 @@ class Sample(Struct, frozen=True):
 
 
 class MetricsHistory:
-    """The sample in hand and those before it. `at` is when it begins."""
+    """The current sample, which begins at `at`, and the earlier ones."""
 
     def __init__(self, at: float) -> None:
         self._samples: deque[Sample] = deque(maxlen=SAMPLES)
@@ -56,7 +55,7 @@ class MetricsHistory:
         self._waited: deque[float] = deque(maxlen=MEASURED)
 
     def ended(self, *, first: float | None = None, waited: float | None = None, failed: bool = False) -> None:
-        """A reply ended; its first token came after `first` ms, `waited` of them in the queue, where it had any."""
+        """A reply ended. Its first token, if any, came after `first` ms, `waited` of them in the queue."""
         self._requests += 1
         self._failed += failed
         if first is not None:
@@ -65,14 +64,14 @@ class MetricsHistory:
             self._waited.append(waited)
 
     def wrote(self, tokens: int) -> None:
-        """So many tokens were written; fewer than none take back what was counted too much."""
+        """Count tokens; a negative number corrects an earlier estimate."""
         self._tokens += tokens
 
     def close(self, at: float, running: int, waiting: int) -> Sample:
-        """End the sample in hand and begin the next."""
+        """End the current sample and begin the next."""
         seconds = at - self._began
         tokens = max(0, self._tokens)
-        # The clock of the wall may be set, backwards too.
+        # The wall clock may be set meanwhile, even backwards.
         rate = tokens / (seconds if 0 < seconds < 10 * STEP else STEP)
         sample = Sample(
             at=at,
@@ -102,5 +101,5 @@ def _spread(measured: Sequence[float]) -> Spread | None:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The least of what was measured that `share` of it does not exceed."""
+    """The smallest measured value that `share` of the values do not exceed."""
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]

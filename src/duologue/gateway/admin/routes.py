@@ -1,7 +1,4 @@
-"""`/api/admin`: the last hour in figures, and a worker started anew. For admins.
-
-Owns these routes' JSON. What is measured is `figures.py`'s, how a worker ends and begins the pool's.
-"""
+"""`/api/admin`, for admins: the metrics of the last hour, and restarting a worker."""
 
 from __future__ import annotations
 
@@ -17,26 +14,26 @@ from duologue.gateway.auth.middleware import admin
 from duologue.gateway.scheduling.pool import Pool
 
 
-def router(pools: Sequence[Pool], figures: MetricsHistory, now: Callable[[], float]) -> APIRouter:
+def router(pools: Sequence[Pool], history: MetricsHistory, now: Callable[[], float]) -> APIRouter:
     """The routes, over the workers of these pools. `now` gives Unix seconds."""
     routes = APIRouter(tags=["operations"], prefix="/api/admin", dependencies=[Depends(admin)])
 
-    @routes.get("/figures", summary="The last hour in figures")
+    @routes.get("/figures", summary="The metrics of the last hour")
     async def last_hour(
         since: Annotated[float, Query(description="Unix seconds: only samples that ended later.")] = 0.0,
     ) -> dict[str, Any]:
-        """Samples of five seconds, the oldest first. Spreads are in milliseconds, null where nothing was measured."""
-        return {"now": now(), "step": int(STEP), "samples": to_builtins(figures.since(since))}
+        """Samples of five seconds, the oldest first. Spreads are in milliseconds, null if nothing was measured."""
+        return {"now": now(), "step": int(STEP), "samples": to_builtins(history.since(since))}
 
-    @routes.post("/workers/{name}/restart", summary="Start a worker anew", status_code=202)
+    @routes.post("/workers/{name}/restart", summary="Restart a worker", status_code=202)
     async def restart(name: str) -> dict[str, str]:
-        """Ends its process and starts it again at once. Replies it is writing end with `worker_restarted`; requests that
-        wait keep their place."""
+        """Ends its process and starts it again at once. Its running replies end with `worker_restarted`; waiting requests keep
+        their place."""
         pool = next((pool for pool in pools if name in pool.workers), None)
         if pool is None:
             known = ", ".join(worker for pool in pools for worker in pool.workers) or "none"
             raise NotFound(
-                f"There is no worker called {name[:100]!r}. There is: {known}.",
+                f"There is no worker {name[:100]!r}. Known: {known}.",
                 code="worker_not_found",
                 param="name",
             )

@@ -1,6 +1,6 @@
-"""How the server is: health, readiness, workers, queue, and what the page may offer.
+"""Status routes: health, readiness, workers, the queue, and the capabilities that the page asks for at its start.
 
-Owns these views' field names. Knows the pool only to look at it.
+Owns the field names of these views. Reads the pools and changes nothing, except that a ticket can be cancelled.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from duologue.http.error_responses import problem_body
 from duologue.values.requests import ModelCard
 
 STATES = ("ready", "loading", "offline", "stopping", "failed")
-"""A worker's states, the best first."""
+"""The states of a worker, the best first."""
 DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
-"""What the seats of duplex sessions are counted as."""
+"""The kinds of work that are duplex sessions."""
 BUILD_HEADER = "Duologue-Build"
-"""By which a page says of which build it is."""
+"""The header in which a page sends its build."""
 
 
 def router(
@@ -45,25 +45,25 @@ def router(
     routes = APIRouter(tags=["operations"])
     voice = speech or SpeechService(None)
 
-    @routes.get("/health", summary="Whether the gateway is alive")
+    @routes.get("/health", summary="Whether the gateway is running")
     @routes.head("/health", include_in_schema=False)
     async def health() -> dict[str, Any]:
-        """Whether the gateway itself is alive."""
+        """Whether the gateway itself is running, with or without a model."""
         return {"status": "healthy", "version": __version__, "timestamp": time.time()}
 
-    @routes.get("/ready", summary="Whether a chat would be answered")
+    @routes.get("/ready", summary="Whether a chat can be answered")
     @routes.head("/ready", include_in_schema=False)
     async def ready(request: Request) -> JSONResponse:
-        """200 once a chat with the default model would be answered, else 503 with the reason."""
+        """200 if a chat with the default model can be answered, else 503 with the reason."""
         if pool.ready:
             return JSONResponse({"status": "ready"})
         state, detail = model_state(pool)
         problem = Unavailable(detail, code=f"model_{state}")
         return JSONResponse(problem_body(problem, "/ready") | {"status": state}, 503)
 
-    @routes.get("/status", summary="Workers, slots and seats, and what runs")
+    @routes.get("/status", summary="Workers, slots, seats and running requests")
     async def status() -> dict[str, Any]:
-        """Counts of workers, slots and seats, and what runs."""
+        """Counts of workers, slots and seats, and the running requests."""
         return overview(pool, voice.seats)
 
     @routes.get("/workers", summary="Every worker")
@@ -74,9 +74,9 @@ def router(
             rows += [voice_row(seats, view) for view in seats.workers.values()]
         return {"total": len(rows), "workers": rows}
 
-    @routes.get("/api/queue", summary="Who waits, and what runs")
+    @routes.get("/api/queue", summary="Waiting and running requests")
     async def queue() -> dict[str, Any]:
-        """Who waits, and what runs."""
+        """The waiting and the running requests."""
         return waiting(pool, voice.seats)
 
     @routes.get(
@@ -100,36 +100,38 @@ def router(
             "detail": detail,
             "default_model": cards[0].name if cards else None,
             "models": [model_row(card) | card_state(pool, card) for card in cards],
-            **_of_person(request, auth_required(), voice.features()),
+            **_user_fields(request, auth_required(), voice.features()),
             "voice": voice.view(),
             "limits": dict(limits),
             "ui": {"defaults": dict(ui_defaults)},
         }
 
-    _add_giving_up(routes, lambda: [pool] if voice.seats is None else [pool, voice.seats])
+    _add_cancel(routes, lambda: [pool] if voice.seats is None else [pool, voice.seats])
     return routes
 
 
-def _add_giving_up(routes: APIRouter, pools: Callable[[], Sequence[Pool]]) -> None:
-    @routes.delete("/api/queue/{ticket}", summary="Give up a place in the queue")
-    async def give_up(ticket: str, request: Request) -> dict[str, Any]:
-        """Whoever waits with this ticket is refused with `cancelled`. For its owner, and admins."""
+def _add_cancel(routes: APIRouter, pools: Callable[[], Sequence[Pool]]) -> None:
+    @routes.delete("/api/queue/{ticket}", summary="Cancel a waiting request")
+    async def cancel(ticket: str, request: Request) -> dict[str, Any]:
+        """Ends the request that waits with this ticket with `cancelled`. For its owner and admins."""
         person = request.scope.get("state", {})
-        who = None if person.get("role", "admin") == "admin" else str(person.get("user", "local"))
-        if not any(each.cancel(ticket, who) for each in pools()):
+        user = None if person.get("role", "admin") == "admin" else str(person.get("user", "local"))
+        if not any(each.cancel(ticket, user) for each in pools()):
             raise NotFound(
-                f"Nobody waits with the ticket {ticket[:64]!r}.", code="ticket_not_found", param="ticket"
+                f"No request is waiting with the ticket {ticket[:64]!r}.",
+                code="ticket_not_found",
+                param="ticket",
             )
         return {"cancelled": ticket}
 
 
 def is_outdated(request: Request, build: str | None) -> bool:
-    """Whether the page that asks says it is of another build than this server's."""
+    """Whether the request comes from a page of another build than this server's."""
     return build is not None and request.headers.get(BUILD_HEADER, build) != build
 
 
-def _of_person(request: Request, required: bool, voice: Mapping[str, bool]) -> dict[str, Any]:
-    """Who asks, and what they may use."""
+def _user_fields(request: Request, required: bool, voice: Mapping[str, bool]) -> dict[str, Any]:
+    """The current user, and the features they may use."""
     person = request.scope.get("state", {})
     is_admin = person.get("role", "admin") == "admin"
     return {
@@ -160,8 +162,8 @@ def model_state(pool: Pool) -> tuple[str, str]:
 
 
 def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
-    """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0
-    to 1, None where nobody can say). It is as well as the best of its workers."""
+    """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0 to 1,
+    None if unknown): those of the best of its workers."""
     views = [
         view for view in pool.workers.values() if card.name in (view.model, view.card and view.card.name)
     ]
@@ -173,16 +175,16 @@ def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
 
 
 def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
-    """The body of `/status`. Workers and slots are those of models; the voice's are its seats, and its workers are counted while
-    they serve duplex sessions, paused ones too."""
+    """The body of `/status`. Workers and slots are those of the models. Of the voice pool (`seats`) its seats are counted, and its workers
+    while they serve duplex sessions, including paused ones."""
     queue, views = pool.scheduler, list(pool.workers.values())
     busy = [queue.busy(view.worker) for view in views]
     ready = [view.state == "ready" for view in views]
     return {
         "gateway_healthy": True,
         "total_workers": len(views),
-        "idle_workers": sum(is_ready and not lent for is_ready, lent in zip(ready, busy, strict=True)),
-        "busy_workers": sum(lent > 0 for lent in busy),
+        "idle_workers": sum(is_ready and not used for is_ready, used in zip(ready, busy, strict=True)),
+        "busy_workers": sum(used > 0 for used in busy),
         "duplex_workers": 0 if seats is None else len(_serving_duplex(seats)),
         "loading_workers": sum(view.state == "loading" for view in views),
         "error_workers": sum(view.state == "failed" for view in views),
@@ -203,7 +205,7 @@ def _serving_duplex(seats: Pool) -> set[str]:
 
 
 def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
-    """The body of `/api/queue`: who waits for a slot, then who waits for a seat."""
+    """The body of `/api/queue`: the requests that wait for a slot, then those that wait for a seat."""
     pools = (pool,) if seats is None else (pool, seats)
     items = [item for each in pools for item in _waiting(each)]
     return {
@@ -281,7 +283,7 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
 
 
 def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
-    """The voice worker among the others: it lends seats and no slots."""
+    """The row of the voice worker, which has seats instead of slots."""
     row = worker_row(seats, view)
     total, busy = row["slots_total"], row["slots_busy"]
     status = row["status"]

@@ -1,7 +1,6 @@
-"""`/api/keys`: an admin sees, makes and revokes keys and changes users from afar. `duologue key` does the same on the
-machine itself.
+"""`/api/keys`: admins list, create and revoke keys and change users, as `duologue key` does on the machine itself.
 
-Knows no cookie and no digest. A key's value is in one answer, the one to its making.
+The value of a key is only in the answer to its creation.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NewKeyBody(BaseModel):
-    """Whose key is wanted. The user is made where there is none; `role` admin promotes one that exists."""
+    """The user of a new key, who is created if necessary; `role` admin promotes an existing user."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,49 +29,52 @@ class NewKeyBody(BaseModel):
 
 
 class UserChange(BaseModel):
-    """What is absent stays."""
+    """The changes of a user; absent fields stay as they are."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     role: Literal["user", "admin"] | None = None
-    disabled: bool | None = Field(default=None, description="Nobody comes in as them; nothing is deleted.")
+    disabled: bool | None = Field(
+        default=None, description="Reject the user's keys and logins; nothing is deleted."
+    )
 
 
 def router(keys: Keys) -> APIRouter:
-    """The routes. Listing needs an admin, changing one who used a key."""
+    """The routes. Listing needs an admin; changes need an admin who used a key."""
     routes = APIRouter(tags=["keys"], prefix="/api/keys")
 
     @routes.get("", summary="Keys and their users", dependencies=[Depends(admin)])
-    async def listed() -> dict[str, Any]:
-        """Every key without its value, revoked ones too, and every user. Times in ms since 1970, 0 is never."""
+    async def list_keys() -> dict[str, Any]:
+        """Every key without its value, including revoked ones, and every user. Times in ms since 1970; 0: never."""
         users = _users(keys)
         return {"keys": to_builtins(await users.keys()), "users": to_builtins(await users.accounts())}
 
-    @routes.post("", summary="Make a key", status_code=201, dependencies=[Depends(keyed_admin)])
-    async def add(wanted: NewKeyBody, response: Response) -> dict[str, Any]:
-        """`key` is the key itself, shown this once."""
-        made = await _users(keys).add_key(wanted.name, admin=wanted.role == "admin")
+    @routes.post("", summary="Create a key", status_code=201, dependencies=[Depends(keyed_admin)])
+    async def add(body: NewKeyBody, response: Response) -> dict[str, Any]:
+        """`key` is the key itself, which is shown only this once."""
+        new = await _users(keys).add_key(body.name, admin=body.role == "admin")
         keys.outdated()
         response.headers["Cache-Control"] = "no-store"
-        row = to_builtins(made.key)
-        return {**row, "key": made.value, "name": made.account.name, "role": made.account.role}
+        row = to_builtins(new.key)
+        return {**row, "key": new.value, "name": new.account.name, "role": new.account.role}
 
     @routes.delete("/{id}", summary="Revoke a key", status_code=204, dependencies=[Depends(keyed_admin)])
     async def revoke(id: Annotated[str, Path(max_length=64)]) -> Response:
-        """A key's id, or a user's name for all of theirs. Ends the user's logins too. The last key of an admin stays, unless the settings hold one."""
+        """By the id of a key, or by the name of a user for all of theirs. Ends the user's logins too. The last key of an admin cannot
+        be revoked, unless the settings have a key."""
         await _users(keys).revoke(id, spare_last_admin=not keys.of_settings)
         keys.outdated()
         return Response(status_code=204)
 
     @routes.patch("/users/{name:path}", summary="Change a user", dependencies=[Depends(keyed_admin)])
-    async def change(name: Annotated[str, Path(max_length=256)], wanted: UserChange) -> dict[str, Any]:
-        """Their role, and whether their keys and logins open the server. The last admin stays one."""
+    async def change(name: Annotated[str, Path(max_length=256)], body: UserChange) -> dict[str, Any]:
+        """Change the role, or disable a user's keys and logins. The last admin cannot be changed."""
         account = await _users(keys).change(
-            name, role=wanted.role, disabled=wanted.disabled, key_of_settings=keys.of_settings
+            name, role=body.role, disabled=body.disabled, key_of_settings=keys.of_settings
         )
         keys.outdated()
-        found: dict[str, Any] = to_builtins(account)
-        return found
+        row: dict[str, Any] = to_builtins(account)
+        return row
 
     return routes
 

@@ -1,7 +1,7 @@
-"""The keys that open this server: the one of the settings and those of the database, as they are at this moment.
+"""The valid keys: the one in the settings and those in the database.
 
-Owns the table in memory that every request is checked against. Knows no request, no cookie and no header; how keys are
-made and kept is `store/users.py`'s.
+Owns the register in memory that every request is checked against; `auth.middleware` and `auth.sessions` call it. Keys are created and
+stored by `store/users.py`.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HOW_TO_MAKE_A_KEY = (
-    "Make one with `duologue key add NAME`, or give one of your own by --key-file FILE or the environment variable "
+    "Create one with `duologue key add NAME`, or set your own with --key-file FILE or the environment variable "
     "DUOLOGUE_KEY."
 )
 FRESH_SECONDS = 0.9
-"""How old the table of keys may be when a request is let in: what the command adds or revokes counts within a second."""
+"""The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
-"""How often the database is told which keys were used."""
+"""How often the last uses of keys are written to the database."""
 
 
 _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class User(NamedTuple):
-    """Who is asking. `id` is what everything in the database belongs to, `name` is for people."""
+    """The authenticated user. `id` is the owner in the database, `name` is for people."""
 
     id: str
     role: str
@@ -50,10 +50,10 @@ LOCAL = User("local", "admin", "local")
 
 
 class Keys:
-    """The keys that open this server: the one of the settings, whose user is `local`, and those in the database.
+    """The key of the settings, whose user is `local`, and the keys in the database. `always`: require a key even if there is none.
 
-    The database's are kept in memory and read anew when a request finds them older than FRESH_SECONDS; when they
-    cannot be read, those known stay. Digests alone are held, and compared in constant time.
+    The register of the database is read again when a request finds it older than FRESH_SECONDS; if that fails, the old one stays.
+    Only digests are stored, and the key of the settings is compared in constant time.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Keys:
         self._always = always
         self._salt = secrets.token_bytes(16)
         self._digest = self._hash(key) if key else None
-        # Another key in the settings is another lock: logins that were opened with the old one are over.
+        # Part of the digest of every login, so that a new key in the settings invalidates the logins of the old one.
         self.pepper = (
             hashlib.sha256(f"logins of {key}".encode("utf-8", "surrogatepass")).digest() if key else b""
         )
@@ -77,14 +77,14 @@ class Keys:
 
     @property
     def required(self) -> bool:
-        """Whether every request needs a key: `always` where others can reach the server. Once a key was made in the
-        database it stays so, also when it is revoked: taking the last one away must not let everybody in."""
+        """Whether every request needs a key. Once the database has had a key it stays true: revoking the last key must not open the
+        server to everyone."""
         closed = self._register is not None and self._register.closed
         return self._always or self._digest is not None or closed
 
     @property
     def of_settings(self) -> bool:
-        """Whether the settings hold a key."""
+        """Whether the settings have a key."""
         return self._digest is not None
 
     @property
@@ -93,40 +93,41 @@ class Keys:
 
     @property
     def register(self) -> Register | None:
-        """What the database says, as it was read last."""
+        """The register as last read from the database."""
         return self._register
 
     async def use(self, users: Users) -> None:
-        """Take the keys of a database too, from now on. Raises Unavailable when it cannot be read."""
+        """From now on also accept the keys of this database. Raises Unavailable when it cannot be read."""
         if self.of_settings:
             await users.know_local()
         self._register, self._read_at = await users.register(), self._clock()
         self._users = users
 
     def outdated(self) -> None:
-        """Have the next request read the table anew: it was just changed."""
+        """The database was just changed: the next request reads the register again."""
         self._changed = True
 
     async def refresh(self) -> None:
-        """Read the database's keys if they are not fresh. Requests that come meanwhile wait for the same reading: a
-        table from long ago lets nobody in."""
+        """Read the register again if it is too old. Concurrent requests wait for the same read: none is checked against an old
+        register."""
         while self._users is not None and (self._reading is not None or self._is_old()):
             if self._reading is not None:
                 await self._reading.wait()
                 continue
             reading = self._reading = anyio.Event()
-            asked, self._changed = self._clock(), False
+            # The age counts from before the read: a key that is revoked during it must not stay valid for longer.
+            read_at, self._changed = self._clock(), False
             try:
                 self._register = await self._users.register()
             except Problem as problem:
-                log.warning("the keys could not be read, those known stay: %s", problem.message)
+                log.warning("the keys could not be read; the known ones stay valid: %s", problem.message)
             except BaseException:
                 self._changed = True
                 raise
             finally:
                 self._reading = None
                 reading.set()
-            self._read_at = asked
+            self._read_at = read_at
             if self._clock() - self._noted_at >= NOTED_SECONDS:
                 await self.note_used()
 
@@ -134,12 +135,12 @@ class Keys:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS
 
     def user(self, candidate: str, now: int = 0) -> User | None:
-        """Whose key this is; None for a wrong one. `now` (ms) is kept as its last use."""
+        """The user of a key; None for a wrong one. `now` (ms) is recorded as its last use."""
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
             return self.account(LOCAL.id)
         if self._register is None:
             return None
-        # What is looked up is a digest: how long that takes tells nothing about a key that makes it.
+        # The lookup is by digest, so its timing reveals nothing about the key.
         digest = hashlib.sha256(candidate.encode("utf-8", "surrogatepass")).digest()
         key = self._register.keys.get(digest)
         if key is None:
@@ -150,7 +151,7 @@ class Keys:
         return User(account.id, account.role, account.name)
 
     def account(self, user: str) -> User | None:
-        """The user of this id, as long as a key of theirs is valid."""
+        """The user with this id, if any key of theirs is valid."""
         account = self._register.accounts.get(user) if self._register else None
         if user == LOCAL.id and self._digest is not None:
             return User(LOCAL.id, LOCAL.role, account.name if account else LOCAL.name)
@@ -160,25 +161,25 @@ class Keys:
         return User(account.id, account.role, account.name) if valid else None
 
     async def note_used(self) -> None:
-        """Tell the database which keys were used since it was last told; also when the server stops."""
+        """Write the last uses of keys to the database; called now and then and when the server stops."""
         if self._users is None or not self._used:
             return
         used, self._used, self._noted_at = self._used, {}, self._clock()
         try:
             await self._users.note_used(used)
         except Problem as problem:
-            log.warning("when keys were used could not be kept: %s", problem.message)
+            log.warning("the last uses of keys could not be saved: %s", problem.message)
 
     def _hash(self, key: str) -> bytes:
-        # Keys are long and random, so one keyed hash does: a slow one would make every request slow.
+        # Keys are long and random, so one fast keyed hash is enough; a password hash would slow down every request.
         return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), key=self._salt).digest()
 
 
 def read_key(key: str | None, key_file: Path | None) -> str | None:
-    """The key this server was given, or None. Raises StartFailed for a file that holds none."""
+    """The key of the settings or the key file, or None. Raises StartFailed for an unusable file."""
     if key and key_file:
         raise StartFailed(
-            "There is a key and a key file: give one of DUOLOGUE_KEY and --key-file.", param="key"
+            "Both a key and a key file are set. Use either DUOLOGUE_KEY or --key-file.", param="key"
         )
     source = "The key"
     if key_file is not None:
@@ -192,7 +193,7 @@ def read_key(key: str | None, key_file: Path | None) -> str | None:
             raise StartFailed(f"{source} is empty. {HOW_TO_MAKE_A_KEY}", param="key_file")
     if key and not _KEY.fullmatch(key):
         raise StartFailed(
-            f"{source} must be one line of up to 1024 letters, digits and signs, without spaces."
+            f"{source} must be one line of up to 1024 letters, digits and symbols, without spaces."
         )
     return key or None
 

@@ -1,8 +1,7 @@
-"""Who is asking: the rules about where a server may listen without one, and the check of every request.
+"""Authentication of every request, and the rules about which addresses a server may listen on without a key.
 
-Owns the user in `scope["state"]`: `user` (the id; empty on an open address), `name`, `role`, and `keyed`: whether a key
-was used, which the keyless `local` never did. Knows no endpoint beyond the ones that are open, and no page. With no
-key (loopback only) everyone is `local`, an admin, and whatever Authorization says is ignored: SDKs always send one.
+Owns the user in `scope["state"]`: `user` (the id; empty on an open path), `name`, `role`, and `keyed`: whether a key was used.
+Without a key (loopback only) everyone is the admin `local`, and Authorization is ignored, because SDKs always send one.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from duologue.gateway.auth.sessions import LoginSessions
 from duologue.http.error_responses import refuse
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/api/mcp/oauth/callback"})
-"""Where a browser comes back to from a foreign sign-in page it brings no cookie of ours; a secret in the address guards
-that route."""
+"""The callback is open because a browser that returns from another site's sign-in page sends no SameSite cookie; a secret in the
+URL protects that route."""
 LOGIN_PATH = "/api/session"
 SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
 REVOKED = 1008
-"""The code a socket is closed with: against the rules."""
+"""The WebSocket close code for a policy violation."""
 CLOSED = "The key was revoked, or its user may do less than before."
 
 
@@ -45,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_start(host: str, *, has_key: bool, insecure_http: bool, tls: bool = False) -> None:
-    """Whether a server may listen on `host`. Raises StartFailed that says what is missing."""
+    """Check whether a server may listen on `host`. Raises StartFailed that says what is missing."""
     if is_loopback(host):
         return
     where = host or "every address"
@@ -55,15 +54,15 @@ def check_start(host: str, *, has_key: bool, insecure_http: bool, tls: bool = Fa
         )
     if not insecure_http and not tls:
         raise StartFailed(
-            f"On {where} the key and every word would travel unencrypted. Say --tls, or put a proxy with HTTPS in "
-            "front and listen on 127.0.0.1, or say --insecure-http if the network is trusted.",
+            f"On {where} the key and all text would be sent unencrypted. Use --tls, or put a proxy with HTTPS in front "
+            "and listen on 127.0.0.1, or use --insecure-http if the network is trusted.",
             param="insecure_http",
         )
 
 
 def has_key(settings: Settings) -> bool:
-    """Whether a server of these settings would ask for a key. Looks into the database; call it before the event loop
-    runs. Raises StartFailed when the settings' key or the database cannot be read."""
+    """Whether a server with these settings requires a key. Reads the database; call it before the event loop runs. Raises
+    StartFailed when the key or the database cannot be read."""
     secret = settings.key.get_secret_value() if settings.key else None
     if read_key(secret, settings.key_file) is not None:
         return True
@@ -76,31 +75,31 @@ def has_key(settings: Settings) -> bool:
 def admin(request: Request) -> None:
     """A dependency of routes for admins. Raises Forbidden."""
     if request.scope["state"]["role"] != "admin":
-        raise Forbidden("Only an admin may do that.", code="admin_needed")
+        raise Forbidden("Only an admin can do this.", code="admin_needed")
 
 
 def keyed_admin(request: Request) -> None:
-    """A dependency of routes for admins who used a key: not for whoever happens to reach a keyless server. Raises
+    """A dependency of routes for admins who used a key, not for everyone who can reach a server without one. Raises
     Forbidden."""
     admin(request)
     if request.scope["state"].get("keyed") is not True:
         raise Forbidden(
-            "Only an admin who used a key may do that, and this server has no key yet. Make the first one on its own "
+            "Only an admin with a key can do this, and this server has no key yet. Create the first one on its "
             "machine: `duologue key add NAME`.",
             code="key_needed",
         )
 
 
 def cookie_name(port: int) -> str:
-    """The session cookie of the server on `port`: browsers do not keep cookies of different ports apart."""
+    """The session cookie of the server on `port`. Browsers share cookies between ports, so the port is in the name."""
     return f"duologue_session_{port}"
 
 
 class Authentication:
-    """Lets in who has a key or a session, and says who it is.
+    """Accepts requests with a valid key or session, and sets their user.
 
-    Everything is closed but `open_files` (the page's own files), `/health`, `/ready` and the login. A browser that
-    opens any other address without a session is shown `login_page`, where there is one.
+    Open to everyone are only `open_files` (the page's own files), OPEN_PATHS and the login. A browser that navigates to any other
+    path without a session is shown `login_page`, if there is one.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class Authentication:
         await self._keys.refresh()
         user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
-            await self._turn_away(scope, receive, send, wrong=bool(keys))
+            await self._reject(scope, receive, send, wrong=bool(keys))
             return
         state = scope.setdefault("state", {})
         state["user"], state["role"], state["name"] = user or User("", "")
@@ -140,7 +139,7 @@ class Authentication:
         if user is None or self._keys.users is None:
             await self._app(scope, receive, send)
             return
-        guard = _Guard(self._keys, send, lambda: _may_as_much(self._user(scope, keys), user))
+        guard = _Guard(self._keys, send, lambda: _still_allowed(self._user(scope, keys), user))
         try:
             await self._app(scope, guard.receiving(scope, receive), guard.send)
         except (OSError, ClientDisconnect):
@@ -153,7 +152,7 @@ class Authentication:
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
         if not self._keys.required:
             return LOCAL
-        if keys:  # a key that was brought decides, right or wrong
+        if keys:  # a key takes precedence over a session, even a wrong key
             return self._keys.user(keys[0], self._now())
         token = read_cookie(scope, self._cookie)
         return self._logins.user(token, self._now()) if token else None
@@ -166,7 +165,7 @@ class Authentication:
             return bool(path == LOGIN_PATH)
         return scope["method"] in ("GET", "HEAD") and (path in OPEN_PATHS or path in self._open_files)
 
-    async def _turn_away(self, scope: Scope, receive: Receive, send: Send, *, wrong: bool) -> None:
+    async def _reject(self, scope: Scope, receive: Receive, send: Send, *, wrong: bool) -> None:
         page = self._login_page
         navigating = scope.get("method") == "GET" and "text/html" in _header(scope, b"accept")
         if page is not None and navigating and not wrong:
@@ -177,14 +176,14 @@ class Authentication:
         await refuse(scope, receive, send, Unauthorized(sentence + how))
 
 
-def _may_as_much(now: User | None, before: User) -> bool:
-    """Whether who asked is still let in, as the same user, and is still an admin if they were one."""
+def _still_allowed(now: User | None, before: User) -> bool:
+    """Whether a user is still accepted, as the same user, and still an admin if they were one."""
     return now is not None and now.id == before.id and now.role in ("admin", before.role)
 
 
 class _Guard:
-    """Ends what is still open when its key or login is not valid any more, or its user no admin any more: a socket with
-    its next message, a stream with its next piece."""
+    """Ends open sockets and streams whose key or login has become invalid, or whose user is no longer an admin: a socket at its next
+    message, a stream at its next chunk."""
 
     def __init__(self, keys: Keys, send: Send, valid: Callable[[], bool]) -> None:
         self._keys = keys
@@ -199,7 +198,7 @@ class _Guard:
 
         async def receive_valid() -> Message:
             message = await receive()
-            if message["type"] == "websocket.receive" and not await self._holds():
+            if message["type"] == "websocket.receive" and not await self._is_valid():
                 return {"type": "websocket.disconnect", "code": REVOKED, "reason": CLOSED}
             return message
 
@@ -207,15 +206,15 @@ class _Guard:
 
     async def send(self, message: Message) -> None:
         kind = message["type"]
-        going_on = kind == "websocket.send" or (kind == "http.response.body" and message.get("more_body"))
-        if going_on and not await self._holds():
-            raise OSError("the key was revoked")  # what a server says of a client that has left
+        continues = kind == "websocket.send" or (kind == "http.response.body" and message.get("more_body"))
+        if continues and not await self._is_valid():
+            raise OSError("the key was revoked")  # as a server reports a disconnected client
         if not (self.ended and kind == "websocket.close"):
             await self._send(message)
 
-    async def _holds(self) -> bool:
+    async def _is_valid(self) -> bool:
         await self._keys.refresh()
-        # Thousands of pieces a second come by; only a new table can tell anything new.
+        # Called for thousands of chunks a second; the answer can only change with a new register.
         if not self.ended and self._seen is not self._keys.register:
             self._seen = self._keys.register
             self.ended = not self._valid()
@@ -232,21 +231,21 @@ def read_cookie(scope: Scope, name: str) -> str | None:
 
 
 def _presented_keys(scope: Scope) -> list[str]:
-    """The keys a request brings, the strongest claim first."""
-    found = []
+    """The keys of a request, the one that counts first."""
+    keys = []
     scheme, _, credentials = _header(scope, b"authorization").partition(" ")
     if scheme.lower() == "bearer" and credentials.strip():
-        found.append(credentials.strip())
+        keys.append(credentials.strip())
     if key := _header(scope, b"x-api-key").strip():
-        found.append(key)
+        keys.append(key)
     for offered in scope.get("subprotocols", ()):
         if offered.startswith(KEY_SUBPROTOCOL):
-            found.append(_decoded(offered.removeprefix(KEY_SUBPROTOCOL)))
-    return found
+            keys.append(_decoded(offered.removeprefix(KEY_SUBPROTOCOL)))
+    return keys
 
 
 def _decoded(text: str) -> str:
-    """The key in base64url, with or without padding; garbage gives a key nobody has."""
+    """The key in base64url, with or without padding; "", which is never valid, if it is malformed."""
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except (binascii.Error, ValueError):
@@ -254,8 +253,8 @@ def _decoded(text: str) -> str:
 
 
 def _choosing_subprotocol(scope: Scope, send: Send) -> Send:
-    """Hide the key's subprotocol from the application, and answer for it: a browser that offered subprotocols takes
-    no socket that chose none."""
+    """Hide the key's subprotocol from the application and choose one of the others: a browser that offers subprotocols rejects a
+    socket that selects none."""
     offered = list(scope.get("subprotocols", ()))
     scope["subprotocols"] = [name for name in offered if not name.startswith(KEY_SUBPROTOCOL)]
     choice = SUBPROTOCOL if SUBPROTOCOL in offered else next(iter(offered), None)
@@ -271,5 +270,5 @@ def _choosing_subprotocol(scope: Scope, send: Send) -> Send:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """A header's text; several of one name are joined as cookies are."""
+    """The text of a header; repeated headers are joined as cookies are."""
     return "; ".join(value.decode("latin-1") for key, value in scope["headers"] if key == name)

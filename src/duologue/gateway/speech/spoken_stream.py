@@ -103,7 +103,7 @@ class _SpokenReply:
         except Exception as error:
             if not isinstance(error, Problem):
                 log.exception("the reply of request %s failed", self._request_id)
-                error = EngineFailed("Something broke inside the server.", code="internal_error")
+                error = EngineFailed("An internal error occurred.", code="internal_error")
             await self._fail(error)
             return
         if end:
