@@ -1,10 +1,10 @@
-"""Users, their keys, and the logins of the page: who may come in, as the database has it.
+"""Users, their keys, and the logins of the page.
 
-Owns the making of keys and every digest of a secret. Knows no request and no cookie. A key's value is shown once, when
-it is made, and kept by its digest alone.
+Used by `gateway/auth` and the command line. Owns the creation of keys and every digest of a secret. The value of a key is shown
+once, when it is created; only its digest is stored.
 
-Why a plain SHA-256 and no slow, salted hash: those protect what people choose, for that can be guessed. A key is 32
-random bytes, which nobody guesses, however fast the hash; and it is checked with every request.
+The digest is a plain SHA-256, not a slow, salted hash: those protect passwords that people choose, which can be guessed. A key is
+32 random bytes, which nobody can guess however fast the hash is, and it is checked on every request.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 Role = Literal["user", "admin"]
 
 LOCAL = "local"
-"""The id of who is there without keys, and by the key of the settings."""
+"""The id of the only user while there are no keys, and of the user of the key in the settings."""
 KEY_PREFIX = "duo_"
 SHOWN = 10
 """Characters of a key that stay visible, to tell keys apart: 6 of its 43 random ones."""
 KEY_ID_PREFIX = "key_"
 KEYS = 1000
-"""Keys that are valid, and as many more that were revoked last, for the list."""
+"""Limit of valid keys, and of the most recently revoked keys in the list."""
 LOGINS = 1000
 LOGINS_OF_ONE = 50
 
 
 class Account(Struct, frozen=True):
-    """A user. `disabled` is since when nobody comes in as them, 0 while they may."""
+    """A user. `disabled`: since when they cannot log in (ms), 0 while they can."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class Account(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True):
-    """A key without its value. `user` is an account's id; `last_used` is right to a minute, 0 is never."""
+    """A key without its value. `user`: an account's id; `last_used`: accurate to a minute, 0 for never."""
 
     id: str
     user: str
@@ -66,7 +66,7 @@ class Key(Struct, frozen=True):
 
 
 class NewKey(NamedTuple):
-    """A key that was just made, its value for the only time. `first`: the account goes on with what `local` wrote."""
+    """A new key, with its value. `first`: its account is the first, and inherits what `local` wrote."""
 
     value: str
     key: Key
@@ -75,7 +75,7 @@ class NewKey(NamedTuple):
 
 
 class Revoked(NamedTuple):
-    """The keys that were revoked now, and how many are left: of anybody, and of admins."""
+    """The keys that were just revoked, and how many valid keys remain: of all users, and of admins."""
 
     keys: tuple[Key, ...]
     left: int
@@ -88,8 +88,8 @@ class StoredLogin(NamedTuple):
 
 
 class Register(Struct, frozen=True):
-    """Everything that decides who may come in, at one moment. Keys and logins by their digest; keys that are revoked and
-    users that are disabled are not in it. `closed`: keys have been made here, whether or not any is left."""
+    """Everything that decides who has access, at one moment: keys and logins by their digest, without revoked keys and
+    disabled users. `closed`: keys have been created here, even if none is left."""
 
     keys: Mapping[bytes, Key] = {}
     accounts: Mapping[str, Account] = {}
@@ -98,7 +98,7 @@ class Register(Struct, frozen=True):
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a key or token."""
+    """The stored digest of a key or token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -110,7 +110,7 @@ class Users:
         self._now = now
 
     async def register(self) -> Register:
-        """Who may come in now."""
+        """The present register."""
         async with self._database.reading() as connection:
             found = (await connection.execute(select(keys).where(keys.c.revoked == 0))).all()
             known = (await connection.execute(select(users).where(users.c.disabled == 0))).all()
@@ -131,22 +131,22 @@ class Users:
         return tuple(_account(row) for row in rows)
 
     async def keys(self) -> tuple[Key, ...]:
-        """Every key, revoked ones too, the oldest first."""
+        """Every key, also revoked ones, oldest first."""
         async with self._database.reading() as connection:
             rows = (await connection.execute(select(keys).order_by(keys.c.created, keys.c.id))).all()
         return tuple(_key(row) for row in rows)
 
     async def add_key(self, name: str, *, admin: bool = False) -> NewKey:
-        """A new key for the user of this name, who is made where there is none; `admin` also promotes one that exists.
+        """Create a key for the user of this name, who is created if necessary; `admin` also promotes an existing user.
 
-        The very first user goes on with everything `local` wrote, and is an admin as `local` was: it gets the id
-        `local`, so that nothing has to move while replies are running. Raises BadRequest for a name that is none,
-        TooLarge when there are too many keys.
+        The first user inherits everything `local` wrote and is an admin, as `local` was. It gets the id `local`, so that
+        no rows have to change while replies are running. Raises BadRequest for an invalid name, TooLarge when there are
+        too many keys.
         """
         name = checked_name(name)
         try:
             return await self._add_key(name, admin=admin)
-        except IntegrityError:  # somebody else made the same user at the same moment: now it is there
+        except IntegrityError:  # another request created the same user at the same moment
             return await self._add_key(name, admin=admin)
 
     async def _add_key(self, name: str, *, admin: bool) -> NewKey:
@@ -193,7 +193,7 @@ class Users:
     async def revoke(self, id_or_name: str, *, spare_last_admin: bool = False) -> Revoked:
         """Revoke the key of this id, or every key of the user of this name, and end the logins of its user.
 
-        Repeated, it finds nothing left to do. Raises NotFound; with `spare_last_admin` BadRequest, when no admin's
+        Idempotent. Raises NotFound; with `spare_last_admin` BadRequest, when no admin's
         key would be left.
         """
         async with self._database.writing() as connection:
@@ -240,11 +240,11 @@ class Users:
         disabled: bool | None = None,
         key_of_settings: bool = False,
     ) -> Account:
-        """Give the user of this name another role, or have nobody come in as them, or again; None leaves it. Nothing of
-        theirs is deleted. `key_of_settings`: the server has a key of its settings too, whose user is an admin.
+        """Change the role of a user, or disable or enable them; None leaves a property unchanged. Nothing of theirs is deleted.
+        `key_of_settings`: the settings have a key too, whose user is an admin.
 
-        Raises NotFound that names who there is, BadRequest when no admin who can come in would be left, and for the
-        user of the settings' key, who is what the settings make them.
+        Raises NotFound that lists the existing users; BadRequest when no admin with access would remain, and for the user
+        of the settings' key, whose role the settings decide.
         """
         async with self._database.writing() as connection:
             rows = (await connection.execute(select(users).order_by(users.c.name))).all()
@@ -272,7 +272,7 @@ class Users:
 
     @staticmethod
     async def _spare_last_admin(connection: AsyncConnection, but: str) -> None:
-        """Raises BadRequest when nobody but this user can come in as an admin."""
+        """Raises BadRequest when this user is the only admin with access."""
         others = (
             select(func.count())
             .select_from(keys.join(users, users.c.id == keys.c.user_id))
@@ -285,8 +285,8 @@ class Users:
             )
 
     async def clear(self) -> int:
-        """Forget every key and login, as if none had ever been made; users and what they wrote stay. How many keys
-        there were."""
+        """Delete every key and login, as if none had ever been created; users and their data stay. Returns the number of
+        keys."""
         async with self._database.writing() as connection:
             count = await _count(connection, keys)
             await connection.execute(delete(keys))
@@ -294,21 +294,21 @@ class Users:
         return count
 
     async def know_local(self) -> None:
-        """Make `local` a user of its own, once: who has the key of the settings keeps what is theirs, and the first key
-        of somebody else does not inherit it."""
+        """Create the user `local` if it does not exist. The user of the settings' key then keeps their data, and the first
+        key of another user does not inherit it."""
         async with self._database.writing() as connection:
             if not await _count(connection, users, users.c.id == LOCAL):
                 account = Account(LOCAL, LOCAL, "admin", self._now())
                 await connection.execute(insert(users).values(**_columns(account)))
 
     async def note_used(self, used: Mapping[str, int]) -> None:
-        """Keep when keys, by id, were last used (ms)."""
+        """Store when keys, by id, were last used (ms)."""
         async with self._database.writing() as connection:
             for key, at in used.items():
                 await connection.execute(update(keys).where(keys.c.id == key).values(last_used=at))
 
     async def open_login(self, digest: bytes, user: str, expires: int) -> None:
-        """Keep a login. The oldest go when its user, or everybody together, has too many."""
+        """Store a login. The oldest are deleted when its user, or all users together, have too many."""
         now = self._now()
         async with self._database.writing() as connection:
             await connection.execute(delete(logins).where(logins.c.expires <= now))
@@ -332,7 +332,8 @@ class Users:
 
 
 async def closed(url: str | None, data: Path, *, now: Callable[[], int]) -> bool:
-    """Whether keys have been made in the database of a server that is about to start. Makes and migrates no SQLite file."""
+    """Whether keys have been created in the database of a server that is about to start. Does not create or migrate a SQLite
+    file."""
     file = data / "duologue.db"
     if url is None:
         try:
@@ -347,7 +348,7 @@ async def closed(url: str | None, data: Path, *, now: Callable[[], int]) -> bool
 
 
 def checked_name(name: str) -> str:
-    """A user's name in one spelling. Raises BadRequest for one that cannot be shown in a line."""
+    """The normalised name of a user. Raises BadRequest for one that cannot be shown on one line."""
     name = unicodedata.normalize("NFC", " ".join(name.split()))
     if not 0 < len(name) <= 64 or not name.isprintable() or name.startswith(KEY_ID_PREFIX):
         raise BadRequest(

@@ -66,7 +66,7 @@ class Archive:
         return data
 
     def starting_with(self, prefix: str) -> str | None:
-        """The member whose file name, without its folder, is `prefix`, or goes on with one of `-._`."""
+        """The member whose file name, without its folder, is `prefix`, or continues with one of `-._`."""
         if self._by_prefix is None:
             self._by_prefix = {}
             for name in self._members:

@@ -1,8 +1,8 @@
-"""The tables, as SQLAlchemy Core has them, and what SQLite and PostgreSQL each need besides.
+"""The tables in SQLAlchemy Core, and the statements that only SQLite or only PostgreSQL needs.
 
-Owns the schema as it is now; how an older one becomes this one is in `migrations`. Times are milliseconds since 1970
-(UTC), 0 where not yet; JSON is text made by msgspec. `user` is the id of a user, "local" without keys: no foreign
-key, for `local` is no row of `users`.
+Owns the present schema; `migrations` brings older ones up to it. Times are milliseconds since 1970 (UTC), 0 for "not yet"; JSON is
+text written by msgspec. `user` is the id of a user, "local" without keys. It is not a foreign key, because `local` need not be a
+row of `users`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 HEAD = "0001"
-"""The revision of this schema. Revisions are numbers in four digits, so that a newer one is told by comparing."""
+"""The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
     naming_convention={
@@ -44,7 +44,7 @@ Number = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Plain(TypeDecorator[str]):
-    """Text that people or models wrote. PostgreSQL cannot keep the character NUL, so it is left out everywhere."""
+    """Text written by people or models. PostgreSQL cannot store NUL, so it is removed on every database."""
 
     impl = Text
     cache_ok = True
@@ -305,7 +305,7 @@ logins = Table(
 
 
 class Vector(UserDefinedType[str]):
-    """PostgreSQL's `tsvector`: words with their places, made by us (see `words`), not by its parser."""
+    """PostgreSQL's `tsvector`: words with their positions, built by `search/index.py` instead of PostgreSQL's parser."""
 
     cache_ok = True
 

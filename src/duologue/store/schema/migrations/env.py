@@ -8,6 +8,6 @@ from alembic import context
 from duologue.store.schema import tables
 
 connection = context.config.attributes["connection"]
-# Batches rebuild a table where SQLite cannot alter it; whoever opened the connection has left foreign keys off.
+# Batches rebuild a table where SQLite cannot alter it; the connection was opened with foreign keys off.
 context.configure(connection=connection, target_metadata=tables.metadata, render_as_batch=True)
 context.run_migrations()
