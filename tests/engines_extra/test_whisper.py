@@ -169,7 +169,7 @@ async def test_the_language_is_found_out(engine):
 
 
 async def test_words_are_shown_while_they_are_spoken(engine):
-    shown, transcript = await heard(engine, voice(2), language="en", hint="Duologue")
+    shown, transcript = await heard(engine, voice(2), language="en", prompt="Duologue")
     assert "hello there world" in shown
     assert shown[0] == ""
     assert transcript.text == "hello there world"
