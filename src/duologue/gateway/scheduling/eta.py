@@ -1,6 +1,6 @@
-"""How long until a waiting request gets its slot: moving averages a kind of work, and a walk over the busy slots.
+"""Estimates of the wait for a slot: moving averages of the durations of each kind of work, and a simulation of the busy slots.
 
-Pure: durations are handed in, in seconds. Knows no queue and no clock.
+Pure: durations are passed in, in seconds. The scheduler calls this.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import heapq
 from collections.abc import Iterable, Mapping
 
 FALLBACK = 30.0
-"""Seconds expected of a kind of work without a configured base."""
+"""The expected seconds of a kind of work that has no base."""
 OVERDUE = 15.0
-"""Seconds still expected of work that has already outlasted its estimate."""
+"""The remaining seconds of work that has already taken longer than expected."""
 BASES: Mapping[str, float] = {
     "chat": 15.0,
     "voice": 5.0,
@@ -21,12 +21,12 @@ BASES: Mapping[str, float] = {
     "speech": 3.0,
     "transcription": 5.0,
 }
-"""Seconds expected of each kind until some were measured: of what takes a slot of a model (a chat, a reply in a call), and of
-what takes a seat of the voice."""
+"""The expected seconds of each kind until enough were measured. `chat` and `voice` (a reply in a call) take slots of a model, the others
+seats of the voice worker."""
 
 
 class Estimator:
-    """An exponential moving average of durations for each kind; the configured base until enough were seen."""
+    """An exponential moving average of the durations of each kind; its base until enough were measured."""
 
     def __init__(
         self, bases: Mapping[str, float] = BASES, *, alpha: float = 0.3, minimum_samples: int = 3
@@ -38,7 +38,7 @@ class Estimator:
         self._samples: dict[str, int] = {}
 
     def observe(self, kind: str, seconds: float) -> None:
-        """Learn that work of this kind took `seconds`."""
+        """Work of this kind took `seconds`."""
         last = self._average.get(kind, seconds)
         self._average[kind] = last + self._alpha * (seconds - last)
         self._samples[kind] = self._samples.get(kind, 0) + 1
@@ -58,8 +58,8 @@ class Estimator:
 def waits(remaining: Iterable[float], durations: Iterable[float]) -> list[float]:
     """The wait of each queued request, in order.
 
-    `remaining` are the seconds until each busy slot frees, `durations` what each queued request will then take.
-    Each takes the slot that frees first. Without any slot the wait is the sum of what stands before.
+    `remaining`: seconds until each busy slot is free. `durations`: seconds that each queued request will then take.
+    Each takes the slot that becomes free first. Without any slot the wait is the sum of the durations before it.
     """
     heap = list(remaining) or [0.0]
     heapq.heapify(heap)

@@ -1,7 +1,4 @@
-"""Which conversation a request continues: digests of its beginnings, compared with what slots hold.
-
-Pure. Knows no slot; `gateway/scheduling/scheduler.py` compares.
-"""
+"""Digests of the prefixes of a request, by which the scheduler finds the slot whose cache holds the same conversation. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
 def opening(request: ChatRequest) -> bytes:
-    """A digest of what stands before every message: the model and the tools."""
+    """A digest (16 bytes) of what precedes the messages in a prompt: the model and the tools."""
     return blake2b(_encoder.encode((request.model, request.tools)), digest_size=16).digest()
 
 
