@@ -184,10 +184,10 @@ def test_a_caller_who_pauses_long_is_waited_for_longer_next_time() -> None:
 def test_what_is_said_so_far_is_told_ahead_now_and_then() -> None:
     call = asked()
     call.quiet(1)
-    told = [foresee.text for foresee in call.all(PreviewTurn)]
-    assert told
-    assert all("what is the weather in berlin".startswith(text) for text in told)
-    assert len(told) <= 4
+    texts = [foresee.text for foresee in call.all(PreviewTurn)]
+    assert texts
+    assert all("what is the weather in berlin".startswith(text) for text in texts)
+    assert len(texts) <= 4
 
 
 def test_final_words_that_never_come_are_the_last_partial_ones() -> None:
@@ -485,7 +485,7 @@ def test_heard_words_are_never_lost_when_the_cut_overtakes_the_clients_marks() -
     call = speaking(after=2.05)
     call.take(InterruptRequested(1))
     assert call.all(CutReply)
-    assert not call.all(CommitReply), "the client has not told yet"
+    assert not call.all(CommitReply), "the client has not reported yet"
     known = call.voices[1].reported
     call.quiet(0.4)
     (kept,) = call.all(CommitReply)
@@ -1002,7 +1002,7 @@ def test_facts_about_what_nobody_knows_are_no_news() -> None:
         assert call.take(fact) == []
 
 
-# ---- what holds whatever is told
+# ---- invariants
 
 NUMBERS = st.integers(0, 6)
 SAMPLES = st.integers(0, 60_000)

@@ -272,6 +272,7 @@ class GatewayConnection:
         outbox = self._outbox
 
         async def emit(event: Event) -> None:
+            # No coroutine for each token while there is credit.
             if lease.credit > 0:
                 lease.credit -= 1
             else:

@@ -5,7 +5,7 @@ from duologue.values.call_events import CallSetup
 
 
 class Echoing:
-    """Decides what it was told to, and remembers what it was told."""
+    """Returns scripted decisions and records its facts."""
 
     epoch = 2
 

@@ -461,8 +461,8 @@ async def test_a_call_that_goes_round_in_circles_is_cut():
     heard = await ask(user(circles), tools=(CLOCK,))
     assert heard[-1].finish == "length"
     assert heard[-1].usage.output < 10_000
-    told = await ask(user("/repeat 1000  and on"), tools=(CLOCK,))
-    assert (text(told), told[-1].finish) == (" and on" * 1000, "stop")
+    events = await ask(user("/repeat 1000  and on"), tools=(CLOCK,))
+    assert (text(events), told[-1].finish) == (" and on" * 1000, "stop")
 
 
 LONG = "Tell me more about it. " * 20

@@ -72,12 +72,12 @@ async def test_the_first_sentence_sounds_while_the_second_is_written():
 async def test_text_goes_with_the_sound_that_says_it():
     async with synthesising() as task:
         await task.write("Hello there. Bye now.", last=True)
-        told = []
+        texts = []
         while task.reply.waiting:
-            told.append(task.reply.take(WORD).text)
-        told.append(task.reply.rest())
-    assert "".join(told) == "Hello there. Bye now."
-    assert told[0] == "Hello"
+            texts.append(task.reply.take(WORD).text)
+        texts.append(task.reply.rest())
+    assert "".join(texts) == "Hello there. Bye now."
+    assert texts[0] == "Hello"
 
 
 async def test_a_little_ahead_is_made_and_no_more_until_it_is_taken():

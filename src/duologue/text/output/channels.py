@@ -204,6 +204,7 @@ class ChannelSplitter:
         self._unmatched_start = self._unmatched_start or scanner.unclosed
         self._code.restart()
         if not self._calls.opened:
+            # All of the region went back as text, so its line is not blank: no fence can open on it.
             self._code.text("not blank")
             return
         if self._thinking:

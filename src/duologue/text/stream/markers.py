@@ -41,6 +41,7 @@ class Markers:
 
     def hold(self, text: str) -> int:
         """Where the longest end of `text` begins that may still become a marker; the length of `text` if none may."""
+        # A marker that begins earlier than its length before the end would be complete already.
         first_characters = self._first_characters
         for index in range(max(0, len(text) - self._longest + 1), len(text)):
             if text[index] in first_characters and self.begins(text, index):

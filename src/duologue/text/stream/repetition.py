@@ -28,4 +28,5 @@ class RepetitionDetector:
         if self._new < CHECK_EVERY or len(self._end) < STRETCH:
             return False
         self._new = 0
+        # A text repeats every `length` characters if it equals itself shifted by that many.
         return any(self._end[length:] == self._end[:-length] for length in range(1, LONGEST + 1))

@@ -31,6 +31,7 @@ class StopMatcher:
         """The text that may be shown now, and the stop string once one was found. After that nothing is shown."""
         if self._stop_found is not None:
             return "", self._stop_found
+        # The usual case: no stop is half matched, and none can begin in this text.
         if self._node == 0 and self._may_begin(text) is None:
             return text, None
         node, follow, fail, longest = self._node, self._next, self._fail, self._longest_at
