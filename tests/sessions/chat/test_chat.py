@@ -462,7 +462,7 @@ async def test_a_call_that_goes_round_in_circles_is_cut():
     assert heard[-1].finish == "length"
     assert heard[-1].usage.output < 10_000
     events = await ask(user("/repeat 1000  and on"), tools=(CLOCK,))
-    assert (text(events), told[-1].finish) == (" and on" * 1000, "stop")
+    assert (text(events), events[-1].finish) == (" and on" * 1000, "stop")
 
 
 LONG = "Tell me more about it. " * 20
