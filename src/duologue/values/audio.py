@@ -1,7 +1,6 @@
-"""Sound as numbers: the two rates every voice uses, and the way between the two forms of a sample.
+"""Audio samples: the two sample rates of the server, and the conversion between 16-bit and float32.
 
-Inside the server sound is little-endian 16-bit mono. Dialects that speak float32 convert at their edge. Knows no file
-but the plainest, WAV, and no resampling.
+Inside the server audio is little-endian 16-bit mono; dialects with float32 convert at the edge. Used wherever audio passes.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ import sys
 from array import array
 
 HEARD_RATE = 16_000
-"""Hz of what callers say, everywhere behind the first door."""
+"""Hz of audio from callers, everywhere inside the server."""
 SPOKEN_RATE = 24_000
-"""Hz of what replies sound like, everywhere up to the last door."""
+"""Hz of spoken replies, everywhere inside the server."""
 SAMPLE_BYTES = 2
 LOUDEST = 32767 / 32768
 
 
 def samples(pcm: bytes) -> int:
-    """How many 16-bit samples these bytes are; a half one at the end does not count."""
+    """How many whole 16-bit samples these bytes contain."""
     return len(pcm) // SAMPLE_BYTES
 
 
@@ -31,12 +30,12 @@ def to_float32(pcm: bytes) -> bytes:
 
 
 def from_float32(data: bytes) -> bytes:
-    """Little-endian float32 samples as 16-bit ones; what is louder than 1 is cut off there, and what is no number is
-    silence. A piece of a sample at the end is left out."""
+    """Little-endian float32 samples as 16-bit ones. Values beyond -1..1 are clipped, NaN becomes silence, and an incomplete
+    sample at the end is dropped."""
     floats = _little(array("f", data[: len(data) // 4 * 4]))
     total = sum(floats)
     if floats and total - total == 0.0 and min(floats) >= -1.0 and max(floats) <= LOUDEST:
-        # All are numbers, and none is too loud: nearly always, and several times as fast.
+        # The usual case, several times as fast: every sample is finite and none is clipped. An infinity or NaN would be in the sum.
         whole = array("h", map(round, [value * 32768.0 for value in floats]))
     else:
         whole = array("h", [_whole(value) for value in floats])
@@ -44,8 +43,8 @@ def from_float32(data: bytes) -> bytes:
 
 
 def wav_header(rate: int, size: int | None = None) -> bytes:
-    """The header of a WAV file of 16-bit mono samples, `size` bytes of them at `rate` Hz. None: nobody knows yet, and readers
-    take what comes."""
+    """The header of a WAV file of 16-bit mono samples, `size` bytes of them at `rate` Hz. None: the size is not known
+    yet, and the header holds the largest one, so that readers take all that follows."""
     room, data = (0xFFFFFFFF, 0xFFFFFFFF) if size is None else (size + 36, size)
     form = struct.pack("<IHHIIHH", 16, 1, 1, rate, rate * SAMPLE_BYTES, SAMPLE_BYTES, 8 * SAMPLE_BYTES)
     return b"RIFF" + struct.pack("<I", room) + b"WAVEfmt " + form + b"data" + struct.pack("<I", data)

@@ -1,9 +1,9 @@
-"""A call as values: how it begins, what is told to its session, and what the session says.
+"""A call as values: its setup, the controls sent to its session, and the events the session sends.
 
-A call's session lives in a voice worker: it hears, decides whose turn it is, and speaks. What is answered comes from
-elsewhere: the session asks (`ReplyRequested`) and is given text (`Text`). Every event carries the epoch it belongs to; an
-interruption raises it, and what still arrives of an older one is stale. Times are samples: of what was heard at 16 kHz
-from the call's beginning, of a reply at 24 kHz from its first sample. Knows no dialect and no history.
+The session runs in a voice worker: it listens, decides whose turn it is, and speaks. The gateway writes the replies: the session
+requests one (`ReplyRequested`) and receives its text (`Text`). Every event carries an epoch, which an interruption raises; events
+of an older epoch that still arrive are stale. Times are samples: of the caller's audio at 16 kHz from the beginning of the call, of
+a reply at 24 kHz from its first sample.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Ending = Literal["spoken", "interrupted", "failed", "replaced"]
 
 
 class CallSetup(Struct, frozen=True, tag="call"):
-    """How a call begins. `pauses`: the client holds and resumes playback when told; `marks`: it tells what it has played. One
-    that does neither is sent sound at most 200 ms ahead."""
+    """The setup of a call. `pauses`: the client holds and resumes playback on request; `marks`: it reports what it has played.
+    A client without marks is sent audio at most 200 ms ahead."""
 
     voice: str = ""
     speed: float = 1.0
@@ -30,27 +30,27 @@ class CallSetup(Struct, frozen=True, tag="call"):
     marks: bool = False
     interruptible: bool = True
     greeting: str = ""
-    """Said at the beginning, by the assistant."""
+    """Spoken at the beginning, by the assistant."""
     hint: str = ""
-    """Text the caller may well use: names, terms."""
+    """Words the caller is likely to use: names, terms."""
     listens: bool = True
-    """False: hold to talk. The caller's `Pressed` begin and end a turn, silence does not."""
+    """False: push to talk. `Pressed` begins and ends a turn, silence does not."""
     fills: bool = True
-    """Silence is heard where no sound comes. False: time goes on with the sound alone, which comes in large pieces."""
+    """Silence is inserted where no audio arrives. False: time advances with the audio alone, which arrives in large chunks."""
     ahead: float = 1.0
-    """Seconds of sound that may be sent and not played yet, to a client that tells what it has played."""
+    """Seconds of audio a client with marks may be ahead of its playback."""
     epoch: int = 0
-    """The epoch, and the numbers of the reply and the turn, that it begins with: a call that has lost its session goes on in
+    """The epoch, and the numbers of the reply and the turn, that it begins with: a call that lost its session continues in
     another one."""
     reply: int = 1
     turn: int = 1
 
 
-# What a session is told (down).
+# ---- controls: gateway to session
 
 
 class MicrophoneAudio(Struct, frozen=True, tag="hear"):
-    """What the microphone heard next: 16-bit mono, 16 kHz, any length."""
+    """The next audio of the microphone: 16-bit mono, 16 kHz, any length."""
 
     pcm: bytes
 
@@ -64,8 +64,8 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class ToolsRunning(Struct, frozen=True, tag="working"):
-    """The reply waits for a tool or a person: `busy` begins and ends it. `question` is said aloud, when there is one, and
-    what the caller says next may be its answer, however short."""
+    """The reply waits for a tool or an approval; `busy` False: no longer. `question` is spoken if there is one, and the caller's
+    next words may be its answer, however short."""
 
     reply: int
     busy: bool = True
@@ -73,7 +73,7 @@ class ToolsRunning(Struct, frozen=True, tag="working"):
 
 
 class ReplyFailed(Struct, frozen=True, tag="broken"):
-    """The reply will not be made, or not completed. `apology` is said aloud, when there is one."""
+    """The reply failed or cannot be completed. `apology` is spoken if there is one."""
 
     reply: int
     apology: str = ""
@@ -87,26 +87,26 @@ class Played(Struct, frozen=True, tag="played"):
 
 
 class Interrupt(Struct, frozen=True, tag="interrupt"):
-    """The caller wants silence now. `reply` None is whichever speaks; `samples` of it were heard, where that is known."""
+    """The caller wants silence now. `reply` None: the one that speaks; `samples` of it were heard, where that is known."""
 
     reply: int | None = None
     samples: int | None = None
 
 
 class Typed(Struct, frozen=True, tag="typed"):
-    """The caller wrote something instead of saying it."""
+    """The caller typed a turn instead of speaking."""
 
     text: str
 
 
 class Pressed(Struct, frozen=True, tag="pressed"):
-    """Hold to talk: the button went down, or up again."""
+    """Push to talk: the button went down, or up again."""
 
     down: bool
 
 
 class Speak(Struct, frozen=True, tag="speak"):
-    """Say this now, as the assistant. Not `interruptible`: it is said to its end."""
+    """Speak this now, as the assistant. Not `interruptible`: to its end."""
 
     text: str
     interruptible: bool = True
@@ -116,7 +116,7 @@ CallControl = (
     MicrophoneAudio | Text | ToolsRunning | ReplyFailed | Played | Interrupt | Typed | Pressed | Speak
 )
 
-# What a session says (up).
+# ---- events: session to gateway
 
 
 class State(Struct, frozen=True, tag="state"):
@@ -125,7 +125,7 @@ class State(Struct, frozen=True, tag="state"):
 
 
 class Transcribed(Struct, frozen=True, tag="transcribed"):
-    """What the caller says in `turn`, so far; `final` once it will not change. `understood` False: nothing was made of it."""
+    """The transcript of `turn` so far; `final` once it will not change. `understood` False: the speech was not understood."""
 
     epoch: int
     turn: int
@@ -135,8 +135,8 @@ class Transcribed(Struct, frozen=True, tag="transcribed"):
 
 
 class ReplyRequested(Struct, frozen=True, tag="wanted"):
-    """Begin `reply` to what the caller said. `revision` counts the tries at one turn: a later one replaces this reply, which
-    is `CancelReply` then. Only `Kept` makes it part of the conversation."""
+    """Begin `reply` to what the caller said. `revision` counts the tries at one turn: a later one replaces this reply, which is
+    cancelled (`CancelReply`). Only `UserSaid` and `AssistantSaid` make a turn part of the conversation."""
 
     epoch: int
     reply: int
@@ -146,7 +146,7 @@ class ReplyRequested(Struct, frozen=True, tag="wanted"):
 
 
 class PartialTurn(Struct, frozen=True, tag="foreseen"):
-    """The caller is speaking and has said this so far: the prompt may be read ahead, nothing is to be written."""
+    """The caller is speaking and has said this so far: the prompt may be prefilled, but no reply begun."""
 
     epoch: int
     turn: int
@@ -154,21 +154,21 @@ class PartialTurn(Struct, frozen=True, tag="foreseen"):
 
 
 class TurnConfirmed(Struct, frozen=True, tag="released"):
-    """The turn that `reply` answers is over for sure: what the reply does may have effects from now on."""
+    """The turn that `reply` answers has ended: its tools may have effects from now on."""
 
     epoch: int
     reply: int
 
 
 class CancelReply(Struct, frozen=True, tag="unwanted"):
-    """Stop making the reply; nothing of it is needed."""
+    """Stop generating the reply; it is not needed."""
 
     epoch: int
     reply: int
 
 
 class UserSaid(Struct, frozen=True, tag="user_said"):
-    """The caller's turn is over and belongs to the conversation. Said before the `AssistantSaid` that answers it."""
+    """The caller's turn is over and belongs to the conversation. Sent before the `AssistantSaid` that answers it."""
 
     epoch: int
     turn: int
@@ -177,8 +177,8 @@ class UserSaid(Struct, frozen=True, tag="user_said"):
 
 
 class AssistantSaid(Struct, frozen=True, tag="assistant_said"):
-    """The reply is over. `heard` is what the caller heard of its written text, word for word, and is what the conversation
-    keeps; `unheard` is the rest of what had been written. Said before the `ReplyRequested` that follows an interruption."""
+    """The reply is over. `heard` is the part of its text that the caller heard, word for word, and what the conversation stores;
+    `unheard` is the rest. Sent before the `ReplyRequested` that follows an interruption."""
 
     epoch: int
     reply: int
@@ -188,7 +188,7 @@ class AssistantSaid(Struct, frozen=True, tag="assistant_said"):
 
 
 class ReplyText(Struct, frozen=True, tag="reply_text"):
-    """Written text of the reply, as its sound is sent."""
+    """Text of the reply, in step with its audio."""
 
     epoch: int
     reply: int
@@ -202,7 +202,7 @@ class ReplyAudioStarted(Struct, frozen=True, tag="sound_begins"):
 
 
 class ReplyAudio(Struct, frozen=True, tag="sound"):
-    """The next sound of the reply: 16-bit mono, 24 kHz; `words` whose sound begins in it."""
+    """The next audio of the reply: 16-bit mono, 24 kHz; `words` begin in it."""
 
     epoch: int
     reply: int
@@ -211,7 +211,7 @@ class ReplyAudio(Struct, frozen=True, tag="sound"):
 
 
 class ReplyAudioEnded(Struct, frozen=True, tag="sound_ends"):
-    """All of the reply's sound was sent: `samples` in all."""
+    """All audio of the reply was sent: `samples` in all."""
 
     epoch: int
     reply: int
@@ -226,21 +226,21 @@ class Hold(Struct, frozen=True, tag="hold"):
 
 
 class Resume(Struct, frozen=True, tag="resume"):
-    """It was nothing: go on from the held sample."""
+    """It was not an interruption: resume at the held sample."""
 
     epoch: int
     reply: int
 
 
 class Cut(Struct, frozen=True, tag="cut"):
-    """The reply was interrupted: drop whatever of it is unplayed. `epoch` is the new one."""
+    """The reply was interrupted: drop its unplayed audio. `epoch` is the new one."""
 
     epoch: int
     reply: int
 
 
 class CallProblem(Struct, frozen=True, tag="trouble"):
-    """Something the caller should know; the call goes on."""
+    """A problem the caller should know of; the call continues."""
 
     epoch: int
     code: str
@@ -248,8 +248,8 @@ class CallProblem(Struct, frozen=True, tag="trouble"):
 
 
 class TurnFigures(Struct, frozen=True, tag="turn_figures"):
-    """Where the time of one turn went, for the log and the figures. Milliseconds from the end of the caller's speech; None:
-    it did not come to that."""
+    """The latency of one turn, for the log and the metrics: milliseconds from the end of the caller's speech. None: that point was
+    not reached."""
 
     epoch: int
     turn: int
@@ -264,7 +264,7 @@ class TurnFigures(Struct, frozen=True, tag="turn_figures"):
 
 
 class CallSessionEnded(Struct, frozen=True, tag="ended"):
-    """The last event of a call, a speech or a transcription. `code` is empty, or says with `message` why it failed."""
+    """The last event of a call, a speech or a transcription. `code` and `message` are the reason if it failed, else empty."""
 
     code: str = ""
     message: str = ""

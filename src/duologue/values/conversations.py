@@ -1,7 +1,7 @@
-"""Conversations as they are kept: rows of the tree, their content, and what stands around them.
+"""Conversations as they are stored: the rows of the message tree, their content, and folders, files and approvals.
 
-Pure data, and the JSON of the conversations API: msgspec encodes these as they are. Bytes of files are never in a
-row: content names them by the hash of what they hold. Knows no database, no blob's bytes and no dialect of a model.
+These are also the JSON of the conversations API: msgspec encodes them as they are. Rows contain no file bytes: content names files
+by their hash.
 Times are milliseconds since 1970 (UTC); ids are chosen by the client or made by the server, 1 to 64 characters of
 `A-Z a-z 0-9 _ -`.
 """
@@ -34,7 +34,7 @@ class ImageContent(Struct, frozen=True, tag="image", omit_defaults=True):
 
 
 class AudioContent(Struct, frozen=True, tag="audio", omit_defaults=True):
-    """Sound; `duration` in ms, 0 where unknown."""
+    """Audio; `duration` in ms, 0 where unknown."""
 
     blob: str
     mime: str
@@ -50,7 +50,7 @@ class VideoContent(Struct, frozen=True, tag="video", omit_defaults=True):
 
 
 class DocumentContent(Struct, frozen=True, tag="document", omit_defaults=True):
-    """A text file or PDF. `given` says how the model gets it: its text (in the blob `text`), or its pages as pictures
+    """A text file or PDF. `given`: what the model gets, its text (in the blob `text`), or its pages as pictures
     (blobs)."""
 
     blob: str
@@ -77,19 +77,19 @@ Content = TextContent | ImageContent | AudioContent | VideoContent | DocumentCon
 Status = Literal["running", "done", "stopped", "failed", "interrupted"]
 """How a row ended. `interrupted`: the server went down while it was being written."""
 Kind = Literal["message", "summary"]
-"""`summary`: a compaction. It stands for everything above it on the path, while it is `active`."""
+"""`summary`: a compaction. While it is `active`, it replaces everything above it on the path."""
 ToolCallState = Literal["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"]
-"""A tool call: `waiting` for its turn, `asked` (an approval is pending), then how it went. `skipped`: the user wrote
+"""The state of a tool call: `waiting` for its turn, `asked` (an approval is pending), then its result. `skipped`: the user wrote
 something before it ran, or the reply was stopped."""
 Decision = Literal["once", "tool", "server", "deny"]
 
 
 CLIENT = "client"
-"""What stands in a record for the server of a tool that the client of a call answers itself."""
+"""The server name in the record of a tool that the client of a call runs itself."""
 
 
 class StoredToolCall(Struct, frozen=True):
-    """One call as the model wrote it; `arguments` is its JSON text, never re-printed."""
+    """A tool call; `arguments` is the JSON text exactly as the model wrote it."""
 
     id: str
     name: str
@@ -97,8 +97,8 @@ class StoredToolCall(Struct, frozen=True):
 
 
 class ToolCallRecord(Struct, frozen=True, omit_defaults=True):
-    """What became of one call; on the tool's row. `server` is where the tool lives ("" for built-in ones), `tool` its
-    name there (the model may know it by another), `ms` how long it ran."""
+    """The state of a tool call, on the tool's row. `server` has the tool ("" for built-in ones), `tool` is its name there (the
+    model may know it by another), `ms` how long it ran."""
 
     name: str
     arguments: str = ""
@@ -154,7 +154,7 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
 
 
 class GenerationOptions(Struct, frozen=True, omit_defaults=True):
-    """How replies of a conversation, or of one run, are made. What is None or empty is inherited: run, then
+    """How replies of a conversation, or of one run, are generated. What is None or empty is inherited: run, then
     conversation, then the user's settings, then the operator's first values, then the server's defaults."""
 
     model: str = ""
@@ -164,11 +164,11 @@ class GenerationOptions(Struct, frozen=True, omit_defaults=True):
     max_turns: int | None = None
     """Model turns a run may take before it asks whether to go on."""
     tools: bool | None = None
-    """Whether tools are offered at all."""
+    """Whether the model gets tools."""
     servers: dict[str, bool] = {}
     """Tool servers switched on or off; the built-in tools are the server "builtin"."""
     effort: Effort | None = None
-    """How long a model may think where it does."""
+    """Limits the reasoning of models that reason."""
 
 
 TitleSource = Literal["first", "model", "user"]
@@ -176,7 +176,7 @@ TitleSource = Literal["first", "model", "user"]
 
 class Conversation(Struct, frozen=True, omit_defaults=True):
     """A conversation as lists show it. `leaf` is the last row of the branch last looked at; `running` the run that is
-    writing in it. `deleted` conversations are in no list and go for good after an hour."""
+    writing in it. `deleted` conversations are in no list, and are purged after an hour."""
 
     id: str
     title: str = ""
@@ -203,7 +203,7 @@ class Folder(Struct, frozen=True, omit_defaults=True):
 
 
 class Blob(Struct, frozen=True, omit_defaults=True):
-    """A file kept by the SHA-256 (hex) of its bytes. `size` in bytes, `width` and `height` in pixels, `duration` in
+    """A file stored by the SHA-256 (hex) of its bytes. `size` in bytes, `width` and `height` in pixels, `duration` in
     ms, 0 where it has none."""
 
     hash: str

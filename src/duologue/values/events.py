@@ -1,7 +1,7 @@
-"""The one stream of events: what a running generation says, from waiting to its end.
+"""The events of a generation, from the queue to its end.
 
-A closed union with exactly one terminal event, `Done` or `Failed`. Every public dialect is an encoder over it and
-nothing else. Knows no dialect and no socket.
+A closed union with exactly one terminal event, `Done` or `Failed`. Engines send them, and every public chat dialect encodes
+them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class TokenLogprob(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Token counts. `cached` of `input` came from the kept cache; `reasoning` of `output` was thought, not said.
-    `estimated`: the engine could not count and these are estimates."""
+    """Token counts. `cached` of `input` came from the prompt cache; `reasoning` of `output` is reasoning.
+    `estimated`: the engine does not count, and these are estimates."""
 
     input: int = 0
     output: int = 0
@@ -53,14 +53,14 @@ class Queued(Struct, frozen=True, tag="queued"):
 
 
 class Started(Struct, frozen=True, tag="started"):
-    """A slot was lent and the engine begins. `context` is the number of tokens this chat really has."""
+    """The request has a slot and the engine begins. `context` is the chat's context in tokens, after division by slots."""
 
     model: str
     context: int = 0
 
 
 class Progress(Struct, frozen=True, tag="progress"):
-    """Prompt tokens read so far, of `total`; `cached` of them were kept from an earlier turn."""
+    """Prompt tokens processed so far, of `total`; `cached` of them came from an earlier turn."""
 
     processed: int
     total: int
@@ -86,8 +86,8 @@ class ReasoningDelta(Struct, frozen=True, tag="reasoning"):
 
 
 class ToolCallDelta(Struct, frozen=True, tag="tool_call"):
-    """A piece of call `index` (from 0). `id` and `name` come once, with the first piece; `arguments` pieces join to
-    the call's JSON text."""
+    """A piece of tool call `index` (from 0). `id` and `name` come once, with the first piece; the `arguments` pieces join to the
+    JSON text."""
 
     index: int
     arguments: str = ""
@@ -106,7 +106,7 @@ class ReplyWord(Struct, frozen=True):
 
 
 class AudioDelta(Struct, frozen=True, tag="audio"):
-    """Sound of the reply: 16-bit mono at 24 kHz, and the words that begin in it."""
+    """Audio of the reply: 16-bit mono at 24 kHz, and the words that begin in it."""
 
     pcm: bytes
     words: tuple[ReplyWord, ...] = ()

@@ -1,7 +1,7 @@
-"""Messages: who said what, in which parts.
+"""Messages as engines take them: a role, and parts of text and media.
 
-Owns the content of a conversation as pure values: equal content is equal. Knows no database id, no parent, no
-base64 and no field name of any dialect; bytes here are the decoded bytes.
+Values without database ids or parents: equal content compares equal. Media are decoded bytes. Used by requests, engines and the
+dialects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ImagePart(Struct, frozen=True, tag="image"):
 
 
 class AudioPart(Struct, frozen=True, tag="audio"):
-    """Mono sound. `data` is little-endian float32 PCM at `rate` Hz."""
+    """Mono audio. `data` is little-endian float32 PCM at `rate` Hz."""
 
     data: bytes
     rate: int = 16_000
@@ -43,7 +43,7 @@ Part = TextPart | ImagePart | AudioPart | VideoPart
 
 
 class ToolCall(Struct, frozen=True):
-    """One call the model made. `arguments` is the JSON text as the model wrote it, never re-printed."""
+    """A tool call of the model. `arguments` is the JSON text exactly as the model wrote it."""
 
     id: str
     name: str
@@ -51,7 +51,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One message. `reasoning` and `tool_calls` belong to the assistant, `tool_call_id` to a tool's answer."""
+    """One message. `reasoning` and `tool_calls` belong to the assistant, `tool_call_id` to a tool's result."""
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -62,7 +62,7 @@ class Message(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The text parts, joined; other parts leave no trace."""
+        """The text parts, joined; other parts are skipped."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @property
@@ -75,7 +75,7 @@ MODALITY: dict[type, str] = {TextPart: "text", ImagePart: "image", AudioPart: "a
 
 
 class Tool(Struct, frozen=True):
-    """A function the model may call. `parameters` is a JSON Schema object, as given by the caller."""
+    """A function the model may call. `parameters` is a JSON Schema object, as the client sent it."""
 
     name: str
     description: str = ""

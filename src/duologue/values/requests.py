@@ -1,7 +1,7 @@
-"""Requests: what is asked of an engine, whatever dialect it came in, and what a model says it can do.
+"""Chat requests as engines take them, the card of what a model can do, and the comparison of the two.
 
-Owns the sampling parameters, the chat request, the model's card, and the comparison of the two. A field left None was not asked for, and the engine's or the
-model's own default holds; so "asked for and not applied" can be told from "never asked".
+A field that is None was not set, and the default of the engine or the model applies: "set but not applied" can be told from "not
+set". Made by the dialects and the conversations.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from msgspec import Struct
 from duologue.values.messages import MODALITY, Message, Tool
 
 Effort = Literal["low", "medium", "high"]
-"""How long a model may think before it answers."""
+"""How long a model may reason before it answers."""
 
 
 class Sampling(Struct, frozen=True, omit_defaults=True):
-    """How the next token is chosen. Names follow the OpenAI API and llama.cpp; None means "not asked"."""
+    """How the next token is chosen. Names follow the OpenAI API and llama.cpp; None means "not set"."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -68,8 +68,8 @@ class OutputFormat(Struct, frozen=True):
 class ChatRequest(Struct, frozen=True):
     """One model turn. `model` empty means the default chat model.
 
-    `extra` carries template variables of the request; `continue_final` goes on writing the last assistant message;
-    `unknown` are the request's fields nobody knows, reported as ignored where the dialect can say so.
+    `extra` carries template variables of the request; `continue_final` continues the last assistant message;
+    `unknown` are unknown fields of the request, reported as ignored where the dialect can.
     """
 
     messages: tuple[Message, ...]
@@ -81,19 +81,19 @@ class ChatRequest(Struct, frozen=True):
     """"auto", "none", "required", or "function:NAME"."""
     parallel_tool_calls: bool = True
     thinking: bool | None = None
-    """Whether the model should think aloud first; None leaves it to the model's template."""
+    """Whether the model reasons first; None leaves it to the model's template."""
     effort: Effort | None = None
-    """How long it may think where it does; None is as long as it likes."""
+    """Limits its reasoning; None is no limit."""
     template_variables: dict[str, object] = {}
     continue_final: bool = False
     format: OutputFormat | None = None
     spoken: bool = False
-    """The reply will be read aloud: it is asked for in words that can be said, and kept free of symbols."""
+    """The reply will be spoken: the prompt asks for words that can be spoken, without symbols."""
     ahead: bool = False
-    """Only read the prompt, as far as it may be known already: nothing is written, and the next request finds it read."""
+    """Only prefill the prompt: nothing is generated, and the next request finds the prompt in the cache."""
     unknown: tuple[str, ...] = ()
     unapplied: tuple[str, ...] = ()
-    """Known fields of the dialect that no part of this version can apply; reported as ignored."""
+    """Known fields of the dialect that this version cannot apply; reported as ignored."""
 
 
 class ModelCard(Struct, frozen=True):
@@ -102,7 +102,7 @@ class ModelCard(Struct, frozen=True):
     name: str
     engine: str
     context: int
-    """Tokens one chat really has (after division by slots)."""
+    """Tokens of one chat, after division by slots."""
     trained_context: int = 0
     slots: int = 1
     parameters: int = 0
@@ -124,7 +124,7 @@ class ModelCard(Struct, frozen=True):
 
 
 class Unmet(Struct, frozen=True):
-    """What a request asks for and a model cannot do: the field, and a sentence."""
+    """What a request needs and a model cannot do: the field, and a sentence."""
 
     param: str
     message: str
@@ -139,22 +139,22 @@ def unmet(card: ModelCard, request: ChatRequest) -> Unmet | None:
                 where = f"messages[{number}].content[{index}]"
                 takes = ", ".join(card.modalities)
                 return Unmet(where, f"{where} is {kind}; the model {card.name} takes {takes}.")
-    for param, verb, asked in (
+    for param, verb, is_needed in (
         ("tools", "tools", bool(request.tools) and request.tool_choice != "none"),
         ("tool_choice", "tool_choice", request.tool_choice not in ("auto", "none")),
         ("response_format", "format", request.format is not None),
         ("logprobs", "logprobs", request.sampling.logprobs is not None),
         ("continue_final_message", "continue", request.continue_final),
     ):
-        if asked and verb not in card.verbs:
+        if is_needed and verb not in card.verbs:
             return Unmet(param, _CANNOT[verb].format(param=param, model=card.name))
     return None
 
 
 _CANNOT = {
     "tools": "{param}: the model {model} cannot call tools.",
-    "tool_choice": "{param}: the model {model} cannot be made to call a tool; send auto or none.",
-    "format": "{param}: the model {model} cannot be held to a format.",
-    "logprobs": "{param}: the model {model} reports no log probabilities.",
-    "continue": "{param}: the model {model} cannot continue a message it is given.",
+    "tool_choice": "{param}: the model {model} cannot be forced to call a tool; send auto or none.",
+    "format": "{param}: the model {model} does not support output formats.",
+    "logprobs": "{param}: the model {model} does not report log probabilities.",
+    "continue": "{param}: the model {model} cannot continue a message.",
 }

@@ -1,4 +1,4 @@
-"""What a run says: a running reply of a conversation, from its start to its end.
+"""The events of a run: a reply of a conversation, from its start to its end.
 
 A run may take several model turns with tool calls between them. Its events are a closed union, numbered from 1 by
 `seq` in a log of its own; exactly one `RunDone` comes last. These are also the JSON of `/api/runs/{id}/events`. A
@@ -28,13 +28,13 @@ class RunStarted(Struct, frozen=True, tag="run_started"):
 
 
 class MessageAdded(Struct, frozen=True, tag="message_added"):
-    """A row came to the tree: whole as it is now; a running one grows by the deltas that follow."""
+    """A row was added to the tree. A running one grows by the deltas that follow."""
 
     message: StoredMessage
 
 
 class RunDelta(Struct, frozen=True, tag="delta", omit_defaults=True):
-    """More of an assistant row. `kind` tells of what; for a tool call `call` is its index in the row, and `id` and
+    """More of an assistant row. `kind` is what it extends; for a tool call, `call` is its index in the row, and `id` and
     `name` come once, with its first piece."""
 
     message: str
@@ -64,7 +64,7 @@ class ToolStarted(Struct, frozen=True, tag="tool_started"):
 
 
 class ToolOutput(Struct, frozen=True, tag="tool_output", omit_defaults=True):
-    """What a running tool says meanwhile: `progress` of `total` where it counts, and words."""
+    """Progress of a running tool: `progress` of `total` where it counts, and text."""
 
     message: str
     text: str = ""
@@ -73,7 +73,7 @@ class ToolOutput(Struct, frozen=True, tag="tool_output", omit_defaults=True):
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result"):
-    """The tool's row as it ended, with its content and how it went."""
+    """The tool's row when it ended, with its content and state."""
 
     message: StoredMessage
 
@@ -90,14 +90,14 @@ class ApprovalAnswered(Struct, frozen=True, tag="approval_answered"):
 
 
 class MessageDone(Struct, frozen=True, tag="message_done"):
-    """The assistant row as it is kept, with usage and timings."""
+    """The assistant row as it is stored, with usage and timings."""
 
     message: StoredMessage
 
 
 class RunDone(Struct, frozen=True, tag="run_done", omit_defaults=True):
-    """The end. `limit`: the turns allowed are used up; continuing the last row goes on. `usage` is the sum of the
-    model's turns, `tools_ms` of the tools."""
+    """The end. `limit`: the allowed model turns are used up; continuing the last row resumes the run. `usage` is the sum of the model
+    turns, `tools_ms` that of the tools."""
 
     outcome: Outcome
     error: RowError | None = None
@@ -130,7 +130,7 @@ class Logged(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True, omit_defaults=True):
-    """A run as it stands."""
+    """The state of a run."""
 
     id: str
     conversation: str
@@ -143,7 +143,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
 
 class ListChanged(Struct, frozen=True, tag="changed"):
-    """A conversation came, or is another than before: read it again. On the list feed, `/api/events`."""
+    """A conversation was added or changed: read it again. On the list feed, `/api/events`."""
 
     conversation: str
 
@@ -153,7 +153,7 @@ class ListRemoved(Struct, frozen=True, tag="removed"):
 
 
 class ListRun(Struct, frozen=True, tag="run", omit_defaults=True):
-    """A run began (`outcome` None), waits for something else, or ended."""
+    """A run began (`outcome` None), changed what it waits for, or ended."""
 
     conversation: str
     run: str
@@ -162,15 +162,14 @@ class ListRun(Struct, frozen=True, tag="run", omit_defaults=True):
 
 
 class ListDraft(Struct, frozen=True, tag="draft"):
-    """What a user has begun to write in a conversation ("new": in none yet) is another; `updated` in ms, 0 where it is
-    gone."""
+    """A user's draft in a conversation changed ("new": in none yet); `updated` in ms, 0 where it was deleted."""
 
     conversation: str
     updated: int = 0
 
 
 class ListReset(Struct, frozen=True, tag="reset"):
-    """More has changed than the feed remembers: read the list again."""
+    """More changes than the feed holds: read the whole list again."""
 
 
 ListEvent = ListChanged | ListRemoved | ListRun | ListDraft | ListReset

@@ -1,7 +1,6 @@
-"""What is said and heard, as values: voices, words with their times, requests to speak and to write down, and the card of
-what a voice worker can do.
+"""Speech as values: voices, transcripts with timed words, synthesis and transcription requests, and a voice worker's card.
 
-Knows no engine and no dialect. Sound is as `values/audio.py` says: 16-bit mono, heard at 16 kHz, spoken at 24 kHz.
+Audio is 16-bit mono, from callers at 16 kHz and of replies at 24 kHz (`values.audio`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ Standing = Literal["absent", "loading", "ready", "failed"]
 
 
 class Voice(Struct, frozen=True):
-    """A voice that replies may have. `name` is how it is asked for; `language` is a BCP 47 tag."""
+    """A loaded voice. `name` is its name in requests; `language` is a BCP 47 tag."""
 
     name: str
     language: str = "en"
@@ -22,7 +21,7 @@ class Voice(Struct, frozen=True):
 
 
 class TimedWord(Struct, frozen=True):
-    """A word that was heard, in seconds from the beginning of the sound."""
+    """A transcribed word; times in seconds from the beginning of the audio."""
 
     text: str
     start: float
@@ -30,8 +29,8 @@ class TimedWord(Struct, frozen=True):
 
 
 class Transcript(Struct, frozen=True):
-    """What somebody said, written down. `confidence` is 0 to 1, None where the engine has none; `understood` False: there was
-    speech, and nothing the engine would stand for."""
+    """A transcript. `confidence` is 0 to 1, None where the engine has none; `understood` False: there was speech, but the engine
+    rejected its own transcript."""
 
     text: str
     words: tuple[TimedWord, ...] = ()
@@ -41,8 +40,8 @@ class Transcript(Struct, frozen=True):
 
 
 class TranscribedPart(Struct, frozen=True):
-    """A sound among a request's messages that was written down for a model without ears, whose text stands in its place.
-    Both numbers count from 0."""
+    """An audio part of a request that was transcribed for a model that takes no audio; its text replaced it. `message` and
+    `part` count from 0."""
 
     message: int
     part: int
@@ -51,8 +50,8 @@ class TranscribedPart(Struct, frozen=True):
 
 
 class SpeechRequest(Struct, frozen=True, tag="speech"):
-    """Speak this text. `voice` empty: the default one; `speed` 1.0 is the voice's own. `open`: more text follows in pieces
-    (`Text` of values/call_events.py), the last of which says so."""
+    """Synthesise this text. `voice` empty: the default; `speed` 1.0 is the voice's own. `open`: more text follows in
+    `call_events.Text`, until `last`."""
 
     text: str = ""
     voice: str = ""
@@ -62,7 +61,7 @@ class SpeechRequest(Struct, frozen=True, tag="speech"):
 
 
 class TranscriptionRequest(Struct, frozen=True, tag="transcription"):
-    """Write down this sound (16-bit mono, 16 kHz). `hint` is text the speaker may well use."""
+    """Transcribe this audio (16-bit mono, 16 kHz). `hint`: words the speaker is likely to use."""
 
     pcm: bytes
     language: str = ""
@@ -71,7 +70,7 @@ class TranscriptionRequest(Struct, frozen=True, tag="transcription"):
 
 
 class SpeechEngineStatus(Struct, frozen=True):
-    """One engine of a voice worker: `name` is its model, `detail` why it is not ready, as a sentence."""
+    """One engine of a voice worker: `name` is its model, `detail` a sentence why it is not ready."""
 
     standing: Standing = "absent"
     engine: str = ""
@@ -80,8 +79,8 @@ class SpeechEngineStatus(Struct, frozen=True):
 
 
 class SpeechCard(Struct, frozen=True):
-    """What a voice worker can do, as it reports it. `partials`: words are told while they are spoken; `limited`: it knows
-    only what this sentence says, such as a small vocabulary ("" where it knows its languages)."""
+    """What a voice worker can do, as it reports it. `partials`: it transcribes while the caller speaks; `limited`: a sentence about a
+    limitation, such as a small vocabulary, or ""."""
 
     detector: SpeechEngineStatus = SpeechEngineStatus()
     recogniser: SpeechEngineStatus = SpeechEngineStatus()
@@ -89,7 +88,7 @@ class SpeechCard(Struct, frozen=True):
     voices: tuple[Voice, ...] = ()
     default_voice: str = ""
     hears: tuple[str, ...] = ()
-    """Languages (BCP 47) it writes down; empty: it finds out by itself."""
+    """Languages (BCP 47) it transcribes; empty: it detects the language."""
     partials: bool = False
     word_times: bool = False
     limited: str = ""

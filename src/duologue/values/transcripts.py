@@ -1,6 +1,6 @@
-"""The transcripts of a recording's parts, put together: whoever cuts a sound, for whatever reason, gets one transcript of it.
+"""Joins the transcripts of a recording's parts into one.
 
-Knows no engine, and not why it was cut.
+Used by the speech service and by recognisers that transcribe long audio in parts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 
 from duologue.values.speech import TimedWord, Transcript
 
-_CLOSE = (
+_UNSPACED = (
     ("\u0e00", "\u0eff"),  # Thai and Lao
     ("\u1000", "\u109f"),  # Burmese
     ("\u1780", "\u17ff"),  # Khmer
@@ -21,11 +21,11 @@ _CLOSE = (
     ("\uff00", "\uff9f"),
     ("\U00020000", "\U0003ffff"),
 )
-"""From and to, scripts that put no space between two words."""
+"""Ranges of scripts without spaces between words."""
 
 
 def later(part: Transcript, seconds: float) -> Transcript:
-    """A part's transcript with its words where they are in the whole, in which it begins after `seconds`."""
+    """A part's transcript with its word times moved to where the part begins, after `seconds`."""
     if not seconds or not part.words:
         return part
     words = tuple(TimedWord(word.text, word.start + seconds, word.end + seconds) for word in part.words)
@@ -33,28 +33,28 @@ def later(part: Transcript, seconds: float) -> Transcript:
 
 
 def joined(parts: Sequence[Transcript]) -> Transcript:
-    """The transcripts of one sound's parts as one. It is as sure as they are, each by its length; where none has a word, as
-    the surest. Of no parts at all, it is silence."""
+    """The transcripts of all parts as one. Its confidence is their average, weighted by length; where no part has text, the
+    highest. No parts at all give an empty transcript."""
     if len(parts) == 1:
         return parts[0]
-    told = [part for part in parts if part.text]
-    sure = [(part.confidence, len(part.text)) for part in told or parts if part.confidence is not None]
-    if told:
-        weight = sum(length for _, length in sure)
-        confidence = sum(each * length for each, length in sure) / weight if weight else None
+    with_text = [part for part in parts if part.text]
+    rated = [(part.confidence, len(part.text)) for part in with_text or parts if part.confidence is not None]
+    if with_text:
+        weight = sum(length for _, length in rated)
+        confidence = sum(each * length for each, length in rated) / weight if weight else None
     else:
-        confidence = max((each for each, _ in sure), default=None)
+        confidence = max((each for each, _ in rated), default=None)
     return Transcript(
-        joined_text(part.text for part in told),
+        joined_text(part.text for part in with_text),
         tuple(word for part in parts for word in part.words),
-        next((part.language for part in (*told, *parts) if part.language), ""),
+        next((part.language for part in (*with_text, *parts) if part.language), ""),
         confidence,
-        any(part.understood for part in told) if told else all(part.understood for part in parts),
+        any(part.understood for part in with_text) if with_text else all(part.understood for part in parts),
     )
 
 
 def joined_text(parts: Iterable[str]) -> str:
-    """Parts of a text as one, with the spaces between them that their script has."""
+    """Parts of a text as one, with spaces between them unless the script has none."""
     text = ""
     for part in parts:
         text += following(text, part.strip())
@@ -62,11 +62,11 @@ def joined_text(parts: Iterable[str]) -> str:
 
 
 def following(before: str, after: str) -> str:
-    """`after` as it is written behind `before`: with a space in front, unless there is one, or the script has none."""
+    """`after` with a leading space where one is needed after `before`."""
     if not before or not after or before[-1].isspace() or after[0].isspace():
         return after
-    return after if _is_close(before[-1]) and _is_close(after[0]) else f" {after}"
+    return after if _is_unspaced(before[-1]) and _is_unspaced(after[0]) else f" {after}"
 
 
-def _is_close(sign: str) -> bool:
-    return any(first <= sign <= last for first, last in _CLOSE)
+def _is_unspaced(character: str) -> bool:
+    return any(first <= character <= last for first, last in _UNSPACED)
